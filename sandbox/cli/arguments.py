@@ -13,6 +13,7 @@ from typing import Any, Final, TypeVar, get_args
 import click
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
+from click.types import FuncParamType
 from pydantic_core import from_json
 
 from sandbox import library
@@ -57,17 +58,13 @@ class HintedType(click.ParamType[Any]):
 
     def __init__(self, words: Words | Callable[[click.Context], Words], name: str = "text") -> None:
         self.name = name
-        self._words = words
-
-    def words(self, ctx: click.Context) -> Words:
-        """Return the words that there are."""
-        return self._words(ctx) if callable(self._words) else self._words
+        self.words = words
 
     def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list[CompletionItem]:
         """Return the words that begin with what was typed."""
         return [
             CompletionItem(word, help=about.replace("\n", " ") or None)
-            for word, about in self.words(ctx).items()
+            for word, about in (self.words(ctx) if callable(self.words) else self.words).items()
             if word.startswith(incomplete)
         ]
 
@@ -75,11 +72,12 @@ class HintedType(click.ParamType[Any]):
 class KnownType(HintedType):
     """One of the words of a table. Another word is refused with the nearest."""
 
+    words: Words
+
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
         """Return the word as it is."""
-        known = self.words(ctx)
-        if value not in known:
-            hint = did_you_mean(value, known) or f"; choose from {', '.join(known)}"
+        if value not in self.words:
+            hint = did_you_mean(value, self.words) or f"; choose from {', '.join(self.words)}"
             self.fail(f"{quote_word(value)} is not a known {self.name.lower()}{hint}", param, ctx)
         return value
 
@@ -124,9 +122,8 @@ CARD: Final = KnownType(_CARDS, "CARD")
 OUTCOME: Final = KnownType(_OUTCOMES | _FAULTS, "OUTCOME")
 SWITCH: Final = KnownType({name: one.about for name, one in SWITCHES.items()}, "SWITCH")
 SWITCH_VALUE: Final = HintedType(_switch_values)
-RESULT: Final = KnownType(
-    dict.fromkeys(("accepted", "rejected", "partially_accepted"), ""), "RESULT"
-)
+_RESULTS: Final = ("accepted", "rejected", "partially_accepted")
+RESULT: Final = KnownType(dict.fromkeys(_RESULTS, ""), "RESULT")
 REASON: Final = HintedType(REASONS)
 SOME_OUTCOME: Final = HintedType(_OUTCOMES)
 SOME_FAULT: Final = HintedType(_FAULTS)
@@ -142,21 +139,12 @@ SOME_SCENARIO: Final = HintedType(_library)
 # --- text that is parsed
 
 
-class ParsedType(click.ParamType[Any]):
+class ParsedType(FuncParamType[str, Any]):
     """Text for a function, which raises ValueError with the reason if it is unusable."""
 
     def __init__(self, name: str, parse: Callable[[str], Any]) -> None:
+        super().__init__(parse)
         self.name = name
-        self._parse = parse
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        """Convert the word with the function."""
-        if not isinstance(value, str):
-            return value
-        try:
-            return self._parse(value)
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
 
 
 def _parse_target(value: str) -> str:
@@ -166,9 +154,8 @@ def _parse_target(value: str) -> str:
     address, _, path = value.partition("/")
     match = _ADDRESS.fullmatch(address)
     if match is None or not 0 < int(match["port"]) < 65_536:
-        raise ValueError(
-            f"{value!r}: write it like 9000, 127.0.0.1:9000/hook or http://127.0.0.1:9000/hook"
-        )
+        examples = "9000, 127.0.0.1:9000/hook or http://127.0.0.1:9000/hook"
+        raise ValueError(f"{value!r}: write it like {examples}")
     return f"http://{match['host'] or '127.0.0.1'}:{int(match['port'])}/{path}"
 
 
@@ -201,17 +188,16 @@ def parse_counts(value: str) -> dict[str, int]:
     try:
         return {name: int(n) for name, n in (one.split("=") for one in value.split(","))}
     except ValueError:
-        raise ValueError(
-            f"{value!r}: write it like merchants=200,terminals_per_merchant=2"
-        ) from None
+        example = "merchants=200,terminals_per_merchant=2"
+        raise ValueError(f"{value!r}: write it like {example}") from None
 
 
 def _parse_statuses(value: str) -> tuple[str, ...]:
     """Return the beginnings of the statuses: `4` for `4xx`, and whole ones."""
     words = [word.strip().lower() for word in value.split(",")]
-    wrong = next((w for w in words if not re.fullmatch(r"[1-5](?:xx|[0-9]{2})", w)), None)
-    if wrong is not None:
-        raise ValueError(f"{wrong!r}: write it like 402, 4xx or 401,5xx")
+    for word in words:
+        if not re.fullmatch(r"[1-5](?:xx|[0-9]{2})", word):
+            raise ValueError(f"{word!r}: write it like 402, 4xx or 401,5xx")
     return tuple(word.removesuffix("xx") for word in words)
 
 
@@ -227,8 +213,8 @@ STATUSES: Final = ParsedType("STATUS[,...]", _parse_statuses)
 
 # --- amounts of money, as people write them: `10`, `10.5` and `10.00` of a currency
 
-_AMOUNT: Final = re.compile(r"(?P<units>[0-9]{1,12})(?:\.(?P<part>[0-9]+))?", re.ASCII)
-_PERCENT: Final = re.compile(r"(?P<rate>[0-9]{1,3}(?:\.[0-9]+)?)%", re.ASCII)
+_AMOUNT: Final = re.compile(r"[0-9]{1,12}(\.[0-9]+)?")
+_PERCENT: Final = re.compile(r"[0-9]{1,3}(\.[0-9]+)?%")
 
 
 def minor_units(text: str, currency: str | None = None) -> int:
@@ -236,14 +222,13 @@ def minor_units(text: str, currency: str | None = None) -> int:
     known = CURRENCIES.get(currency or "")
     digits = known.exponent if known else 2
     example = f"{10:.{digits}f}"
-    match = _AMOUNT.fullmatch(text)
-    if match is None:
+    if _AMOUNT.fullmatch(text) is None:
         raise ValueError(f"write the amount like 10 or {example}")
-    part = match["part"] or ""
+    units, _, part = text.partition(".")
     if len(part) > digits:
         has = f"{currency or 'the currency'} has {digits or 'no'} decimals"
         raise ValueError(f"{has}; write the amount like {example}")
-    return int(match["units"] + part.ljust(digits, "0"))
+    return int(units + part.ljust(digits, "0"))
 
 
 def units_of(text: str, currency: str | None, name: str) -> int:
@@ -267,10 +252,9 @@ def _check_positive_amount(text: str) -> str:
 
 
 def _check_tip(text: str) -> str:
-    match = _PERCENT.fullmatch(text)
-    if match is None:
+    if not _PERCENT.fullmatch(text):
         return _check_amount(text)
-    if float(match["rate"]) > 100:
+    if float(text[:-1]) > 100:
         raise ValueError(f"{text!r}: a tip is at most 100%")
     return text
 
@@ -288,6 +272,12 @@ FILE: Final = click.Path(path_type=Path)
 C = TypeVar("C", bound=Callable[..., Any])
 
 SEED: Final = click.IntRange(-(2**63), 2**63 - 1)
+
+
+def several(*names: str, help: str, **more: Any) -> Callable[[C], C]:
+    """Return an option that may be given several times, and says so."""
+    return click.option(*names, multiple=True, help=f"{help} May be given several times.", **more)
+
 
 _FIELDS: Final = {one.name: one for one in fields(Settings)}
 
@@ -311,13 +301,9 @@ def _option_of(name: str, more: dict[str, Any]) -> Callable[[C], C]:
         given = {"type": FILE, "metavar": "FILE"} | given
     elif field.type == LogFormat:
         given["type"] = click.Choice(get_args(LogFormat))
-    if field.type is bool:
-        given["is_flag"] = True
-    elif field.default == ():
-        given["multiple"] = True
-    else:
-        given["default"] = field.default
-    return click.option(option, name, **given | more)
+    is_list = field.default == ()
+    given |= {"multiple": True} if is_list else {"default": field.default}
+    return click.option(option, name, is_flag=field.type is bool, **given | more)
 
 
 def _read_profile(ctx: click.Context, param: click.Parameter, file: Path | None) -> Profile:
@@ -351,22 +337,17 @@ class TokenCommand(ResultCommand):
     )
 
     def value_for(self, ctx: click.Context) -> dict[str, Any]:
-        """Return the value that its function gets."""
+        """Return the value that its function gets: an option counts before a variable."""
         given = super().value_for(ctx)
-        return given | {"token": _choose_token(given["token"], given.pop("token_file"))}
-
-
-def _choose_token(token: str | None, file: Path | None) -> str | None:
-    """Return the token: an option counts before a variable. Refuses two of a kind."""
-    if token is not None and file is not None:
-        source = click.get_current_context().get_parameter_source
-        is_option = source("token") is ParameterSource.COMMANDLINE
-        if source("token") is source("token_file"):
-            variables = "SANDBOX_TOKEN and SANDBOX_TOKEN_FILE: set one of them"
-            refuse("--token and --token-file: give one of them" if is_option else variables)
-        if is_option:
-            return token
-    if file is None:
-        return token
-    with refusing(TokenError, before="--token-file: "):
-        return read_token(file)
+        token, file = given["token"], given.pop("token_file")
+        if token is not None and file is not None:
+            source = ctx.get_parameter_source
+            is_option = source("token") is ParameterSource.COMMANDLINE
+            if source("token") is source("token_file"):
+                variables = "SANDBOX_TOKEN and SANDBOX_TOKEN_FILE: set one of them"
+                refuse("--token and --token-file: give one of them" if is_option else variables)
+            file = None if is_option else file
+        if file is not None:
+            with refusing(TokenError, before="--token-file: "):
+                given["token"] = read_token(file)
+        return given

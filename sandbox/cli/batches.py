@@ -6,29 +6,13 @@ from typing import Any, Final
 
 import click
 
-from sandbox.cli.arguments import FILE, REASON, RESULT, quote_word
-from sandbox.cli.control_client import RemoteWorld, WorldCommand
+from sandbox.cli import output
+from sandbox.cli.arguments import FILE, REASON, RESULT, quote_word, several
+from sandbox.cli.control_client import RemoteWorld, WorldCommand, drop_none
 from sandbox.cli.files import print_bytes
 from sandbox.cli.main import Group
-from sandbox.cli.output import (
-    EXIT_REFUSED,
-    Columns,
-    Result,
-    count_things,
-    listing,
-    read_text,
-    refuse,
-    say,
-    say_parts,
-    show_table,
-    styled_status,
-    write_file,
-)
-from sandbox.cli.platform_client import ActorCommand, Member, Stage, terminal_option
+from sandbox.cli.platform_client import ActorCommand, Stage, terminal_option
 from sandbox.domain.currencies import in_units
-
-_BATCHES_MAX: Final = 500
-"""The longest list that the platform gives at once."""
 
 
 @click.group(cls=Group)
@@ -38,7 +22,7 @@ def batch() -> None:
 
 @batch.command(name="list", cls=ActorCommand)
 @terminal_option
-def list_all(*, terminal: str | None, stage: Stage) -> Result:
+def list_all(*, terminal: str | None, stage: Stage) -> output.Result:
     """List the batches that a member sees, the newest first.
 
     Without --as, the merchant's.
@@ -49,11 +33,11 @@ def list_all(*, terminal: str | None, stage: Stage) -> Result:
       sandbox batch list --as partner
     """
     member = stage.member()
-    query = f"limit={_BATCHES_MAX}"
-    if terminal is not None:
-        query += f"&terminal_id={stage.terminal(terminal, member)}"
-    listed = stage.must(member, "GET", f"/v1/batches?{query}")
-    return Result(listed, listing("batches", _COLUMNS, empty=f"{member.name} sees no batch"))
+    at = None if terminal is None else stage.terminal(terminal, member)
+    # The platform lists 500 at once at most.
+    listed = stage.must(member, "GET", "/v1/batches", limit=500, terminal_id=at)
+    show = output.listing("batches", _COLUMNS, empty=f"{member.name} sees no batch")
+    return output.Result(listed, show)
 
 
 def _rejection(batch: Mapping[str, Any]) -> str | None:
@@ -62,7 +46,7 @@ def _rejection(batch: Mapping[str, Any]) -> str | None:
     return ", ".join(str(value) for value in response.values()) or None
 
 
-_COLUMNS: Final[Columns] = {
+_COLUMNS: Final[output.Columns] = {
     "batch": "id",
     "status": "status",
     "payments": "transaction_count",
@@ -78,19 +62,18 @@ def _show_batch(batch: Mapping[str, Any]) -> None:
     step = "next: sandbox clock advance 1m, sandbox batch list"
     parts = [
         batch["id"],
-        styled_status(batch["status"]),
-        count_things(batch["transaction_count"], "payment"),
-        f"captured {in_units(batch['captured_amount'])}",
-        f"refunded {in_units(batch['refunded_amount'])}",
+        output.styled_status(batch["status"]),
+        output.count_things(batch["transaction_count"], "payment"),
+        *(f"{name} {in_units(batch[f'{name}_amount'])}" for name in ("captured", "refunded")),
         _rejection(batch),
         step if batch["status"] == "submitted" else None,
     ]
-    say_parts(filter(None, parts))
+    output.say_parts(filter(None, parts))
 
 
 @batch.command(name="open", cls=ActorCommand)
 @terminal_option
-def open_one(*, terminal: str | None, stage: Stage) -> Result:
+def open_one(*, terminal: str | None, stage: Stage) -> output.Result:
     """Open a batch of a terminal. A first capture opens one by itself.
 
     \b
@@ -99,13 +82,13 @@ def open_one(*, terminal: str | None, stage: Stage) -> Result:
     """
     member = stage.member()
     body = {"terminal_id": stage.terminal(terminal, member)}
-    return Result(stage.must(member, "POST", "/v1/batches/open", body), _show_batch)
+    return output.Result(stage.must(member, "POST", "/v1/batches/open", body), _show_batch)
 
 
 @batch.command(cls=ActorCommand)
 @click.argument("batch", required=False)
 @terminal_option
-def close(*, batch: str | None, terminal: str | None, stage: Stage) -> Result:
+def close(*, batch: str | None, terminal: str | None, stage: Stage) -> output.Result:
     """Submit BATCH to the processor.
 
     BATCH is an id, the beginning of an id, or `last`: the last one opened. Without it, the open
@@ -119,27 +102,28 @@ def close(*, batch: str | None, terminal: str | None, stage: Stage) -> Result:
     """
     if batch is not None and terminal is not None:
         raise click.UsageError("give BATCH or --terminal, not both")
-    if batch is None:
-        member = stage.member()
-        id = _open_batch(stage, member, stage.terminal(terminal, member))
-    else:
+    if batch is not None:
         id, member = stage.batch(batch, "opened")
-    return Result(stage.must(member, "POST", f"/v1/batches/{id}/close"), _show_batch)
+    else:
+        member = stage.member()
+        at = stage.terminal(terminal, member)
+        query: dict[str, Any] = {"terminal_id": at, "statuses": "open", "limit": 1}
+        opened = stage.must(member, "GET", "/v1/batches", **query)["batches"]
+        if not opened:
+            said = f"terminal {quote_word(at)} has no open batch; a captured payment opens one"
+            output.refuse(said, output.EXIT_REFUSED)
+        id = opened[0]["id"]
+    return output.Result(stage.must(member, "POST", f"/v1/batches/{id}/close"), _show_batch)
 
 
 @batch.command(cls=ActorCommand)
 @click.argument("batch")
-@click.argument("result", type=RESULT, metavar="RESULT")
+@click.argument("result", type=RESULT)
 @click.option("--reason", type=REASON, metavar="REASON", help="Why it is rejected: comms, ...")
-@click.option(
-    "--rejected",
-    multiple=True,
-    metavar="PAYMENT",
-    help="Payment that is rejected, for partially_accepted. May be given several times.",
-)
+@several("--rejected", metavar="PAYMENT", help="Payment that is rejected, for partially_accepted.")
 def answer(
     batch: str, result: str, *, reason: str | None, rejected: tuple[str, ...], stage: Stage
-) -> Result:
+) -> output.Result:
     """Give the submitted BATCH its RESULT: accepted, rejected or partially_accepted.
 
     BATCH is an id, the beginning of an id, or `last`: the last one submitted. It gets its result by
@@ -154,21 +138,20 @@ def answer(
     if reason is not None and result != "rejected":
         raise click.UsageError("--reason belongs to the result rejected")
     if bool(rejected) != (result == "partially_accepted"):
-        raise click.UsageError(
-            "--rejected belongs to the result partially_accepted, which needs it"
-        )
+        needs = "--rejected belongs to the result partially_accepted, which needs it"
+        raise click.UsageError(needs)
     id, _ = stage.batch(batch, "submitted")
     payments = [stage.payment(one).id for one in rejected]
     given = {"answer": result, "reason": reason, "rejected": payments}
     body = {name: value for name, value in given.items() if value}
-    return Result(stage.remote.read("POST", "batches", id, "answer", body=body), _show_batch)
+    return output.Result(stage.remote.read("POST", "batches", id, "answer", body=body), _show_batch)
 
 
 @batch.command(cls=ActorCommand)
 @click.argument("batch")
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV, a row for each record.")
-@click.option("--output", type=FILE, metavar="FILE", help="Write the CSV into a file.")
-def report(batch: str, *, as_csv: bool, output: Path | None, stage: Stage) -> Result:
+@click.option("--output", "file", type=FILE, metavar="FILE", help="Write the CSV into a file.")
+def report(batch: str, *, as_csv: bool, file: Path | None, stage: Stage) -> output.Result:
     """Print the settlement of BATCH: each record with its amount and the processor's result.
 
     BATCH is an id, the beginning of an id, or `last`: the last one opened.
@@ -180,29 +163,28 @@ def report(batch: str, *, as_csv: bool, output: Path | None, stage: Stage) -> Re
     """
     world, (id, _) = stage.remote, stage.batch(batch, "opened")
     detail = world.read("GET", "batches", id)
-    if not (as_csv or output):
-        return Result(detail, _show_settlement)
-    text = world.server.ask("GET", world.path("batches", id, format="csv")).text
-    if output is None:
-        return Result(detail, lambda _: print_bytes(text.encode()))
-    write_file(output, text, option="--output ")
-    return Result(detail, f"{count_things(len(detail['records']), 'record')} in {output}")
+    if not (as_csv or file):
+        return output.Result(detail, _show_settlement)
+    content = world.server.ask("GET", world.path("batches", id, format="csv")).content
+    if file is None:
+        return output.Result(detail, lambda _: print_bytes(content))
+    output.write_file(file, content, option="--output ")
+    records = output.count_things(len(detail["records"]), "record")
+    return output.Result(detail, f"{records} in {file}")
 
 
 def _show_settlement(detail: Mapping[str, Any]) -> None:
     """Print the records of a batch, and the batch below them."""
-    show_table(detail["records"], _RECORD_COLUMNS)
-    say(f"{detail['batch']['id']}  {detail['batch']['status']}: {detail['why']}")
-
-
-_RECORD_COLUMNS: Final[Columns] = {
-    "transaction": lambda one: one["record_id"] or one["transaction_id"],
-    "kind": "kind",
-    "amount": lambda one: in_units(one["amount"]),
-    "card": lambda one: f"{one['brand']} {one['last4']}",
-    "at": "at",
-    "result": "result",
-}
+    columns: output.Columns = {
+        "transaction": lambda one: one["record_id"] or one["transaction_id"],
+        "kind": "kind",
+        "amount": lambda one: in_units(one["amount"]),
+        "card": lambda one: f"{one['brand']} {one['last4']}",
+        "at": "at",
+        "result": "result",
+    }
+    output.show_table(detail["records"], columns)
+    output.say(f"{detail['batch']['id']}  {detail['batch']['status']}: {detail['why']}")
 
 
 @click.command(cls=WorldCommand)
@@ -210,7 +192,7 @@ _RECORD_COLUMNS: Final[Columns] = {
 @click.option("--account", metavar="NAME", help="Account of the file: its name or id.")
 @click.option("--batch", metavar="ID", help="Batch of the file.")
 @click.option("--status", metavar="WORDS", help="Statuses that the file has, such as captured.")
-def reconcile(file: Path, *, world: RemoteWorld, **about: str | None) -> Result:
+def reconcile(file: Path, *, world: RemoteWorld, **about: str | None) -> output.Result:
     """Compare the transactions of a world with those in FILE.
 
     FILE is a CSV or JSON of your own. A row has a transaction_id or an event_id, and an amount and
@@ -221,38 +203,23 @@ def reconcile(file: Path, *, world: RemoteWorld, **about: str | None) -> Result:
       sandbox reconcile ledger.csv
       sandbox reconcile refunds.json --account merchant --status refunded --json
     """
-    body = {"text": read_text(file)} | {name: one for name, one in about.items() if one is not None}
+    body = {"text": output.read_text(file), **drop_none(about)}
     found = world.read("POST", "reconciliation", body=body)
-    return Result(found, _show_differences, EXIT_REFUSED if found["differences"] else 0)
+    return output.Result(found, _show_differences, int(bool(found["differences"])))
 
 
 def _show_differences(found: Mapping[str, Any]) -> None:
     """Print the differences of a reconciliation, and their number."""
+    columns: output.Columns = {
+        "difference": lambda one: one["kind"].replace("_", " "),
+        "line": "line",
+        "transaction": "transaction_id",
+        "event": "event_id",
+        **{name: name for name in ("there", "here")},
+    }
     if found["differences"]:
-        show_table(found["differences"], _DIFFERENCE_COLUMNS)
-    said = f"{count_things(found['rows'], 'row')}, {found['matched']} as in the sandbox"
+        output.show_table(found["differences"], columns)
+    said = f"{output.count_things(found['rows'], 'row')}, {found['matched']} as in the sandbox"
     if found["ignored_columns"]:
         said += f"; not compared: {', '.join(found['ignored_columns'])}"
-    say(f"{said}; {count_things(len(found['differences']), 'difference')}")
-
-
-_DIFFERENCE_COLUMNS: Final[Columns] = {
-    "difference": lambda one: one["kind"].replace("_", " "),
-    "line": "line",
-    "transaction": "transaction_id",
-    "event": "event_id",
-    "there": "there",
-    "here": "here",
-}
-
-
-def _open_batch(stage: Stage, member: Member, terminal: str) -> str:
-    """Return the id of the terminal's open batch. Ends the command if it has none."""
-    query = f"terminal_id={terminal}&statuses=open&limit=1"
-    listed = stage.must(member, "GET", f"/v1/batches?{query}")["batches"]
-    if not listed:
-        refuse(
-            f"terminal {quote_word(terminal)} has no open batch; a captured payment opens one",
-            EXIT_REFUSED,
-        )
-    return str(listed[0]["id"])
+    output.say(f"{said}; {output.count_things(len(found['differences']), 'difference')}")

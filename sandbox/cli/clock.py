@@ -6,15 +6,15 @@ from typing import Any, Final
 import click
 
 from sandbox.cli.arguments import DURATION, INSTANT
-from sandbox.cli.control_client import RemoteWorld, WorldCommand
+from sandbox.cli.control_client import RemoteWorld, WorldCommand, drop_none
 from sandbox.cli.main import Group
 from sandbox.cli.output import Columns, Result, count_things, say, show_table, working
 
 _ADVANCE_S: Final = 3_600.0
 """The server waits for slow webhook receivers on the way."""
 
-_FIRED_SHOWN_MAX: Final = 20
-_AGENDA_SHOWN: Final = 20
+_SHOWN: Final = 20
+"""The number of things that fell due, or will, to print without being asked for more."""
 
 
 class _ShowsFirst(Group):
@@ -69,12 +69,9 @@ def advance(
       sandbox clock advance --next
     """
     if [by is not None, to is not None, to_next].count(True) != 1:
-        raise click.UsageError(
-            "give either a duration, like 3d, or --to with an instant, or --next"
-        )
-    body: dict[str, Any] = {"by": by} if by is not None else {"to": "next" if to_next else to}
-    if before:
-        body["before"] = True
+        choices = "a duration, like 3d, or --to with an instant, or --next"
+        raise click.UsageError(f"give either {choices}")
+    body = drop_none({"by": by, "to": "next" if to_next else to, "before": before or None})
     with working("advancing"):
         moved = world.with_timeout(_ADVANCE_S).read("POST", "clock", "advance", body=body)
     return Result(world.read("GET", "clock") | {"fired": moved["fired"]}, _show_advanced)
@@ -89,9 +86,9 @@ def _show_advanced(now: dict[str, Any]) -> None:
     kinds = Counter(one["kind"] for one in fired)
     summary = ", ".join(f"{count:,} {kind}" for kind, count in kinds.items())
     say(f"{count_things(len(fired), 'thing')} happened on the way: {summary}")
-    show_table(fired[:_FIRED_SHOWN_MAX], {"at": "at", "what": "kind", "of": "subject"})
-    if len(fired) > _FIRED_SHOWN_MAX:
-        say(f"and {len(fired) - _FIRED_SHOWN_MAX:,} more, which --json shows")
+    show_table(fired[:_SHOWN], {"at": "at", "what": "kind", "of": "subject"})
+    if len(fired) > _SHOWN:
+        say(f"and {len(fired) - _SHOWN:,} more, which --json shows")
 
 
 @clock.command(name="set", cls=WorldCommand)
@@ -103,7 +100,7 @@ def set_clock(instant: str, *, world: RemoteWorld) -> Result:
     Example:
       sandbox clock set 2026-07-01T09:00:00Z
     """
-    return _put(world, {"now": instant})
+    return _put(world, now=instant)
 
 
 @clock.command(cls=WorldCommand)
@@ -116,7 +113,7 @@ def freeze(instant: str | None, *, world: RemoteWorld) -> Result:
       sandbox clock freeze
       sandbox clock freeze 2026-07-01T09:00:00Z
     """
-    return _put(world, {"mode": "frozen"} | ({"now": instant} if instant else {}))
+    return _put(world, mode="frozen", now=instant)
 
 
 @clock.command(cls=WorldCommand)
@@ -134,12 +131,13 @@ def run(rate: float, *, world: RemoteWorld) -> Result:
       sandbox clock run
       sandbox clock run --rate 3600
     """
-    return _put(world, {"mode": "running", "rate": rate})
+    return _put(world, mode="running", rate=rate)
 
 
-def _put(world: RemoteWorld, setting: dict[str, Any]) -> Result:
+def _put(world: RemoteWorld, **setting: Any) -> Result:
+    patient, body = world.with_timeout(_ADVANCE_S), drop_none(setting)
     with working("setting the clock"):
-        return Result(world.with_timeout(_ADVANCE_S).read("PUT", "clock", body=setting), _show)
+        return Result(patient.read("PUT", "clock", body=body), _show)
 
 
 def _show(now: dict[str, Any]) -> None:
@@ -166,12 +164,9 @@ def maintenance(lasts: str | None, *, end: bool, world: RemoteWorld) -> Result:
         world.read("DELETE", "maintenance")
     elif lasts is not None:
         world.read("PUT", "maintenance", body={"lasts": lasts})
-    return Result(world.read("GET", "maintenance"), _show_maintenance)
-
-
-def _show_maintenance(shown: dict[str, Any]) -> None:
+    shown = world.read("GET", "maintenance")
     until = shown["until"]
-    say("no maintenance" if until is None else f"under maintenance until {until}")
+    return Result(shown, f"under maintenance until {until}" if until else "no maintenance")
 
 
 @click.command(cls=WorldCommand)
@@ -179,7 +174,7 @@ def _show_maintenance(shown: dict[str, Any]) -> None:
 @click.option("--kind", help="Only this kind of thing, like authorization_expires.")
 @click.option("--subject", help="Only what happens to the payment, batch or key with this id.")
 @click.option(
-    "--limit", type=click.IntRange(1, 500), default=_AGENDA_SHOWN, help="The most things to list."
+    "--limit", type=click.IntRange(1, 500), default=_SHOWN, help="The most things to list."
 )
 def agenda(*, world: RemoteWorld, **wanted: Any) -> Result:
     """List what falls due in a world, the soonest first, and what it leads to.
@@ -192,7 +187,7 @@ def agenda(*, world: RemoteWorld, **wanted: Any) -> Result:
       sandbox agenda --until 2026-07-08T00:00:00Z
       sandbox agenda --kind authorization_expires
     """
-    return Result(world.read("GET", "agenda", query=wanted), _show_agenda)
+    return Result(world.read("GET", "agenda", **wanted), _show_agenda)
 
 
 def _show_agenda(shown: dict[str, Any]) -> None:

@@ -10,20 +10,8 @@ from typing import Any, Final
 
 import click
 
+from sandbox.cli import output
 from sandbox.cli.arguments import FILE, SEED, TokenCommand, profile_option
-from sandbox.cli.output import (
-    EXIT_REFUSED,
-    EXIT_UNUSABLE,
-    Result,
-    ResultCommand,
-    read_text,
-    reason_of,
-    refuse,
-    refusing,
-    say,
-    say_lines,
-    working,
-)
 from sandbox.conformance import clients, replay, verification
 from sandbox.conformance.differences import CaptureError, compared, read_folder
 from sandbox.conformance.har import HarError, read_har
@@ -35,35 +23,25 @@ from sandbox.scenarios.parser import ScenarioError
 from sandbox.settings import SettingsError
 from sandbox.store.fixture import FixtureError
 
-TX_STATES: Final = ("auth", "captured", "timed_out")
-"""What `--tx` names."""
-
+_TX_STATES: Final = ("auth", "captured", "timed_out")
 _ID: Final = re.compile(r"[A-Za-z0-9-]{1,64}")
 
-_profile_option = profile_option(
-    help="TOML file with the platform's names, as for `sandbox serve`."
-)
+_profile = profile_option(help="TOML file with the platform's names, as for `sandbox serve`.")
 
 
 @click.command(cls=TokenCommand)
 @click.argument("file", type=FILE)
 @click.option("--fixture", help="Fixture of the world: a name under fixtures/, or a file.")
 @click.option("--seed", type=SEED, help="Seed of the world.")
-@_profile_option
+@_profile
 @click.option(
     "--server",
     metavar="URL",
     help="Replay in new worlds of this running sandbox. Default: a sandbox in this process.",
 )
 def compare(
-    *,
-    file: Path,
-    fixture: str | None,
-    seed: int | None,
-    profile: Profile,
-    server: str | None,
-    token: str | None,
-) -> Result:
+    *, file: Path, profile: Profile, server: str | None, token: str | None, **world: Any
+) -> output.Result:
     """Replay the traffic in FILE, and show where the answers differ.
 
     FILE is a HAR file, as browsers and proxies export it. Its requests to the platform are sent
@@ -82,14 +60,15 @@ def compare(
       sandbox compare traffic.har --profile my-platform.toml --json
       sandbox compare traffic.har --server http://127.0.0.1:8080
     """
-    with refusing(HarError, clients.TargetError, FixtureError, ScenarioError, SettingsError):
+    with output.refusing(HarError, clients.TargetError, FixtureError, ScenarioError, SettingsError):
         recording = read_har(file, profile)
+        seed, fixture = world["seed"], world["fixture"]
         target: clients.Served | clients.InProcess
         if server:
             target = clients.Served(server, token)
         else:
             target = clients.InProcess(profile, fixture or "demo")
-        with working(f"replaying {file.name}"), target:
+        with output.working(f"replaying {file.name}"), target:
             play = replay.Play(target, profile.api_key_header, seed, fixture if server else None)
             casting = replay.cast(recording, play)
             found = play.run(recording, casting, replay.AS_IT_IS)
@@ -104,11 +83,11 @@ def compare(
         return profile.scrub(text)
 
     result = replay.document(recording, whole, scrub)
-    status = EXIT_REFUSED if result["differences"] else 0
-    return Result(result, lambda _: say_lines(replay.lines(result)), status)
+    status = int(bool(result["differences"]))
+    return output.Result(result, lambda _: output.say_lines(replay.lines(result)), status)
 
 
-@click.command(cls=ResultCommand)
+@click.command(cls=output.ResultCommand)
 @click.argument("base", metavar="URL")
 @click.option(
     "--key-env",
@@ -117,7 +96,7 @@ def compare(
     help="Environment variable with an API key of UAT. A key that may only read is enough.",
 )
 @click.option("--key-file", type=FILE, metavar="FILE", help="File with the key and nothing else.")
-@_profile_option
+@_profile
 @click.option(
     "--out", type=FILE, default="verified", metavar="FOLDER", help="Folder for the results."
 )
@@ -163,21 +142,8 @@ def compare(
 )
 @click.option("--plan", "is_plan", is_flag=True, help="Print all requests, and send none.")
 def verify(
-    *,
-    base: str,
-    key_env: str,
-    key_file: Path | None,
-    profile: Profile,
-    out: Path,
-    allowed: str,
-    account: str | None,
-    partner_key_env: str | None,
-    tx: tuple[str, ...],
-    deliveries: Path | None,
-    secret_env: str | None,
-    clean: str | None,
-    is_plan: bool,
-) -> Result | None:
+    *, base: str, profile: Profile, out: Path, clean: str | None, is_plan: bool, **given: Any
+) -> output.Result | None:
     """Ask the UAT at URL which readings of the spec hold there.
 
     Without --allow, all requests read. `--allow keys` makes API keys that expire in an hour,
@@ -196,23 +162,27 @@ def verify(
       sandbox verify https://uat.example.com --plan --allow keys --account 7f3c
       sandbox verify https://uat.example.com --profile my-platform.toml --key-file uat.key
     """
-    with refusing(clients.Unusable):
+    with output.refusing(clients.Unusable):
         base = clients.check_base(base, profile)
-    wanted = _parse_wanted(allowed, account, tx, is_cleaning=clean is not None)
+    wanted = _parse_wanted(given["allowed"], given["account"], given["tx"], clean)
     if is_plan:
         plan = {"base": base, "run": wanted.run, "requests": verification.requests(wanted)}
-        return Result(plan, lambda _: say_lines(verification.plan_lines(wanted, base)))
+        lines = verification.plan_lines(wanted, base)
+        return output.Result(plan, lambda _: output.say_lines(lines))
+    partner = given["partner_key_env"]
     keys = {
-        "own": _key(key_env, key_file, profile),
-        "partner": _key(partner_key_env, None, profile) if partner_key_env else None,
+        "own": _key(given["key_env"], given["key_file"], profile),
+        "partner": _key(partner, None, profile) if partner else None,
     }
     if "directory" in wanted.allowed and keys["partner"] is None:
-        refuse("--allow directory: needs a partner's key; name its variable by --partner-key-env")
+        needs = "needs a partner's key; name its variable by --partner-key-env"
+        output.refuse(f"--allow directory: {needs}")
     if out.exists() and not out.is_dir():
-        refuse(f"--out {out}: is not a folder")
+        output.refuse(f"--out {out}: is not a folder")
     # SIGTERM ends a run as Ctrl+C does, so that it deletes what it made.
-    signal.signal(signal.SIGTERM, _interrupt)
-    captured = [] if clean else _compared_webhooks(deliveries, secret_env, profile)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    folder, secret = given["deliveries"], given["secret_env"]
+    captured = [] if clean else _compared_webhooks(folder, secret, profile)
     with clients.Platform(base, keys["own"] or "", profile) as platform:
         if clean is not None:
             _clean(clean, platform, out, keys)
@@ -227,32 +197,32 @@ def _compared_webhooks(
     """Return the webhooks of the folder, compared. Ends the command if they cannot be used."""
     if folder is None:
         if secret_env is not None:
-            refuse("--secret-env: is for --deliveries")
+            output.refuse("--secret-env: is for --deliveries")
         return []
     secret = os.environ.get(secret_env) if secret_env else None
     if secret_env and not secret:
-        refuse(f"--secret-env: the variable {secret_env} has no secret")
-    with refusing(CaptureError, before="--deliveries "):
+        output.refuse(f"--secret-env: the variable {secret_env} has no secret")
+    with output.refusing(CaptureError, before="--deliveries "):
         return compared(read_folder(folder), profile, secret)
 
 
 def _parse_wanted(
-    allowed: str, account: str | None, tx: tuple[str, ...], *, is_cleaning: bool
+    allowed: str, account: str | None, tx: tuple[str, ...], clean: str | None
 ) -> verification.Wanted:
     """Return what the run may do. Ends the command if the options do not fit together."""
     phases, known = _split(allowed), PHASES[1:]
     if wrong := next((name for name in phases if name not in known), None):
         hint = did_you_mean(wrong, known)
-        refuse(f"--allow: {wrong!r} is none of {', '.join(known)}{hint}")
-    if phases and account is None and not is_cleaning:
-        refuse("--allow: needs --account ID, the account that the key belongs to")
+        output.refuse(f"--allow: {wrong!r} is none of {', '.join(known)}{hint}")
+    if phases and account is None and clean is None:
+        output.refuse("--allow: needs --account ID, the account that the key belongs to")
     if account is not None and not _ID.fullmatch(account):
-        refuse(f"--account: {account!r} is not an id")
+        output.refuse(f"--account: {account!r} is not an id")
     named = _transactions(tx)
     if named and "payments" not in phases:
-        refuse("--tx: is for --allow payments")
+        output.refuse("--tx: is for --allow payments")
     if "payments" in phases and not named:
-        refuse("--allow payments: needs --tx, the transactions that may be changed")
+        output.refuse("--allow payments: needs --tx, the transactions that may be changed")
     return verification.Wanted(allowed=phases, account=account, tx=named)
 
 
@@ -266,20 +236,16 @@ def _transactions(texts: tuple[str, ...]) -> dict[str, str]:
     for text in texts:
         state, _, ids = text.partition("=")
         listed = _split(ids)
-        if state not in TX_STATES or not listed:
-            refuse(f"--tx: {text!r} must be one of {', '.join(TX_STATES)}, = and ids")
+        if state not in _TX_STATES or not listed:
+            output.refuse(f"--tx: {text!r} must be one of {', '.join(_TX_STATES)}, = and ids")
         for id in listed:
             if not _ID.fullmatch(id):
-                refuse(f"--tx: {id!r} is not an id")
+                output.refuse(f"--tx: {id!r} is not an id")
             if id in found.values():
-                refuse(f"--tx: {id} is named twice")
+                output.refuse(f"--tx: {id} is named twice")
             number = sum(name.startswith(state) for name in found) + 1
             found[state if number == 1 else f"{state}{number}"] = id
     return found
-
-
-def _interrupt(number: int, frame: object) -> None:
-    raise KeyboardInterrupt
 
 
 def _pace() -> Pace:
@@ -289,41 +255,40 @@ def _pace() -> Pace:
 def _clean(run: str, platform: clients.Platform, out: Path, keys: Mapping[str, Any]) -> None:
     """Delete what a run left."""
     if not _ID.fullmatch(run):
-        refuse(f"--clean: {run!r} is not the name of a run")
-    with refusing(RegisterError, before="--clean: "):
+        output.refuse(f"--clean: {run!r} is not the name of a run")
+    with output.refusing(RegisterError, before="--clean: "):
         register = read_register(out, run)
     before = register.list_left()
     if any(one.by == "partner" for one in before) and keys["partner"] is None:
-        refuse("--clean: the run used a partner's key; name its variable with --partner-key-env")
+        needs = "the run used a partner's key; name its variable with --partner-key-env"
+        output.refuse(f"--clean: {needs}")
     left = Cleaner(register, platform, _pace(), keys).clean()
-    say(f"{len(before) - len(left)} of {len(before)} deleted")
+    output.say(f"{len(before) - len(left)} of {len(before)} deleted")
     if left:
-        refuse(_describe_left(run, [f"{one.kind} {one.name}" for one in left]), EXIT_UNUSABLE)
+        output.refuse(_describe_left(run, [f"{one.kind} {one.name}" for one in left]))
 
 
 def _describe_left(run: str, things: list[str]) -> str:
     return f"could not be deleted: {', '.join(things)}; try again later with --clean {run}"
 
 
-def _leave(result: dict[str, Any], files: Mapping[str, str], out: Path) -> Result:
+def _leave(result: dict[str, Any], files: Mapping[str, str], out: Path) -> output.Result:
     """Write the files, and return the result with its exit status."""
-    try:
+    with output.using(f"--out {out}", "written"):
         verification.write(out, files)
-    except OSError as error:
-        refuse(f"--out {out}: cannot be written: {reason_of(error)}")
 
     def show(_: Any) -> None:
-        say_lines(verification.lines(result))
-        say(f"the results are in {out}")
+        output.say_lines(verification.lines(result))
+        output.say(f"the results are in {out}")
 
-    left = [f"{one['kind']} {one['name']}" for one in result["made"] if one["state"] != GONE]
-    if left:
-        return Result(result, show, EXIT_UNUSABLE, [_describe_left(result["run"], left)])
-    if result["stopped"]:
-        return Result(result, show, EXIT_UNUSABLE, [f"the run ended early: {result['stopped']}"])
+    why = f"the run ended early: {result['stopped']}" if result["stopped"] else ""
+    if left := [f"{one['kind']} {one['name']}" for one in result["made"] if one["state"] != GONE]:
+        why = _describe_left(result["run"], left)
+    if why:
+        return output.Result(result, show, output.EXIT_UNUSABLE, [why])
     is_other = any(one["verdict"] == "other reading" for one in result["probes"])
     differs = is_other or any(one["differences"] for one in result["deliveries"])
-    return Result(result, show, EXIT_REFUSED if differs else 0)
+    return output.Result(result, show, int(differs))
 
 
 def _key(name: str, file: Path | None, profile: Profile) -> str:
@@ -332,10 +297,9 @@ def _key(name: str, file: Path | None, profile: Profile) -> str:
     Ends the command without one that can be used.
     """
     where = f"--key-file {file}" if file else f"the variable {name[:80]}"
-    key = read_text(file, "--key-file ") if file else os.environ.get(name, "")
+    key = output.read_text(file, "--key-file ") if file else os.environ.get(name, "")
     if not key.strip():
-        refuse(
-            f"{where} has no key; put an API key of UAT there, or use --plan to see the requests"
-        )
-    with refusing(clients.Unusable, before=f"{where}: the key cannot be used: "):
+        advice = "put an API key of UAT there, or use --plan to see the requests"
+        output.refuse(f"{where} has no key; {advice}")
+    with output.refusing(clients.Unusable, before=f"{where}: the key cannot be used: "):
         return clients.check_key(key, profile)

@@ -1,10 +1,9 @@
 """The client of the control API that the commands use."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from ssl import SSLContext
 from typing import Any, Final, NoReturn
 from urllib.parse import quote, urlencode
 
@@ -35,6 +34,10 @@ SILENCE_S: Final = 45.0
 """A stream without data for this long is broken: a server sends something every 15 s."""
 
 
+Body = Mapping[str, Any] | bytes | None
+"""The body of a request: fields, which are sent as JSON, or its bytes."""
+
+
 class Unanswered(Refused):
     """A request that failed, which ends the command unless it is caught.
 
@@ -59,9 +62,14 @@ def world_path(world_id: str, *rest: str) -> str:
     return "/".join(["/worlds", *(quote(part, safe="") for part in (world_id, *rest))])
 
 
+def drop_none(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields without those that are None."""
+    return {name: value for name, value in fields.items() if value is not None}
+
+
 def add_query(path: str, **query: Any) -> str:
     """Return the path with a query, from which what is None is left out."""
-    given = {name: value for name, value in query.items() if value is not None}
+    given = drop_none(query)
     return path + (f"?{urlencode(given)}" if given else "")
 
 
@@ -86,14 +94,12 @@ class Remote:
         url = scheme + self.url.rstrip("/").removesuffix(PREFIX).rstrip("/")
         object.__setattr__(self, "url", url)
 
-    def read(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
+    def read(self, method: str, path: str, body: Body = None, **query: Any) -> Any:
         """Return the JSON of the answer to one request, None without a body. Raises Unanswered."""
-        answer = self.ask(method, path, body)
+        answer = self.ask(method, add_query(path, **query), body)
         return answer.json() if answer.content else None
 
-    def ask(
-        self, method: str, path: str, body: Mapping[str, Any] | bytes | None = None
-    ) -> Response:
+    def ask(self, method: str, path: str, body: Body = None) -> Response:
         """Return the answer to one request. Raises Unanswered if it is not 2xx."""
         answer = self.send(method, self.address(path), self.bearer(), body)
         self._note()
@@ -103,11 +109,7 @@ class Remote:
         return answer
 
     def send(
-        self,
-        method: str,
-        address: str,
-        headers: Mapping[str, str],
-        body: Mapping[str, Any] | bytes | None = None,
+        self, method: str, address: str, headers: Mapping[str, str], body: Body = None
     ) -> Response:
         """Return the answer to one request with JSON, whatever its status. Raises Unanswered."""
         sent = {"accept": "application/json", **headers}
@@ -157,8 +159,12 @@ class Remote:
         """
         timeout = httpx2.Timeout(answer_s, connect=self.connect_s)
         try:
-            with httpx2.Client(timeout=timeout, trust_env=False, verify=self._trust()) as client:
+            # Reading all certificates takes a tenth of a second.
+            verify = trusting_context() if self.url.startswith("https:") else False
+            with httpx2.Client(timeout=timeout, trust_env=False, verify=verify) as client:
                 yield client
+        except CertificateError as error:
+            raise Unanswered(str(error)) from None
         except (httpx2.InvalidURL, httpx2.UnsupportedProtocol, UnicodeError) as error:
             raise Unanswered(
                 f"--url {self.url!r}: {error}; write it like http://127.0.0.1:8080"
@@ -179,16 +185,6 @@ class Remote:
             ) from None
         except httpx2.HTTPError as error:
             raise Dropped(f"{self.url}: no answer: {error or type(error).__name__}") from None
-
-    def _trust(self) -> SSLContext | bool:
-        """Return the means to check the certificate of the server, if it has one."""
-        if not self.url.startswith("https:"):
-            # Reading all certificates takes a tenth of a second.
-            return False
-        try:
-            return trusting_context()
-        except CertificateError as error:
-            raise Unanswered(str(error)) from None
 
     def _raise_refused(self, answer: Response) -> NoReturn:
         """Raise the error that the server sent."""
@@ -227,23 +223,22 @@ class Remote:
             return ""
 
 
-def read_for_completion(ctx: click.Context, path: Callable[["RemoteWorld"], str]) -> Any:
-    """Return what the server shows, for completing words at a shell.
+def read_for_completion(ctx: click.Context, path: str | None = None) -> Any:
+    """Return what the server shows at the path, or of the world, for completing words at a shell.
 
-    None if it does not answer at once. `path` gives the path for the world. Server, token and
-    world are those of the command line so far, or of the environment.
+    None if it does not answer at once. Server, token and world are those of the command line so
+    far, or of the environment.
     """
     url, token = ctx.params.get("url") or DEFAULT_URL, ctx.params.get("token")
     server = Remote(url=url, token=token, answer_s=COMPLETES_S, connect_s=COMPLETES_S)
-    try:
-        world = RemoteWorld(server, ctx.params.get("world_id") or DEFAULT_WORLD)
-        return value_of(server.ask("GET", path(world)).content)
-    except Unanswered:
-        return None
+    path = path or world_path(ctx.params.get("world_id") or DEFAULT_WORLD)
+    with suppress(Unanswered):
+        return value_of(server.ask("GET", path).content)
+    return None
 
 
 def _worlds(ctx: click.Context) -> Words:
-    listed = read_for_completion(ctx, lambda _: "/worlds") or {"worlds": []}
+    listed = read_for_completion(ctx, "/worlds") or {"worlds": []}
     return dict.fromkeys((world["id"] for world in listed["worlds"]), "")
 
 
@@ -264,15 +259,9 @@ class RemoteWorld:
         """
         return add_query(world_path(self.id, *rest), **query)
 
-    def read(
-        self,
-        method: str,
-        *rest: str,
-        body: Mapping[str, Any] | None = None,
-        query: Mapping[str, Any] | None = None,
-    ) -> Any:
+    def read(self, method: str, *rest: str, body: Body = None, **query: Any) -> Any:
         """Return the JSON of the answer to a request about the world. Raises Unanswered."""
-        return self.server.read(method, self.path(*rest, **(query or {})), body)
+        return self.server.read(method, self.path(*rest, **query), body)
 
     def with_timeout(self, answer_s: float) -> "RemoteWorld":
         """Return the same world, whose answers may take so long."""
@@ -321,5 +310,5 @@ class WorldCommand(ServerCommand):
     def value_for(self, ctx: click.Context) -> dict[str, Any]:
         """Return the value that its function gets."""
         given = super().value_for(ctx)
-        server, option = given.pop("server"), given.pop("world_id")
-        return given | {"world": RemoteWorld(server, given.pop("named", None) or option)}
+        id = given.pop("world_id")
+        return given | {"world": RemoteWorld(given.pop("server"), given.pop("named", None) or id)}

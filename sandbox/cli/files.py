@@ -4,7 +4,7 @@ import json
 import re
 import sys
 import webbrowser
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
@@ -13,26 +13,13 @@ import click
 
 from sandbox import __version__
 from sandbox.app import build
+from sandbox.cli import output
 from sandbox.cli.arguments import FILE, INSTANT, profile_option
-from sandbox.cli.control_client import RemoteWorld, WorldCommand
+from sandbox.cli.control_client import RemoteWorld, WorldCommand, drop_none
 from sandbox.cli.main import Group
-from sandbox.cli.output import (
-    EXIT_UNUSABLE,
-    Result,
-    ResultCommand,
-    count_things,
-    reason_of,
-    refuse,
-    refusing,
-    say,
-    say_lines,
-    show_json,
-    working,
-    write_file,
-)
 from sandbox.control.captures import NamedCapture, NotACapture, read_capture, with_captures
 from sandbox.domain.profile import Profile
-from sandbox.domain.text import NotUtf8, strip_mark
+from sandbox.domain.text import strip_mark
 from sandbox.platform.openapi.examples import collection
 from sandbox.settings import Settings, is_database
 from sandbox.startup import name_store, open_store
@@ -42,21 +29,23 @@ from sandbox.store.files.port import StoreError
 
 _FILE_OR_DASH: Final = click.Path(path_type=Path, allow_dash=True)
 _STANDARD: Final = Path("-")
-_ENDING: Final = re.compile(r"(\.capture)?(\.json)?(\.gz)?$")
-_NOT_IN_LINKS: Final = re.compile(r"[^A-Za-z0-9_.-]+")
+
+
+def _keep(world: RemoteWorld, file: Path, content: bytes) -> dict[str, Any]:
+    """Write what is kept of a world; returns the result."""
+    _write(file, content)
+    return {"world": world.id, "file": str(file), "bytes": len(content)}
 
 
 def _write(file: Path, content: bytes) -> None:
     """Replace a file, which its owner alone may read."""
-    try:
+    with output.using(file, "written"):
         replace_file(file, [content], keeps_mode=False)
-    except (OSError, ValueError) as error:
-        refuse(f"{file}: cannot be written: {reason_of(error)}")
 
 
 @click.command(cls=WorldCommand)
 @click.argument("file", type=_FILE_OR_DASH, default=_STANDARD)
-def save(file: Path, *, world: RemoteWorld) -> Result:
+def save(file: Path, *, world: RemoteWorld) -> output.Result:
     """Write a world of a running server to FILE, or to standard output.
 
     You can load the file again, or use it as a fixture.
@@ -67,20 +56,19 @@ def save(file: Path, *, world: RemoteWorld) -> Result:
       sandbox serve --fixture ./friday.json
       sandbox world save --world uat-7 --url http://127.0.0.1:9000 > uat-7.json
     """
-    if file == _STANDARD and click.get_current_context().params["as_json"]:
-        refuse("--json: what goes to standard output is the world itself; name a FILE")
-    with working(f"saving {world.id}"):
+    if file == _STANDARD and output.is_json():
+        output.refuse("--json: what goes to standard output is the world itself; name a FILE")
+    with output.working(f"saving {world.id}"):
         content = world.server.ask("GET", world.path("snapshot")).content
     if file == _STANDARD:
-        return Result(None, lambda _: print_bytes(content))
-    _write(file, content)
-    done = {"world": world.id, "file": str(file), "bytes": len(content)}
-    return Result(done, _at_terminal(f"saved {world.id} to {file}, {len(content):,} bytes"))
+        return output.Result(None, lambda _: print_bytes(content))
+    done = _keep(world, file, content)
+    return output.Result(done, _at_terminal(f"saved {world.id} to {file}, {len(content):,} bytes"))
 
 
 @click.command(cls=WorldCommand)
 @click.argument("file", type=_FILE_OR_DASH)
-def load(file: Path, *, world: RemoteWorld) -> Result:
+def load(file: Path, *, world: RemoteWorld) -> output.Result:
     """Replace a world on a running server with a saved one. FILE may be `-`.
 
     The world keeps its id and the keys of its cast. Everything else becomes as it was saved. A
@@ -91,22 +79,18 @@ def load(file: Path, *, world: RemoteWorld) -> Result:
       sandbox world load friday.json
       sandbox world save --world uat-7 | sandbox world load - --world uat-8
     """
-    try:
+    with output.using(file):
         content = sys.stdin.buffer.read() if file == _STANDARD else file.read_bytes()
         content = strip_mark(content)
-    except NotUtf8 as error:
-        refuse(f"{file}: {error}")
-    except (OSError, ValueError) as error:
-        refuse(f"{file}: cannot be read: {reason_of(error)}")
-    with working(f"loading {world.id}"):
+    with output.working(f"loading {world.id}"):
         answer = world.server.ask("PUT", world.path("snapshot"), content)
-    return Result(answer.json(), _at_terminal(f"{world.id} is as {file} has it"))
+    return output.Result(answer.json(), _at_terminal(f"{world.id} is as {file} has it"))
 
 
-@click.command(cls=ResultCommand)
+@click.command(cls=output.ResultCommand)
 @click.argument("source")
 @click.argument("target")
-def convert(source: str, target: str) -> Result:
+def convert(source: str, target: str) -> output.Result:
     """Convert a state file to another kind, which the name of TARGET selects.
 
     Either may be a URL like postgresql://user@host/name. No server may be using SOURCE or TARGET,
@@ -118,20 +102,17 @@ def convert(source: str, target: str) -> Result:
       sandbox world convert state.db postgresql://sandbox@db.internal/sandbox
     """
     if not is_database(source) and not Path(source).exists():
-        refuse(f"{source}: there is no such file")
-    is_there = not is_database(target) and Path(target).exists()
-    if is_there and not is_database(source) and Path(target).samefile(source):
-        refuse(f"{target}: is the file that is to be converted; name another")
-    is_new = not is_database(target) and not is_there
-    with refusing(StoreError), working(f"converting {name_store(source)}"):
-        worlds = _converted(source, target, is_new=is_new)
-    done = {"source": name_store(source), "target": name_store(target), "worlds": worlds}
-    return Result(done, _at_terminal(f"{name_store(target)} has {', '.join(worlds) or 'no world'}"))
-
-
-def _converted(source: str, target: str, *, is_new: bool) -> list[str]:
-    """Copy all worlds; returns their ids. Raises StoreError."""
-    with closing(open_store(source)) as before, closing(open_store(target)) as after:
+        output.refuse(f"{source}: there is no such file")
+    is_new = not is_database(target) and not Path(target).exists()
+    if not (is_new or is_database(source) or is_database(target)) and Path(target).samefile(source):
+        output.refuse(f"{target}: is the file that is to be converted; name another")
+    names = {"source": name_store(source), "target": name_store(target)}
+    with (
+        output.refusing(StoreError),
+        output.working(f"converting {names['source']}"),
+        closing(open_store(source)) as before,
+        closing(open_store(target)) as after,
+    ):
         try:
             copy(before, after)
         except StoreError:
@@ -139,30 +120,27 @@ def _converted(source: str, target: str, *, is_new: bool) -> list[str]:
                 # Opening it may have created it.
                 Path(target).unlink(missing_ok=True)
             raise
-        return sorted(after.load())
+        worlds = sorted(after.load())
+    said = f"{names['target']} has {', '.join(worlds) or 'no world'}"
+    return output.Result(names | {"worlds": worlds}, _at_terminal(said))
 
 
 def print_bytes(content: bytes) -> None:
     """Print the bytes, but none that a terminal obeys: a server may have sent them."""
     if sys.stdout.isatty():
-        say(content.decode("utf-8", "replace"))
+        output.say(content.decode("utf-8", "replace"))
     else:
         click.echo(content, nl=False)
 
 
 def _at_terminal(line: str) -> Callable[[Any], None]:
     """Return a function that prints the line at a terminal alone."""
-
-    def show(_: Any) -> None:
-        if sys.stderr.isatty():
-            say(line, err=True)
-
-    return show
+    return lambda _: output.say(line, err=True) if sys.stderr.isatty() else None
 
 
 @click.command(cls=WorldCommand)
 @click.argument("file", type=FILE)
-def capture(file: Path, *, world: RemoteWorld) -> Result:
+def capture(file: Path, *, world: RemoteWorld) -> output.Result:
     """Write all that can be seen of a world to FILE, without its keys.
 
     `sandbox world open` shows it without a server. To keep a world and go on with it, save it.
@@ -172,19 +150,17 @@ def capture(file: Path, *, world: RemoteWorld) -> Result:
       sandbox world capture friday.capture.json.gz
       sandbox world capture uat-7.capture.json.gz --world uat-7
     """
-    with working(f"capturing {world.id}"):
+    with output.working(f"capturing {world.id}"):
         content = world.server.ask("GET", world.path("capture")).content
-    _write(file, content)
-    done = {"world": world.id, "file": str(file), "bytes": len(content)}
-    line = f"captured {world.id} in {file}, {len(content):,} bytes"
-    return Result(done, line)
+    done = _keep(world, file, content)
+    return output.Result(done, f"captured {world.id} in {file}, {len(content):,} bytes")
 
 
-@click.command("open", cls=ResultCommand)
+@click.command("open", cls=output.ResultCommand)
 @click.argument("files", type=FILE, nargs=-1, required=True, metavar="FILE...")
 @click.option("--to", type=FILE, help="File for the page. Default: beside the first FILE.")
 @click.option("--no-browser", is_flag=True, help="Write the page; open no browser.")
-def open_captures(files: tuple[Path, ...], *, to: Path | None, no_browser: bool) -> Result:
+def open_captures(files: tuple[Path, ...], *, to: Path | None, no_browser: bool) -> output.Result:
     """Open captured worlds in a browser, to be read. No server is needed.
 
     It writes the console with the captures into one HTML file, and opens that.
@@ -194,33 +170,28 @@ def open_captures(files: tuple[Path, ...], *, to: Path | None, no_browser: bool)
       sandbox world open friday.capture.json.gz
       sandbox world open *.capture.json.gz --to week.html --no-browser
     """
-    captures = list(_read(files))
+    captures = [_read(file, number) for number, file in enumerate(files, start=1)]
     page = to or files[0].with_name(f"{_stem(files[0])}.capture.html")
     if page in files:
-        refuse(f"--to: {page} is one of the captures; name another file")
+        output.refuse(f"--to: {page} is one of the captures; name another file")
     _write(page, with_captures(captures))
     done = {"page": str(page), "worlds": [one.content["world"]["id"] for one in captures]}
     if no_browser or webbrowser.open(page.absolute().as_uri()):
-        return Result(done, f"wrote {page}")
+        return output.Result(done, f"wrote {page}")
     why = f"no browser could be opened here; open {page} yourself"
-    return Result(done, f"wrote {page}", EXIT_UNUSABLE, [why])
+    return output.Result(done, f"wrote {page}", output.EXIT_UNUSABLE, [why])
 
 
-def _read(files: tuple[Path, ...]) -> Iterator[NamedCapture]:
-    """Yield the captures of the files, each with an id of its own and its name."""
-    for number, file in enumerate(files, start=1):
-        try:
-            content = read_capture(file.read_bytes())
-        except NotACapture as error:
-            refuse(f"{file}: {error}")
-        except (OSError, ValueError) as error:
-            refuse(f"{file}: cannot be read: {reason_of(error)}")
-        id = _NOT_IN_LINKS.sub("-", _stem(file))
-        yield NamedCapture(f"{id}-{number}" if number > 1 else id, file.name, content)
+def _read(file: Path, number: int) -> NamedCapture:
+    """Return the capture in a file of that number, with an id of its own and its name."""
+    with output.using(file), output.refusing(NotACapture, before=f"{file}: "):
+        content = read_capture(file.read_bytes())
+    id = re.sub(r"[^A-Za-z0-9_.-]+", "-", _stem(file))
+    return NamedCapture(f"{id}-{number}" if number > 1 else id, file.name, content)
 
 
 def _stem(file: Path) -> str:
-    return _ENDING.sub("", file.name, count=1) or "world"
+    return re.sub(r"(\.capture)?(\.json)?(\.gz)?$", "", file.name, count=1) or "world"
 
 
 # --- export -------------------------------------------------------------------------------------
@@ -267,10 +238,10 @@ def postman(out: Path | None, *, server: str, profile: Profile) -> None:
         cast={kind: getattr(cast, kind) for kind in ("accounts", "terminals", "locations")},
     )
     if out is None:
-        show_json(shown)
+        output.show_json(shown)
         return
-    write_file(out, json.dumps(shown, indent=2) + "\n", option="--out ")
-    say(f"{out} is written: import it, or run it with `npx newman run {out}`")
+    output.write_file(out, (json.dumps(shown, indent=2) + "\n").encode(), option="--out ")
+    output.say(f"{out} is written: import it, or run it with `npx newman run {out}`")
 
 
 @export.command(cls=WorldCommand)
@@ -286,14 +257,8 @@ def postman(out: Path | None, *, server: str, profile: Profile) -> None:
 @click.option("--since", type=INSTANT, help="Only requests from this instant on.")
 @_out_option
 def requests(
-    ids: tuple[str, ...],
-    *,
-    kind: str,
-    subject: str | None,
-    since: str | None,
-    out: Path | None,
-    world: RemoteWorld,
-) -> Result:
+    ids: tuple[str, ...], *, kind: str, out: Path | None, world: RemoteWorld, **about: str | None
+) -> output.Result:
     """Write requests of the journal as curl, HAR, Markdown, a test or a scenario.
 
     IDS are the ids of requests, like req_0000000001. Without them, all requests that fit. Keys are
@@ -308,15 +273,14 @@ def requests(
       sandbox export requests --as pytest --out test_what_was_seen.py
       sandbox export requests --as scenario --out what-was-seen.toml
     """
-    chosen = {"as": kind, "requests": list(ids) or None, "subject": subject, "since": since}
-    body = {name: value for name, value in chosen.items() if value is not None}
-    shown = world.read("POST", "export", body=body)
+    chosen = {"as": kind, "requests": list(ids) or None, **about}
+    shown = world.read("POST", "export", body=drop_none(chosen))
 
     def show(_: Any) -> None:
         if out is None:
-            say_lines(shown["content"].splitlines())
+            output.say_lines(shown["content"].splitlines())
         else:
-            write_file(out, shown["content"])
-            say(f"wrote {count_things(shown['requests'], 'request')} to {out}")
+            output.write_file(out, shown["content"].encode())
+            output.say(f"wrote {output.count_things(shown['requests'], 'request')} to {out}")
 
-    return Result(shown, show)
+    return output.Result(shown, show)

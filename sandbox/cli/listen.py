@@ -10,7 +10,7 @@ import click
 
 from sandbox.cli.arguments import SOME_EVENTS, TARGET
 from sandbox.cli.control_client import RemoteWorld, Unanswered, WorldCommand
-from sandbox.cli.output import refuse, say, show_json_line, styled, tell
+from sandbox.cli.output import is_json, refuse, say, show_json, styled, tell
 from sandbox.cli.tail import Happened, attempts_at, follow, until_stopped
 from sandbox.cli.webhooks import Received, Receiver, receiving
 from sandbox.domain.json_text import fields_of
@@ -23,10 +23,11 @@ _SAID_MAX: Final = 200
 _INDENT: Final = " " * 19
 
 
-@click.command(cls=WorldCommand, json="flag")
+@click.command(cls=WorldCommand)
 @click.argument("target", metavar="[URL]", type=TARGET, required=False)
 @click.option(
     "--events",
+    "event_types",
     type=SOME_EVENTS,
     metavar="EVENT[,...]",
     help="Only these events, like transaction.sale,batch.accepted. Default: all.",
@@ -36,14 +37,7 @@ _INDENT: Final = " " * 19
 @click.option("--print-secret", is_flag=True, help="Print the secret and exit; the endpoint stays.")
 @click.option("--keep", is_flag=True, help="Do not delete the endpoint at the end.")
 def listen(
-    target: str | None,
-    *,
-    events: tuple[str, ...] | None,
-    print_secret: bool,
-    keep: bool,
-    world: RemoteWorld,
-    as_json: bool,
-    **more: str | None,
+    target: str | None, *, print_secret: bool, keep: bool, world: RemoteWorld, **wanted: Any
 ) -> None:
     """Send webhooks to URL and trace them as they happen.
 
@@ -72,10 +66,9 @@ def listen(
         arrived.setdefault(received.message_id, deque(maxlen=100)).append(received)
 
     with receiving(note) if target is None else nullcontext() as receiver:
-        url = target if receiver is None else receiver.url
-        wanted = {"url": url, "event_types": list(events or ()), **more}
+        wanted["url"] = receiver.url if receiver else target
         wanted = {name: value for name, value in wanted.items() if value}
-        listener = _Listener(world, wanted, as_json, receiver, arrived)
+        listener = _Listener(world, wanted, receiver, arrived)
         if print_secret:
             listener.register()
             say(listener.endpoint["secret"])
@@ -98,7 +91,6 @@ class _Listener:
 
     world: RemoteWorld
     wanted: dict[str, Any]
-    as_json: bool
     receiver: Receiver | None
     arrived: dict[str, deque[Received]]
     endpoint: dict[str, Any] = field(default_factory=dict)
@@ -138,14 +130,12 @@ class _Listener:
             self.receiver.secret = self.endpoint["secret"]
 
     def _matches(self, endpoint: dict[str, Any]) -> bool:
+        """Whether the endpoint has the wanted settings."""
         if endpoint["disabled"] or endpoint["account_id"] or endpoint["filters"]:
             return False
-        events = self.wanted.get("event_types", [])
-        return sorted(endpoint["event_types"]) == sorted(set(events)) and all(
-            endpoint[name] == self.wanted[name]
-            for name in ("secret", "description")
-            if name in self.wanted
-        )
+        wanted = {"event_types": (), **self.wanted}
+        has_events = set(endpoint["event_types"]) == set(wanted.pop("event_types"))
+        return has_events and endpoint.items() >= wanted.items()
 
     def _see_to_endpoint(self) -> None:
         """Register it again with its id and secret if a restarted server has lost it."""
@@ -170,7 +160,7 @@ class _Listener:
         """Yield the newest messages of the world with their attempts."""
         if self.endpoint:
             self._see_to_endpoint()
-        listed = self.world.read("GET", "messages", query={"limit": _LIST_MAX})
+        listed = self.world.read("GET", "messages", limit=_LIST_MAX)
         for message in listed["messages"]:
             attempts = list(attempts_at(message))
             del message["deliveries"]
@@ -189,34 +179,30 @@ class _Listener:
         return self.times_lost, *(data[name] for name in names)
 
     def _say_ready(self) -> None:
-        if self.as_json:
-            show_json_line({"kind": "ready", "world": self.world.id, "endpoint": self.endpoint})
+        if is_json():
+            ready = {"kind": "ready", "world": self.world.id, "endpoint": self.endpoint}
+            show_json(ready, indent=None)
             return
         what = ", ".join(self.endpoint["event_types"]) or "every event"
         was_there = "" if self.is_ours else " (it was there)"
-        say(
-            f"Ready! {self.endpoint['id']}{was_there} sends {what} of the world {self.world.id} "
-            f"to {self.endpoint['url']}"
-        )
+        sends = f"{self.endpoint['id']}{was_there} sends {what} of the world {self.world.id}"
+        say(f"Ready! {sends} to {self.endpoint['url']}")
         secret = styled(self.endpoint["secret"], bold=True)
         say("Its signing secret is ", secret, " (^C to quit)")
 
     def _show(self, happened: Happened) -> None:
-        data = happened.data
-        if happened.kind == "message":
-            types = self.endpoint["event_types"]
-            if types and data["event_type"] not in types:
-                return
-        elif data["endpoint_id"] != self.endpoint["id"]:
+        (kind, data), types = happened, self.endpoint["event_types"]
+        if kind == "message" and types and data["event_type"] not in types:
+            return
+        if kind == "attempt" and data["endpoint_id"] != self.endpoint["id"]:
             return
         if self.receiver is not None:
-            if happened.kind == "attempt":
+            if kind == "attempt":
                 waiting = self.arrived.get(data["message_id"])
-                received = waiting.popleft() if waiting else None
-                _show_received(received, data, as_json=self.as_json)
-        elif self.as_json:
-            show_json_line({"kind": happened.kind, **data})
-        elif happened.kind == "message":
+                _show_received(waiting.popleft() if waiting else None, data)
+        elif is_json():
+            show_json({"kind": kind, **data}, indent=None)
+        elif kind == "message":
             _show_message(data)
         else:
             _show_attempt(data)
@@ -248,19 +234,17 @@ def _show_message(message: dict[str, Any]) -> None:
 def _show_attempt(attempt: dict[str, Any]) -> None:
     is_taken = attempt["error"] is None
     answer = str(attempt["status_code"] or "---")
-    say(
-        f"{attempt['at'][11:23]}  <--  ",
-        styled(answer, fg="green" if is_taken else "red"),
-        f" POST {attempt['url']}  {attempt['duration_ms']:.0f} ms  "
-        f"{attempt['event_type']} {attempt['message_id']}",
-    )
+    asked = f" POST {attempt['url']}  {attempt['duration_ms']:.0f} ms  "
+    status = styled(answer, fg="green" if is_taken else "red")
+    event = f"{attempt['event_type']} {attempt['message_id']}"
+    say(f"{attempt['at'][11:23]}  <--  ", status, asked, event)
 
 
-def _show_received(received: Received | None, attempt: dict[str, Any], *, as_json: bool) -> None:
+def _show_received(received: Received | None, attempt: dict[str, Any]) -> None:
     """One line for a webhook that arrived here."""
-    if as_json:
+    if is_json():
         shown = {name: getattr(received, name, None) for name in ("is_genuine", "problem", "body")}
-        show_json_line({"kind": "webhook", **attempt, **shown})
+        show_json({"kind": "webhook", **attempt, **shown}, indent=None)
         return
     body = received.fields if received is not None else {}
     facts = [body.get(name) for name in ("status", "status_reason", "transaction_id", "id")]

@@ -4,7 +4,7 @@ import json
 import re
 import shlex
 import webbrowser
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from typing import Any, Final
 from urllib.parse import quote
@@ -12,28 +12,9 @@ from urllib.parse import quote
 import click
 from pydantic import BaseModel
 
+from sandbox.cli import output
 from sandbox.cli.arguments import OPERATION, profile_option
-from sandbox.cli.control_client import (
-    Remote,
-    RemoteWorld,
-    ServerCommand,
-    WorldCommand,
-    add_query,
-    world_path,
-)
-from sandbox.cli.output import (
-    EXIT_REFUSED,
-    Columns,
-    Result,
-    ResultCommand,
-    break_words,
-    count_things,
-    refuse,
-    say,
-    say_lines,
-    show_table,
-    styled,
-)
+from sandbox.cli.control_client import Remote, RemoteWorld, ServerCommand, WorldCommand, drop_none
 from sandbox.cli.platform_client import KEY
 from sandbox.control.catalogues import FaultView, TriggerView, card_view, outcome_view
 from sandbox.control.ledger import CHECKOUT_COMMAND, read_ledger
@@ -43,14 +24,11 @@ from sandbox.domain.profile import Profile
 from sandbox.domain.text import did_you_mean, suggest_words
 from sandbox.domain.transport_faults import TRANSPORT_FAULTS
 
-_USUAL: Final = "merchant"
 _DETAILED_MAX: Final = 3
 """Up to this many clauses are shown in full."""
 
 _NAMES_MAX: Final = 12
 """The most names to print for a section of the coverage; the JSON has all of them."""
-
-_WIDTH: Final = 100
 
 _some_world_option = click.option(
     "--world",
@@ -63,7 +41,7 @@ _some_world_option = click.option(
 @click.command(cls=WorldCommand)
 @click.option("--name", type=KEY, help="Print only the key with this name.")
 @click.option("--env", "is_env", is_flag=True, help="Print lines for a shell: export SANDBOX_KEY=")
-def keys(*, name: str | None, is_env: bool, world: RemoteWorld) -> Result:
+def keys(*, name: str | None, is_env: bool, world: RemoteWorld) -> output.Result:
     """Print the API keys of a world's cast.
 
     They are printed in full: they are good for this sandbox alone.
@@ -78,31 +56,32 @@ def keys(*, name: str | None, is_env: bool, world: RemoteWorld) -> Result:
       eval "$(sandbox keys --env)"
     """
     document = world.read("GET")
-    all_keys = {key_name: key["key"] for key_name, key in document["keys"].items()}
-    if name is not None and name not in all_keys:
-        refuse(f"the world {world.id} has no key {name!r}{suggest_words(name, all_keys)}")
-    chosen = all_keys if name is None else {name: all_keys[name]}
-    if is_env:
-        return Result(chosen, lambda _: say_lines(_exports(document, chosen, name or _USUAL)))
+    chosen = {key_name: key["key"] for key_name, key in document["keys"].items()}
     if name is not None:
-        return Result(chosen, chosen[name])
-    rows = [{"name": name, "key": key} for name, key in all_keys.items()]
-    return Result(chosen, lambda _: show_table(rows, ("name", "key"), is_whole=True))
+        if name not in chosen:
+            output.refuse(f"the world {world.id} has no key {name!r}{suggest_words(name, chosen)}")
+        chosen = {name: chosen[name]}
+    if is_env:
+        exports = _exports(document, chosen, name or "merchant")
+        return output.Result(chosen, lambda _: output.say_lines(exports))
+    if name is not None:
+        return output.Result(chosen, chosen[name])
+    rows = [{"name": name, "key": key} for name, key in chosen.items()]
+    return output.Result(chosen, lambda _: output.show_table(rows, ("name", "key"), is_whole=True))
 
 
-def _exports(world: dict[str, Any], keys: dict[str, str], usual: str) -> list[str]:
+def _exports(world: dict[str, Any], keys: dict[str, str], usual: str) -> Iterator[str]:
     found = {"SANDBOX_KEY": keys.get(usual), "SANDBOX_TERMINAL": world["terminals"].get(usual)}
-    found |= {
-        "SANDBOX_KEY_" + re.sub(r"[^A-Z0-9]", "_", name.upper()): key for name, key in keys.items()
-    }
-    return [f"export {name}={shlex.quote(value)}" for name, value in found.items() if value]
+    for name, key in keys.items():
+        found["SANDBOX_KEY_" + re.sub(r"[^A-Z0-9]", "_", name.upper())] = key
+    return (f"export {name}={shlex.quote(value)}" for name, value in found.items() if value)
 
 
 @click.command(cls=WorldCommand)
 @click.argument("key")
 @click.argument("operation", required=False)
 @click.argument("target", required=False)
-def lens(key: str, *, operation: str | None, target: str | None, world: RemoteWorld) -> Result:
+def lens(key: str, *, world: RemoteWorld, **asked: str | None) -> output.Result:
     """Show what a key would be answered, and which keys could do it.
 
     KEY and TARGET are ids or names of the cast, OPERATION is one like payments.capture. Without an
@@ -114,33 +93,32 @@ def lens(key: str, *, operation: str | None, target: str | None, world: RemoteWo
       sandbox lens merchant
       sandbox lens merchant_read_only accounts.update merchant
     """
-    if operation is None:
-        return Result(world.read("GET", "lens", key), _show_access)
-    body = {"key": key, "operation": operation} | ({} if target is None else {"target": target})
-    seen = world.read("POST", "lens", body=body)
-    return Result(seen, _show_permission, 0 if seen["allowed"] else EXIT_REFUSED)
+    if asked["operation"] is None:
+        return output.Result(world.read("GET", "lens", key), _show_access)
+    seen = world.read("POST", "lens", body={"key": key, **drop_none(asked)})
+    return output.Result(seen, _show_permission, int(not seen["allowed"]))
 
 
 def _show_access(table: dict[str, Any]) -> None:
     if table["unusable"]:
-        say(f"the key authenticates no more: {table['unusable']}")
-    show_table(table["rows"], ("operation", "own", "descendant", "outside"))
+        output.say(f"the key authenticates no more: {table['unusable']}")
+    output.show_table(table["rows"], ("operation", "own", "descendant", "outside"))
 
 
 def _show_permission(seen: dict[str, Any]) -> None:
-    say(f"{seen['status']}  {'allowed' if seen['allowed'] else seen['error']}")
+    output.say(f"{seen['status']}  {'allowed' if seen['allowed'] else seen['error']}")
     for one in seen["decisions"]:
-        say(f"  {one['step']:<12}  {one['verdict']}: {one['reason']} ({one['clause']})")
+        output.say(f"  {one['step']:<12}  {one['verdict']}: {one['reason']} ({one['clause']})")
     if seen["missing"]:
-        say(f"  missing       {' or '.join(seen['missing'])}")
+        output.say(f"  missing       {' or '.join(seen['missing'])}")
     could = ", ".join(one["cast"] or one["name"] for one in seen["could"])
-    say(f"  could         {could or 'no key of this world'}")
+    output.say(f"  could         {could or 'no key of this world'}")
 
 
 @click.command(cls=ServerCommand)
 @click.argument("text")
 @_some_world_option
-def find(text: str, *, world_id: str | None, server: Remote) -> Result:
+def find(text: str, *, world_id: str | None, server: Remote) -> output.Result:
     """Find whatever has an id, or payments by the last four digits of a card.
 
     TEXT is the id of a payment, request, message, batch, key, account, terminal or location, an
@@ -151,19 +129,19 @@ def find(text: str, *, world_id: str | None, server: Remote) -> Result:
       sandbox find 0011
       sandbox find req_0000000001
     """
-    found = server.read("GET", add_query("/find", q=text, world=world_id))
+    found = server.read("GET", "/find", q=text, world=world_id)
     if not found["found"]:
-        return Result(found, f"nothing has the id {text!r}", EXIT_REFUSED)
-    return Result(found, _show_found)
+        return output.Result(found, f"nothing has the id {text!r}", output.EXIT_REFUSED)
+    return output.Result(found, _show_found)
 
 
 def _show_found(found: dict[str, Any]) -> None:
-    show_table(found["found"], ("world", "kind", "id", "says"))
+    output.show_table(found["found"], ("world", "kind", "id", "says"))
     if found["more"]:
-        say("there is more; name the whole id, or a world with --world")
+        output.say("there is more; name the whole id, or a world with --world")
 
 
-@click.command("open", cls=WorldCommand, json=None)
+@click.command("open", cls=WorldCommand, json=False)
 @click.option("--print", "only_print", is_flag=True, help="Print the address; open no browser.")
 def open_console(*, world: RemoteWorld, only_print: bool) -> None:
     """Open the console of a server in a browser.
@@ -180,12 +158,9 @@ def open_console(*, world: RemoteWorld, only_print: bool) -> None:
     token = world.server.token
     signs_in = f"token={quote(token, safe='')}" if token else ""
     address = f"{world.server.address('/')}#{signs_in}/{quote(world.id, safe='')}/overview"
-    if only_print:
-        say(address)
-        return
-    if not webbrowser.open(address):
-        refuse("no browser could be opened here; --print shows the address")
-    say("opened in your browser")
+    if not (only_print or webbrowser.open(address)):
+        output.refuse("no browser could be opened here; --print shows the address")
+    output.say(address if only_print else "opened in your browser")
 
 
 # --- coverage
@@ -199,7 +174,7 @@ def open_console(*, world: RemoteWorld, only_print: bool) -> None:
     metavar="PERCENT",
     help="Exit with status 1 if fewer than this part of the operations were used.",
 )
-def coverage(*, world_id: str | None, fail_under: float | None, server: Remote) -> Result:
+def coverage(*, world_id: str | None, fail_under: float | None, server: Remote) -> output.Result:
     """Show which parts of the platform were used, and which were not.
 
     For a server: all worlds since its start, including deleted ones. For a world: since it was
@@ -211,14 +186,14 @@ def coverage(*, world_id: str | None, fail_under: float | None, server: Remote) 
       sandbox coverage --world uat-7 --json
       sandbox coverage --fail-under 80
     """
-    path = "/coverage" if world_id is None else world_path(world_id, "coverage")
+    path = "/coverage" if world_id is None else RemoteWorld(server, world_id).path("coverage")
     found = server.read("GET", path)
     used, never = (len(found["operations"][name]) for name in ("exercised", "never"))
     percent, least = 100 * used / max(used + never, 1), fail_under or 0
     if percent >= least:
-        return Result(found, _show_coverage)
+        return output.Result(found, _show_coverage)
     why = f"{percent:.1f} % of the operations were exercised, less than {least:g} %"
-    return Result(found, _show_coverage, EXIT_REFUSED, [why])
+    return output.Result(found, _show_coverage, output.EXIT_REFUSED, [why])
 
 
 def _show_coverage(coverage: Mapping[str, Mapping[str, Any]]) -> None:
@@ -233,24 +208,25 @@ def _show_coverage(coverage: Mapping[str, Mapping[str, Any]]) -> None:
         done, never = len(section["exercised"]), section["never"]
         total = done + len(never)
         percent = f"{100 * done // total} %" if total else ""
-        say(f"{titles[name]:<{width}}  {done:>4} of {total:<4} {percent:>5}".rstrip())
+        output.say(f"{titles[name]:<{width}}  {done:>4} of {total:<4} {percent:>5}".rstrip())
         if never:
             rest = len(never) - _NAMES_MAX
             more = f" and {rest} more" if rest > 0 else ""
             text, deeper = f"never: {', '.join(never[:_NAMES_MAX])}{more}", f"{indent}       "
-            say_lines(break_words(text, _WIDTH, initial_indent=indent, subsequent_indent=deeper))
+            lines = output.break_words(text, 100, initial_indent=indent, subsequent_indent=deeper)
+            output.say_lines(lines)
 
 
 # --- the ledger of clauses
 
 
-@click.command(cls=ResultCommand)
+@click.command(cls=output.ResultCommand)
 @click.argument("search", nargs=-1)
 @click.option("--unproved", is_flag=True, help="Only clauses that no test proves.")
 @profile_option(
     help="TOML file of `sandbox verify`: each clause is shown with the day it was verified."
 )
-def ledger(search: tuple[str, ...], *, unproved: bool, profile: Profile) -> Result:
+def ledger(search: tuple[str, ...], *, unproved: bool, profile: Profile) -> output.Result:
     """Show the clauses with their code and tests.
 
     A clause is a rule of the platform's specification, or an assumption where the specification
@@ -269,16 +245,16 @@ def ledger(search: tuple[str, ...], *, unproved: bool, profile: Profile) -> Resu
     clauses = [one.model_dump() for one in read_ledger(text or None, profile.verified).clauses]
     clauses = [clause for clause in clauses if clause["id"].lower() == text.lower()] or clauses
     if not clauses:
-        refuse(f"no clause has {text!r} in its id, title or summary", EXIT_REFUSED)
+        output.refuse(f"no clause has {text!r} in its id, title or summary", output.EXIT_REFUSED)
     if unproved:
         clauses = [one for one in clauses if not (one["proved"] or one["needs_no_proof"])]
-    return Result({"clauses": clauses, "total": len(clauses)}, _show_clauses)
+    return output.Result({"clauses": clauses, "total": len(clauses)}, _show_clauses)
 
 
 def _show_clauses(found: Mapping[str, Any]) -> None:
     clauses = found["clauses"]
     if not clauses:
-        say("a test proves every clause")
+        output.say("a test proves every clause")
     elif len(clauses) <= _DETAILED_MAX:
         for clause in clauses:
             _show_clause(clause)
@@ -286,22 +262,23 @@ def _show_clauses(found: Mapping[str, Any]) -> None:
         counts = [name for name in ("code", "rows", "tests") if clauses[0][name] is not None]
         days = ["verified"] if any(clause["verified"] for clause in clauses) else []
         rows = [clause | {name: len(clause[name]) for name in counts} for clause in clauses]
-        show_table(rows, ("id", "title", *counts, *days))
-        say(f"{count_things(len(clauses), 'clause')}; name one to see it whole")
+        output.show_table(rows, ("id", "title", *counts, *days))
+        output.say(f"{output.count_things(len(clauses), 'clause')}; name one to see it whole")
 
 
 def _show_clause(clause: Mapping[str, Any]) -> None:
-    say(styled(clause["id"], bold=True), f"  {clause['title']}")
-    say(f"  {clause['summary']}")
+    output.say(output.styled(clause["id"], bold=True), f"  {clause['title']}")
+    output.say(f"  {clause['summary']}")
     for name in ("fills", "code", "rows", "tests", "parts"):
-        say_lines(f"  {name:<5}  {value}" for value in clause.get(name) or ())
+        output.say_lines(f"  {name:<5}  {value}" for value in clause.get(name) or ())
     if clause["verified"]:
-        say(f"  verified on the platform on {clause['verified']}")
+        output.say(f"  verified on the platform on {clause['verified']}")
     if clause["needs_no_proof"]:
-        say(f"  no proof is needed: {clause['needs_no_proof']}")
+        output.say(f"  no proof is needed: {clause['needs_no_proof']}")
     elif clause["tests"] is None and not clause["parts"]:
-        say(f"  tests  prove it; `{CHECKOUT_COMMAND}` in a checkout of the project names them")
-    say()
+        told = f"prove it; `{CHECKOUT_COMMAND}` in a checkout of the project names them"
+        output.say(f"  tests  {told}")
+    output.say()
 
 
 # --- catalogues that need no server -------------------------------------------------------------
@@ -309,16 +286,12 @@ def _show_clause(clause: Mapping[str, Any]) -> None:
 _View = Mapping[str, Any]
 
 
-@click.command(cls=ResultCommand)
+@click.command(cls=output.ResultCommand)
 @click.argument("search", nargs=-1)
 @click.option(
-    "--for",
-    "operation",
-    type=OPERATION,
-    metavar="OPERATION",
-    help="Only outcomes of this operation, like refund.",
+    "--for", "operation", type=OPERATION, help="Only outcomes of this operation, like refund."
 )
-def outcomes(search: tuple[str, ...], operation: str | None) -> Result:
+def outcomes(search: tuple[str, ...], operation: str | None) -> output.Result:
     """List the outcomes of payments and the transport faults.
 
     SEARCH selects those that contain all its words: a key, a reason, a code, an operation.
@@ -333,16 +306,16 @@ def outcomes(search: tuple[str, ...], operation: str | None) -> Result:
     rows: Iterable[Outcome | None] = OUTCOMES.values()
     if operation is not None:
         rows = (for_operation(key, Operation(operation)) for key in OUTCOMES)
-    found = _search((outcome_view(row) for row in rows if row is not None), search)
+    found = _search(map(outcome_view, filter(None, rows)), search)
     faults = _search(map(FaultView.of, TRANSPORT_FAULTS.values()), search)
     _expect("outcome", search, [*OUTCOMES, *TRANSPORT_FAULTS], found or faults)
-    return Result({"outcomes": found, "total": len(found), "faults": faults}, _show_outcomes)
+    return output.Result({"outcomes": found, "total": len(found), "faults": faults}, _show_outcomes)
 
 
 def _show_outcomes(value: _View) -> None:
     found, faults = value["outcomes"], value["faults"]
     if found:
-        columns: Columns = {
+        columns: output.Columns = {
             "outcome": "key",
             "status": "status",
             "reason": "status_reason",
@@ -350,16 +323,16 @@ def _show_outcomes(value: _View) -> None:
             "message": "message",
             "operations": lambda view: ", ".join(view["operations"]),
         }
-        show_table(found, columns, drops=("message", "operations", "code"))
+        output.show_table(found, columns, drops=("message", "operations", "code"))
     if found and faults:
-        say()
+        output.say()
     if faults:
-        show_table(faults, {"fault": "key", "when": "when", "effect": "effect"})
+        output.show_table(faults, {"fault": "key", "when": "when", "effect": "effect"})
 
 
-@click.command(cls=ResultCommand)
+@click.command(cls=output.ResultCommand)
 @click.argument("search", nargs=-1)
-def cards(search: tuple[str, ...]) -> Result:
+def cards(search: tuple[str, ...]) -> output.Result:
     """List the test cards with the answers of their issuers.
 
     \b
@@ -369,22 +342,21 @@ def cards(search: tuple[str, ...]) -> Result:
     """
     found = _search(map(card_view, CARDS.values()), search)
     _expect("card", search, CARDS, found)
-    return Result({"cards": found, "total": len(found)}, _show_cards)
+    return output.Result({"cards": found, "total": len(found)}, _show_cards)
 
 
 def _show_cards(value: _View) -> None:
-    names = ("token", "number", "brand", "type", "outcome")
-    columns: Columns = {
-        **{name: name for name in names},
-        "above amount": "above_amount",
+    names = ("token", "number", "brand", "type", "outcome", "above_amount")
+    columns: output.Columns = {
+        **{name.replace("_", " "): name for name in names},
         "later": lambda view: ", ".join(f"{op}: {key}" for op, key in view["later"].items()),
     }
-    show_table(value["cards"], columns, drops=("later", "above amount", "type"))
+    output.show_table(value["cards"], columns, drops=("later", "above amount", "type"))
 
 
-@click.command(cls=ResultCommand)
+@click.command(cls=output.ResultCommand)
 @click.argument("search", nargs=-1)
-def amounts(search: tuple[str, ...]) -> Result:
+def amounts(search: tuple[str, ...]) -> output.Result:
     """List the amounts that choose an outcome.
 
     Amounts are in minor units.
@@ -399,7 +371,7 @@ def amounts(search: tuple[str, ...]) -> Result:
     _expect("amount", search, (row.key for row in TRIGGERS.values()), found)
     columns = ("amount", "kind", "key", "operation", "about")
     value = {"triggers": found, "total": len(found)}
-    return Result(value, lambda _: show_table(found, columns))
+    return output.Result(value, lambda _: output.show_table(found, columns))
 
 
 triggers = copy(amounts)
@@ -427,4 +399,5 @@ def _expect(what: str, search: Sequence[str], known: Iterable[str], found: list[
     """End the command if nothing is found."""
     if not found:
         words = " ".join(search)
-        refuse(f"no {what} has {words!r} in it{did_you_mean(words, known)}", EXIT_REFUSED)
+        said = f"no {what} has {words!r} in it{did_you_mean(words, known)}"
+        output.refuse(said, output.EXIT_REFUSED)

@@ -11,7 +11,7 @@ from pathlib import Path
 from textwrap import wrap
 from threading import Event, Thread
 from time import monotonic
-from typing import IO, Any, Final, Literal, NamedTuple, NoReturn
+from typing import IO, Any, Final, NamedTuple, NoReturn
 
 import click
 
@@ -119,22 +119,27 @@ def reason_of(error: Exception) -> str:
     return (isinstance(error, OSError) and error.strerror) or str(error)
 
 
+@contextmanager
+def using(file: Path | str, way: str = "read") -> Iterator[None]:
+    """Yield a block that uses a file. If it cannot be `read`, or `written`, the command ends."""
+    try:
+        yield
+    except NotUtf8 as error:
+        refuse(f"{file}: {error}")
+    except (OSError, ValueError) as error:
+        refuse(f"{file}: cannot be {way}: {reason_of(error)}")
+
+
 def read_text(file: Path, option: str = "") -> str:
     """Return the text of a file. Ends the command if it cannot be read. `option` named it."""
-    try:
+    with using(f"{option}{file}"):
         return decode_text(file.read_bytes())
-    except NotUtf8 as error:
-        refuse(f"{option}{file}: {error}")
-    except (OSError, ValueError) as error:
-        refuse(f"{option}{file}: cannot be read: {reason_of(error)}")
 
 
-def write_file(file: Path, content: str | bytes, *, option: str = "") -> None:
+def write_file(file: Path, content: bytes, *, option: str = "") -> None:
     """Replace the file. `option` named it."""
-    try:
-        file.write_bytes(content.encode() if isinstance(content, str) else content)
-    except (OSError, ValueError) as error:
-        refuse(f"{option}{file}: cannot be written: {reason_of(error)}")
+    with using(f"{option}{file}", "written"):
+        file.write_bytes(content)
 
 
 class Result(NamedTuple):
@@ -154,40 +159,27 @@ Options = tuple[click.Option, ...]
 
 
 class ResultCommand(click.Command):
-    """A command that returns a Result, which is printed as JSON or for people.
+    """A command that returns a Result, which is printed as JSON or for people, or None.
 
-    It has the options of `added` behind its own. With `json` as "flag" it prints as it goes, and
-    gets `as_json`; with None it has no `--json`.
+    It has the options of `added` behind its own, and `--json` if `json` is true.
     """
 
     added: Options = ()
 
-    def __init__(
-        self,
-        name: str | None,
-        *,
-        params: Sequence[click.Parameter] = (),
-        json: Literal["result", "flag"] | None = "result",
-        **more: Any,
-    ) -> None:
-        last = [] if json is None else [JSON]
-        super().__init__(name, params=[*params, *self.added, *last], **more)
-        self.json = json
+    def __init__(self, name: str | None, params: Any = (), json: bool = True, **more: Any) -> None:
+        super().__init__(name, params=[*params, *self.added, *[JSON] * json], **more)
 
     def value_for(self, ctx: click.Context) -> dict[str, Any]:
         """Return the value that its function gets."""
-        return dict(ctx.params)
+        return {name: value for name, value in ctx.params.items() if name != "as_json"}
 
     def invoke(self, ctx: click.Context) -> None:
         """Run it, and print its result."""
-        given = self.value_for(ctx)
-        if self.json == "result":
-            del given["as_json"]
         assert self.callback
-        result = ctx.invoke(self.callback, **given)
+        result = ctx.invoke(self.callback, **self.value_for(ctx))
         if not isinstance(result, Result):
             return
-        if ctx.params["as_json"]:
+        if is_json():
             show_json(result.value)
         elif callable(result.shown):
             result.shown(result.value)
@@ -201,14 +193,14 @@ class ResultCommand(click.Command):
 JSON: Final = click.Option(["--json", "as_json"], is_flag=True, help="Print JSON.")
 
 
-def show_json(value: Any) -> None:
-    """Print a value for programs, whole."""
-    click.echo(json.dumps(value, indent=2))
+def is_json() -> bool:
+    """Whether the command that runs has its result printed as JSON."""
+    return bool(click.get_current_context().params["as_json"])
 
 
-def show_json_line(value: Any) -> None:
-    """Print a value for programs, in one line of many."""
-    click.echo(json.dumps(value))
+def show_json(value: Any, indent: int | None = 2) -> None:
+    """Print a value for programs: whole, or without `indent` in one line of many."""
+    click.echo(json.dumps(value, indent=indent))
 
 
 Columns = Mapping[str, str | Callable[[Any], Any]] | Sequence[str]

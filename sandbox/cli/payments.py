@@ -1,34 +1,25 @@
 """`sandbox pay`, `tap`, `next`, and the actions on a payment: `capture`, `refund` and others."""
 
 from collections.abc import Callable, Mapping
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, Final
 
 import click
-from httpx2 import Response
 
-from sandbox.cli import arguments
-from sandbox.cli.control_client import RemoteWorld, WorldCommand
-from sandbox.cli.output import (
-    EXIT_REFUSED,
-    Result,
-    listing,
-    refuse,
-    say_parts,
-    styled_status,
-    working,
-)
+from sandbox.cli import arguments, output
+from sandbox.cli.control_client import RemoteWorld, WorldCommand, drop_none
 from sandbox.cli.platform_client import (
     OUTCOME_HEADER,
     USUAL,
     ActorCommand,
     Member,
     Stage,
-    json_of,
     terminal_option,
 )
 from sandbox.domain.currencies import format_amount, in_units
+from sandbox.domain.json_text import value_of
 
+_outcome_option = partial(click.option, "--outcome", type=arguments.OUTCOME)
 _SHORT: Final = 8
 """The characters of an id that are enough to name it in a command."""
 
@@ -52,14 +43,9 @@ def _parse_currency(value: str) -> str:
 
 @click.command(cls=ActorCommand)
 @click.argument("amount", type=arguments.AMOUNT)
-@click.option("--card", type=arguments.CARD, metavar="CARD", help="Test card, like tok_mc_prepaid.")
+@click.option("--card", type=arguments.CARD, help="Test card, like tok_mc_prepaid.")
 @terminal_option
-@click.option(
-    "--outcome",
-    type=arguments.OUTCOME,
-    metavar="OUTCOME",
-    help="Outcome of this payment, like lost_card.",
-)
+@_outcome_option(help="Outcome of this payment, like lost_card.")
 @click.option("--auth", "--hold", "is_auth", is_flag=True, help="Only authorize, to capture later.")
 @click.option("--tip", type=arguments.AMOUNT_OR_ZERO, help="Tip on top of AMOUNT.")
 @click.option(
@@ -69,8 +55,8 @@ def _parse_currency(value: str) -> str:
 )
 @click.option("--event-id", help="The event_id, to repeat a payment.")
 def pay(
-    *, terminal: str | None, outcome: str | None, is_auth: bool, stage: Stage, **more: Any
-) -> Result:
+    amount: str, *, card: str | None, tip: str | None, is_auth: bool, stage: Stage, **given: Any
+) -> output.Result:
     """Take a payment of AMOUNT, and print its result.
 
     AMOUNT is in units of the currency: 10 is 10.00 dollars. The merchant acts, at its own
@@ -87,44 +73,38 @@ def pay(
       sandbox pay 25 --auth --as second_merchant
       sandbox pay 10 --outcome insufficient_funds
     """
-    body = _body(**more)
-    member = stage.member()
-    body["terminal_id"] = stage.terminal(terminal, member)
-    path = "/v3/preauth" if is_auth else "/v3/payment"
-    with working("waiting for the platform; if it waits for a card, `sandbox tap` shows it"):
-        reply = stage.ask(member, "POST", path, body, outcome=outcome)
-    return _result(stage, reply, member)
-
-
-def _body(
-    amount: str, *, card: str | None, tip: str | None, currency: str | None, event_id: str | None
-) -> dict[str, Any]:
-    """Return the body of the payment, without its terminal."""
-    subtotal = arguments.units_of(amount, currency, "AMOUNT")
-    body: dict[str, Any] = {"amount": subtotal, "currency": currency, "event_id": event_id}
+    currency, member = given["currency"], stage.member()
+    total = subtotal = arguments.units_of(amount, currency, "AMOUNT")
+    body = {"currency": currency, "event_id": given["event_id"]}
     if tip is not None:
         tip_amount = arguments.units_of(tip, currency, "--tip")
-        body["amount"] = subtotal + tip_amount
+        total += tip_amount
         body["breakdown"] = {"subtotal": subtotal, "tipAmount": tip_amount}
     if card is not None:
         body["card_reader_data"] = {"paymentCardData": card}
-    return {name: value for name, value in body.items() if value is not None}
+    body |= {"amount": total, "terminal_id": stage.terminal(given["terminal"], member)}
+    path = "/v3/preauth" if is_auth else "/v3/payment"
+    with output.working("waiting for the platform; if it waits for a card, `sandbox tap` shows it"):
+        return _send(stage, member, path, drop_none(body), given["outcome"])
 
 
-def _result(stage: Stage, reply: Response, member: Member) -> Result:
+def _send(
+    stage: Stage, member: Member, path: str, body: Mapping[str, Any], outcome: str | None
+) -> output.Result:
     """Return a payment, which is shown in one line: a narrow terminal wraps it between its parts.
 
     The parts are its id, status and reason, amounts, card, and the next step. If it failed, the
     line says what chose the outcome.
     """
-    payment = json_of(reply)
+    reply = stage.ask(member, "POST", path, body, outcome=outcome)
+    payment = value_of(reply.content)
     if not reply.is_success:
-        return Result(payment, None, EXIT_REFUSED, [stage.refusal(reply)])
+        return output.Result(payment, None, output.EXIT_REFUSED, [stage.refusal(reply)])
 
     def show(_: Any) -> None:
         parts = [
             payment["transaction_id"],
-            styled_status(payment["status"], payment["status_reason"]),
+            output.styled_status(payment["status"], payment["status_reason"]),
             _amounts(payment),
             f"{payment['card_brand']} {payment['card']}",
         ]
@@ -132,9 +112,9 @@ def _result(stage: Stage, reply: Response, member: Member) -> Result:
             parts.append(_describe_choice(reply.headers[OUTCOME_HEADER]))
         if step := _next(payment, "" if member.name == USUAL else f" --as {member.name}"):
             parts.append(f"next: {step}")
-        say_parts(parts)
+        output.say_parts(parts)
 
-    return Result(payment, show)
+    return output.Result(payment, show)
 
 
 def _amounts(payment: Mapping[str, Any]) -> str:
@@ -184,21 +164,17 @@ def _action(segment: str) -> Callable[[Callable[..., Body]], click.Command]:
 
     def build(give_body: Callable[..., Body]) -> click.Command:
         @wraps(give_body)
-        def act(*, payment: str, outcome: str | None, stage: Stage, **given: Any) -> Result:
+        def act(*, payment: str, outcome: str | None, stage: Stage, **given: Any) -> output.Result:
             if "." in payment:
-                raise click.UsageError(
-                    f"{arguments.quote_word(payment)} is not a payment; name it before the "
-                    "amount: an id, the beginning of an id, or `last`"
-                )
+                word = arguments.quote_word(payment)
+                advice = "name it before the amount: an id, the beginning of an id, or `last`"
+                raise click.UsageError(f"{word} is not a payment; {advice}")
             id, member, currency = stage.payment(payment)
             path, body = f"/v3/payments/{id}/{segment}", give_body(currency=currency, **given)
-            reply = stage.ask(member, "POST", path, body, outcome=outcome)
-            return _result(stage, reply, member)
+            return _send(stage, member, path, body, outcome)
 
-        option = click.option(
-            "--outcome", type=arguments.OUTCOME, metavar="OUTCOME", help="Outcome of this action."
-        )
-        return click.command(cls=ActorCommand)(click.argument("payment")(option(act)))
+        command = _outcome_option(help="Outcome of this action.")(act)
+        return click.command(cls=ActorCommand)(click.argument("payment")(command))
 
     return build
 
@@ -316,7 +292,7 @@ def _amount(text: str | None, currency: str | None) -> Body:
 @click.argument("payment")
 @click.argument("outcome", default="approved", type=arguments.SOME_OUTCOME)
 @click.option("--event-id", help="Attempt to answer. Default: the newest one that waits.")
-def answer(payment: str, stage: Stage, **body: str | None) -> Result:
+def answer(payment: str, stage: Stage, **body: str | None) -> output.Result:
     """Answer an attempt at a PAYMENT that timed out, late, as the processor.
 
     PAYMENT is an id, the beginning of an id, or `last`. What timed out is carried out by it:
@@ -328,14 +304,14 @@ def answer(payment: str, stage: Stage, **body: str | None) -> Result:
       sandbox answer 38b4 do_not_honor --event-id refund-1
     """
     id = stage.payment(payment).id
-    return Result(stage.remote.read("POST", "payments", id, "answer", body=body), _show_answered)
+    told = stage.remote.read("POST", "payments", id, "answer", body=body)
 
+    def show(_: Any) -> None:
+        # The attempt that was answered is the last one now.
+        attempts = [one["says"] for one in told["story"] if one["kind"] == "attempt"]
+        output.say_parts([id, attempts[-1], _amounts(told["payment"])])
 
-def _show_answered(told: Mapping[str, Any]) -> None:
-    """Print the payment with the attempt that was answered, which is its last one now."""
-    payment = told["payment"]
-    attempt = next(one["says"] for one in reversed(told["story"]) if one["kind"] == "attempt")
-    say_parts([payment["transaction_id"], attempt, _amounts(payment)])
+    return output.Result(told, show)
 
 
 @click.command(cls=WorldCommand)
@@ -345,7 +321,7 @@ def _show_answered(told: Mapping[str, Any]) -> None:
 @click.option(
     "--cancel", type=click.Choice(["user", "merchant"]), help="Cancel it as the user or merchant."
 )
-def tap(id: str | None, *, world: RemoteWorld, **choice: str | None) -> Result:
+def tap(id: str | None, *, world: RemoteWorld, **choice: str | None) -> output.Result:
     """Tap a card for a waiting payment.
 
     Without options, lists the waiting payments. ID is the payment's; you can leave it out if only
@@ -357,40 +333,36 @@ def tap(id: str | None, *, world: RemoteWorld, **choice: str | None) -> Result:
       sandbox tap --card tok_visa_debit
       sandbox tap 3fa85f64-5717-4562-b3fc-2c963f66afa6 --cancel user
     """
-    body = {name: value for name, value in choice.items() if value is not None}
+    body = drop_none(choice)
     if len(body) > 1 or (id is not None and not body):
         raise click.UsageError("give one of --card, --outcome and --cancel")
     waiting = world.read("GET", "taps")
     if not body:
-        return Result(waiting, _show_waiting)
-    id = id or _only_waiting(waiting["taps"])
+        return output.Result(waiting, _show_waiting)
+    ids = [id] if id else [tap["transaction_id"] for tap in waiting["taps"]]
+    if not ids:
+        output.refuse(_NONE_WAITS, output.EXIT_REFUSED)
+    if len(ids) > 1:
+        output.refuse(f"{len(ids)} payments wait; name one: {', '.join(ids)}", output.EXIT_REFUSED)
+    (id,) = ids
     ended = world.read("POST", "taps", id, body=body)
     why = f": {ended['status_reason']}" if ended["status_reason"] else ""
-    return Result(ended, f"{ended['transaction_id']}  {ended['status']}{why}")
+    return output.Result(ended, f"{ended['transaction_id']}  {ended['status']}{why}")
 
 
-_show_waiting: Final = listing(
+_NONE_WAITS: Final = "no payment waits for a tap"
+_show_waiting: Final = output.listing(
     "taps",
     {
         "transaction id": "transaction_id",
         "operation": "operation",
         "amount": lambda tap: format_amount(tap["amount"], tap["currency"]),
         "terminal id": "terminal_id",
-        "since": "since",
-        "until": "until",
+        **{name: name for name in ("since", "until")},
     },
-    empty="no payment waits for a tap",
+    empty=_NONE_WAITS,
     is_whole=True,
 )
-
-
-def _only_waiting(taps: list[dict[str, Any]]) -> str:
-    if not taps:
-        refuse("no payment waits for a tap", EXIT_REFUSED)
-    if len(taps) > 1:
-        ids = ", ".join(tap["transaction_id"] for tap in taps)
-        refuse(f"{len(taps)} payments wait; name one: {ids}", EXIT_REFUSED)
-    return str(taps[0]["transaction_id"])
 
 
 @click.command(name="next", cls=WorldCommand)
@@ -411,7 +383,7 @@ def _only_waiting(taps: list[dict[str, Any]]) -> str:
     "--approved-amount", type=click.IntRange(1), help="For partial_approval, in minor units."
 )
 @click.option("--clear", is_flag=True, help="Clear the queue.")
-def next_outcome(*, clear: bool, world: RemoteWorld, **entry: Any) -> Result:
+def next_outcome(*, clear: bool, world: RemoteWorld, **entry: Any) -> output.Result:
     """Set the outcome of the next payment, or the fault of the next request.
 
     It applies once, to the next request that matches. Without OUTCOME, lists the queue.
@@ -426,16 +398,14 @@ def next_outcome(*, clear: bool, world: RemoteWorld, **entry: Any) -> Result:
       sandbox next --fault http_503 --method GET --path '/v2/*'
       sandbox next --clear
     """
-    queue = ("scenario", "next")
-    body = {name: value for name, value in entry.items() if value is not None}
+    queue, body = ("scenario", "next"), drop_none(entry)
+    if clear and body:
+        raise click.UsageError("--clear cannot be combined with an outcome or other options")
     if clear:
-        if body:
-            raise click.UsageError("--clear cannot be combined with an outcome or other options")
         world.read("DELETE", *queue)
     elif body:
         world.read("POST", *queue, body=body)
-    waiting = world.read("GET", *queue)
-    return Result(waiting, _show_queue)
+    return output.Result(world.read("GET", *queue), _show_queue)
 
 
 def _requests_of(entry: dict[str, Any]) -> str:
@@ -444,7 +414,7 @@ def _requests_of(entry: dict[str, Any]) -> str:
 
 _QUEUED: Final = ("outcome", "fault", "operation", "amount", "approved_amount", "delay_ms")
 
-_show_queue: Final = listing(
+_show_queue: Final = output.listing(
     "queue",
     {**{name: name for name in _QUEUED}, "operation": _requests_of},
     empty="the queue is empty: the scenario, the card or the amount decides",

@@ -4,23 +4,18 @@ The control API tells who the cast is and which keys it has; the platform gets o
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, NamedTuple, NoReturn
-from urllib.parse import quote, urljoin
+from urllib.parse import urljoin
 
 import click
 from httpx2 import Response
 
+from sandbox.cli import control_client
 from sandbox.cli.arguments import HintedType, Words, quote_word
-from sandbox.cli.control_client import (
-    Remote,
-    RemoteWorld,
-    Unanswered,
-    WorldCommand,
-    read_for_completion,
-)
 from sandbox.cli.output import EXIT_REFUSED, Options, refuse
 from sandbox.domain.json_text import fields_of, value_of
 from sandbox.domain.text import did_you_mean
@@ -46,18 +41,10 @@ class Platform(NamedTuple):
     url: str
     key_header: str
 
-    def ask(
-        self,
-        key: str,
-        method: str,
-        path: str,
-        body: Mapping[str, Any] | None = None,
-        headers: Mapping[str, str] | None = None,
-    ) -> Response:
+    def ask(self, key: str, method: str, path: str, body: Any = None, **headers: str) -> Response:
         """Return the answer to one request with the key, whatever its status. Raises Unanswered."""
-        sent = {self.key_header: key, **(headers or {})}
-        server = Remote(url=self.url, token=None, answer_s=ANSWER_S)
-        return server.send(method, self.url + path, sent, body)
+        server = control_client.Remote(url=self.url, token=None, answer_s=ANSWER_S)
+        return server.send(method, self.url + path, {self.key_header: key, **headers}, body)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +71,7 @@ class Stage:
     with its message, as those of `Remote` do.
     """
 
-    remote: RemoteWorld
+    remote: control_client.RemoteWorld
     actor: str | None
 
     @cached_property
@@ -105,11 +92,10 @@ class Stage:
         The actor, the usual one, or the first with a key, without a name.
         """
         keys, accounts = self.world["keys"], self.world["accounts"]
-        name = self.actor if name is None else name
+        usual = USUAL if USUAL in keys else next(iter(keys), None)
+        name = next((one for one in (name, self.actor, usual) if one is not None), None)
         if name is None:
-            name = USUAL if USUAL in keys else next(iter(keys), None)
-            if name is None:
-                refuse(f"the world {self.world['id']} has no key to act with", EXIT_REFUSED)
+            refuse(f"the world {self.world['id']} has no key to act with", EXIT_REFUSED)
         if name in keys:
             return Member(name, keys[name]["key"])
         if name not in accounts:
@@ -128,10 +114,8 @@ class Stage:
         for parent in reversed(self._parents(account) if parents is None else parents):
             if (parent_name := names.get(parent)) in keys:
                 return Member(name, keys[parent_name]["key"])
-        return refuse(
-            f"{name} has no key, and none of its parents has one; these have: {', '.join(keys)}",
-            EXIT_REFUSED,
-        )
+        said = f"{name} has no key, and none of its parents has one; these have: {', '.join(keys)}"
+        return refuse(said, EXIT_REFUSED)
 
     def _parents(self, account: str) -> list[str]:
         """Return the parents of an account from the root on.
@@ -141,7 +125,7 @@ class Stage:
         for name in self.world["keys"]:
             reply = self.ask(self.member(name), "GET", f"/v1/accounts/{account}")
             if reply.is_success:
-                return list(json_of(reply)["parent_account_ids"])
+                return list(value_of(reply.content)["parent_account_ids"])
         return []
 
     # --- where ------------------------------------------------------------------------------
@@ -152,10 +136,10 @@ class Stage:
         Without a name it is the member's own, or the usual one for a member without a terminal.
         """
         terminals: Mapping[str, str] = self.world["terminals"]
+        usual = next((one for one in (member.name, USUAL) if one in terminals), None)
+        named = usual if named is None else named
         if named is None:
-            named = next((one for one in (member.name, USUAL) if one in terminals), None)
-            if named is None:
-                refuse(f"{member.name} has no terminal; name one with --terminal", EXIT_REFUSED)
+            refuse(f"{member.name} has no terminal; name one with --terminal", EXIT_REFUSED)
         if named in terminals:
             return terminals[named]
         if _FULL_ID.fullmatch(named):
@@ -165,13 +149,7 @@ class Stage:
     # --- what -------------------------------------------------------------------------------
 
     def ask(
-        self,
-        member: Member,
-        method: str,
-        path: str,
-        body: Mapping[str, Any] | None = None,
-        *,
-        outcome: str | None = None,
+        self, member: Member, method: str, path: str, body: Any = None, outcome: str | None = None
     ) -> Response:
         """Return the platform's answer to one request with the member's key, whatever its status.
 
@@ -180,43 +158,29 @@ class Stage:
         """
         headers = {} if outcome is None else {OUTCOME_HEADER: outcome}
         try:
-            return self.platform.ask(member.key, method, path, body, headers)
-        except Unanswered as error:
-            refuse(
-                f"{str(error).rstrip('.')}; the platform may have carried it out all the same: "
-                "`sandbox tail --no-follow --limit 1` shows the request",
-                EXIT_REFUSED,
-            )
+            return self.platform.ask(member.key, method, path, body, **headers)
+        except control_client.Unanswered as error:
+            hint = "`sandbox tail --no-follow --limit 1` shows the request"
+            said = f"{str(error).rstrip('.')}; the platform may have carried it out all the same"
+            refuse(f"{said}: {hint}", EXIT_REFUSED)
 
-    def must(
-        self, member: Member, method: str, path: str, body: Mapping[str, Any] | None = None
-    ) -> Any:
+    def must(self, member: Member, method: str, path: str, body: Any = None, **query: Any) -> Any:
         """Return the body of the platform's answer.
 
         The command ends with status and reason if it is a refusal.
         """
-        reply = self.ask(member, method, path, body)
+        reply = self.ask(member, method, control_client.add_query(path, **query), body)
         if not reply.is_success:
             refuse(self.refusal(reply), EXIT_REFUSED)
-        return json_of(reply)
+        return value_of(reply.content)
 
     def refusal(self, reply: Response) -> str:
         """Put a refusal of the platform into words: status, code, and the journal's reason."""
-        body = fields_of(json_of(reply))
+        body = fields_of(value_of(reply.content))
         code = body.get("error") or body.get("detail") or "no JSON"
-        why = self._why(reply) or body.get("details") or body.get("detail") or ""
+        why = find_reason(self.remote, reply.headers) or body.get("details") or body.get("detail")
         said = f"the platform answered {reply.status_code} {code}"
         return f"{said}: {why}" if why and why != code else said
-
-    def _why(self, reply: Response) -> str | None:
-        """Return the reason in the journal for the refusal, None if the journal has it no more."""
-        request_id = reply.headers.get(REQUEST_ID)
-        if request_id is None:
-            return None
-        try:
-            return refusal_reason(self.remote.read("GET", "requests", request_id))
-        except Unanswered:
-            return None
 
     # --- payments by name -------------------------------------------------------------------
 
@@ -232,11 +196,11 @@ class Stage:
             return Payment(named, member)
         limit, searched = (1, None) if is_last else (200, named or None)
         if member is None:
-            query = {"limit": limit, "q": searched, "shape": "full"}
-            listed = self.remote.read("GET", "payments", query=query)["payments"]
+            found = self.remote.read("GET", "payments", limit=limit, q=searched, shape="full")
+            listed = found["payments"]
         else:
-            path = f"/v2/transactions?limit={limit}&search_term={quote(searched or '', safe='')}"
-            listed = self.must(member, "GET", path)["transactions"]
+            query: dict[str, Any] = {"limit": limit, "search_term": searched or ""}
+            listed = self.must(member, "GET", "/v2/transactions", **query)["transactions"]
         one = _only(named, {one["transaction_id"]: one for one in listed})
         if one is None and not is_whole:
             seen = f"{(member or self.member()).name} sees no payment"
@@ -254,9 +218,8 @@ class Stage:
 
         Only batches that were `opened`, or `submitted`, count.
         """
-        limit = 1 if named == "last" else 1000
-        query = {"event_type": f"batch.{happened}", "limit": limit}
-        listed = self.remote.read("GET", "messages", query=query)["messages"]
+        limit, event = 1 if named == "last" else 1000, f"batch.{happened}"
+        listed = self.remote.read("GET", "messages", event_type=event, limit=limit)["messages"]
         one = _only(named, {one["subject"]: one for one in listed}, "batches")
         if one is None:
             which = "" if named == "last" else f" whose id begins with {quote_word(named)}"
@@ -265,7 +228,7 @@ class Stage:
         return one["subject"], member
 
 
-def platform_of(server: Remote) -> Platform:
+def platform_of(server: control_client.Remote) -> Platform:
     """Return the platform of a server, as its description tells."""
     described = server.read("GET", _DESCRIPTION)
     (scheme,) = described["components"]["securitySchemes"].values()
@@ -277,29 +240,26 @@ def platform_of(server: Remote) -> Platform:
     return Platform(url.rstrip("/"), scheme["name"])
 
 
-def _cast_type(read: Callable[[Mapping[str, Any]], Iterable[str]]) -> HintedType:
-    """Return the type of a name in a world's cast, which the server knows.
-
-    `read` gives the names of a world.
-    """
+def _cast_type(*kinds: str) -> HintedType:
+    """Return the type of a name in these parts of a world's cast, which the server knows."""
 
     def words(ctx: click.Context) -> Words:
-        world = read_for_completion(ctx, RemoteWorld.path)
-        return dict.fromkeys(read(world), "") if world else {}
+        world = control_client.read_for_completion(ctx) or {}
+        return {name: "" for kind in kinds for name in world.get(kind, ())}
 
     return HintedType(words)
 
 
-MEMBER: Final = _cast_type(lambda world: [*world["keys"], *world["accounts"]])
-KEY: Final = _cast_type(lambda world: world["keys"])
-TERMINAL: Final = _cast_type(lambda world: world["terminals"])
+MEMBER: Final = _cast_type("keys", "accounts")
+KEY: Final = _cast_type("keys")
+TERMINAL: Final = _cast_type("terminals")
 
 terminal_option = click.option(
     "--terminal", type=TERMINAL, help="Terminal of a member of the cast, or its id."
 )
 
 
-class ActorCommand(WorldCommand):
+class ActorCommand(control_client.WorldCommand):
     """A command in which a member of the cast acts, which gets the world as a `stage`."""
 
     added: Options = (
@@ -309,7 +269,7 @@ class ActorCommand(WorldCommand):
             metavar="MEMBER",
             help="Member of the cast that acts, like partner or second_merchant.",
         ),
-        *WorldCommand.added,
+        *control_client.WorldCommand.added,
     )
 
     def value_for(self, ctx: click.Context) -> dict[str, Any]:
@@ -338,12 +298,15 @@ def _only(named: str, listed: Mapping[str, Any], what: str = "payments") -> Any:
     return next(iter(found.values()), None)
 
 
+def find_reason(world: control_client.RemoteWorld, headers: Mapping[str, str]) -> str | None:
+    """Return the reason in the journal for a refusal, None if the journal has it no more."""
+    with suppress(control_client.Unanswered):
+        if request_id := headers.get(REQUEST_ID):
+            return refusal_reason(world.read("GET", "requests", request_id))
+    return None
+
+
 def refusal_reason(entry: Mapping[str, Any]) -> str | None:
     """Return the reason of the last refusal in an entry of the journal, None without one."""
     refused = [one["reason"] for one in entry["decisions"] if one["verdict"] != "ok"]
     return str(refused[-1]) if refused else None
-
-
-def json_of(answer: Response) -> Any:
-    """Return the JSON of an answer, None without any."""
-    return value_of(answer.content)

@@ -14,45 +14,17 @@ from httpx2 import Response
 
 from sandbox import library
 from sandbox.app import build
+from sandbox.cli import output
 from sandbox.cli.arguments import FILE, SOME_SCENARIO
 from sandbox.cli.control_client import Dropped, Remote, RemoteWorld, ServerCommand, WorldCommand
 from sandbox.cli.main import Group
-from sandbox.cli.output import (
-    EXIT_REFUSED,
-    EXIT_UNUSABLE,
-    Columns,
-    Result,
-    ResultCommand,
-    count_things,
-    read_text,
-    refuse,
-    refusing,
-    say,
-    show_json,
-    show_table,
-    styled,
-)
-from sandbox.cli.platform_client import (
-    ANSWER_S,
-    REQUEST_ID,
-    Platform,
-    json_of,
-    platform_of,
-    refusal_reason,
-)
+from sandbox.cli.platform_client import ANSWER_S, find_reason, platform_of
 from sandbox.cli.webhooks import Received, receiving
 from sandbox.domain.currencies import in_units
+from sandbox.domain.json_text import value_of
 from sandbox.http_client import start
+from sandbox.scenario_examples import runner
 from sandbox.scenario_examples.own_sandbox import Step, run_examples
-from sandbox.scenario_examples.runner import (
-    BLOCKS,
-    Arrived,
-    ExampleAnswer,
-    ExampleResult,
-    ExampleRunner,
-    Request,
-    Stage,
-)
 from sandbox.scenarios.parser import ScenarioError, read_scenario
 from sandbox.scenarios.scenario import Example, Scenario, Send
 from sandbox.scenarios.schema import DIRECTIVE, scenario_schema
@@ -78,15 +50,15 @@ _INDENT: Final = "   "
 _AMOUNTS: Final = "authorized_amount captured_amount refunded surcharge_amount remaining_amount"
 
 
-class RemoteStage(Stage):
+class RemoteStage(runner.Stage):
     """A world of a server in which examples play; `document` is how the control API shows it."""
 
     looks_every_s = _LOOKS_EVERY_S
 
-    def __init__(self, world: RemoteWorld, document: Mapping[str, Any], platform: Platform) -> None:
+    def __init__(self, world: RemoteWorld, document: Mapping[str, Any]) -> None:
         super().__init__()
-        self._world = world
-        self._platform = platform
+        self.world = world
+        self._platform = platform_of(world.server)
         self.accounts, self.terminals = document["accounts"], document["terminals"]
         self.keys = {name: one["key"] for name, one in document["keys"].items()}
         self.control = world.path()
@@ -95,16 +67,16 @@ class RemoteStage(Stage):
     def receiving(self) -> Iterator[None]:
         """Receive every webhook of the world on loopback. Raises Unanswered."""
         with receiving(self._note) as receiver:
-            made = self._world.read("POST", "endpoints", body={"url": receiver.url})
+            made = self.world.read("POST", "endpoints", body={"url": receiver.url})
             receiver.secret = made["secret"]
             yield
 
     def _note(self, received: Received) -> None:
         is_answered = self.answered.wait(_BEFORE_S)
-        status = received.fields.get("status")
-        self.arrived.append(Arrived(received.message_id, status, received.is_genuine, is_answered))
+        id, status = received.message_id, received.fields.get("status")
+        self.arrived.append(runner.Arrived(id, status, received.is_genuine, is_answered))
 
-    async def ask(self, request: Request) -> ExampleAnswer:
+    async def ask(self, request: runner.Request) -> runner.ExampleAnswer:
         """Return the answer to a request; status 0 if the connection was closed without one."""
         sent = start(lambda: self._send(request))
         if request.is_awaited:
@@ -112,16 +84,17 @@ class RemoteStage(Stage):
         try:
             answer = await asyncio.wrap_future(sent)
         except Dropped:
-            return ExampleAnswer(0, {}, None)
-        return ExampleAnswer(answer.status_code, dict(answer.headers), json_of(answer))
+            return runner.ExampleAnswer(0, {}, None)
+        body = value_of(answer.content)
+        return runner.ExampleAnswer(answer.status_code, dict(answer.headers), body)
 
-    def _send(self, request: Request) -> Response:
+    def _send(self, request: runner.Request) -> Response:
+        method, body = request.method, request.body
         if request.path.startswith(self.control):
-            server = self._world.with_timeout(ANSWER_S).server
-            address = server.address(request.path)
-            return server.send(request.method, address, server.bearer(), request.body)
+            server = self.world.with_timeout(ANSWER_S).server
+            return server.send(method, server.address(request.path), server.bearer(), body)
         path = f"{request.path}?{request.query}" if request.query else request.path
-        return self._platform.ask(request.key, request.method, path, request.body, request.headers)
+        return self._platform.ask(request.key, method, path, body, **request.headers)
 
     async def messages(self) -> list[tuple[str, str]]:
         """All messages of the world so far, oldest first: id and event."""
@@ -129,7 +102,7 @@ class RemoteStage(Stage):
 
     async def list_waiting(self) -> Collection[str]:
         """Return the payments that wait for a tap."""
-        return [one["transaction_id"] for one in self._world.read("GET", "taps")["taps"]]
+        return [one["transaction_id"] for one in self.world.read("GET", "taps")["taps"]]
 
     async def quiet(self) -> None:
         """Wait until every due webhook has arrived, and the delayed ones too."""
@@ -142,31 +115,20 @@ class RemoteStage(Stage):
         ):
             await asyncio.sleep(_LOOKS_EVERY_S)
         # A delivery is done with its first attempt; duplicates of it may be under way.
-        self._world.read("POST", "clock/advance", body={"by": "0s"})
-
-    def now(self) -> str:
-        """Return the world's clock, in UTC."""
-        return str(self._world.read("GET", "clock")["now"])
-
-    def why(self, answer: ExampleAnswer) -> str | None:
-        """Return the reason in the journal for a refusal; None for an answer that is none."""
-        request_id = answer.headers.get(REQUEST_ID)
-        if answer.status < 400 or request_id is None:
-            return None
-        return refusal_reason(self._world.read("GET", "requests", request_id))
+        self.world.read("POST", "clock/advance", body={"by": "0s"})
 
     def _list_messages(self) -> list[Any]:
-        return list(self._world.read("GET", "messages", query={"limit": 1_000})["messages"])
+        return list(self.world.read("GET", "messages", limit=1_000)["messages"])
 
 
 def load_scenario(name: str) -> tuple[Scenario, str]:
     """Return the scenario that is named, or in a file, and its text."""
-    with refusing(ScenarioError):
+    with output.refusing(ScenarioError):
         path = library.scenario_file(name)
-        return read_scenario(path), read_text(path)
+        return read_scenario(path), output.read_text(path)
 
 
-@scenario.command(cls=ServerCommand, json=None)
+@scenario.command(cls=ServerCommand, json=False)
 @click.argument("name", type=SOME_SCENARIO)
 @click.option("--auto", is_flag=True, help="Do not wait for a key between steps.")
 @click.option("--keep", is_flag=True, help="Do not delete the world at the end.")
@@ -187,22 +149,21 @@ def play(name: str, *, auto: bool, keep: bool, server: Remote) -> None:
     """
     scenario, text = load_scenario(name)
     if not scenario.example:
-        refuse(f"{name}: has no examples to play", EXIT_REFUSED)
+        output.refuse(f"{name}: has no examples to play", output.EXIT_REFUSED)
     document = server.read("POST", "/worlds", {"clock": START, "scenario": tomllib.loads(text)})
     world = RemoteWorld(server, document["id"])
     waits = not auto and sys.stdin.isatty()
     try:
-        with asyncio.Runner() as runner:
-            wrong = runner.run(_played(world, document, scenario, waits=waits))
+        wrong = asyncio.run(_played(world, document, scenario, waits=waits))
     finally:
         if not keep:
             world.read("DELETE")
-    say("")
-    steps = count_things(len(scenario.example), "step")
-    say(f"{steps}, {wrong} not as expected" if wrong else f"{steps}, all as expected")
+    output.say("")
+    steps = output.count_things(len(scenario.example), "step")
+    output.say(f"{steps}, {wrong} not as expected" if wrong else f"{steps}, all as expected")
     if keep:
-        say(f"the world is {world.id}: sandbox tail --world {world.id}")
-    sys.exit(EXIT_REFUSED if wrong else 0)
+        output.say(f"the world is {world.id}: sandbox tail --world {world.id}")
+    sys.exit(output.EXIT_REFUSED if wrong else 0)
 
 
 def _wait_for_key(prompt: str) -> None:
@@ -211,7 +172,7 @@ def _wait_for_key(prompt: str) -> None:
         import termios
         import tty
     except ImportError:  # Windows
-        say(prompt, err=True)
+        output.say(prompt, err=True)
         click.getchar()
         return
     terminal = sys.stdin.fileno()
@@ -219,7 +180,7 @@ def _wait_for_key(prompt: str) -> None:
     # click's getchar drops what was typed before it; here the terminal is ready before the prompt.
     tty.setcbreak(terminal, termios.TCSADRAIN)
     try:
-        say(prompt, err=True)
+        output.say(prompt, err=True)
         os.read(terminal, 1)
     finally:
         termios.tcsetattr(terminal, termios.TCSADRAIN, before)
@@ -229,24 +190,25 @@ async def _played(
     world: RemoteWorld, document: Mapping[str, Any], scenario: Scenario, *, waits: bool
 ) -> int:
     """Return the number of steps that differ. Raises Unanswered."""
-    stage = RemoteStage(world, document, platform_of(world.server))
-    say(styled(scenario.name, bold=True))
-    say(scenario.about)
+    stage = RemoteStage(world, document)
+    output.say(output.styled(scenario.name, bold=True))
+    output.say(scenario.about)
     wrong = 0
     with stage.receiving():
-        runner = ExampleRunner(stage)
+        examples = runner.ExampleRunner(stage)
         for number, example in enumerate(scenario.example, start=1):
             if waits:
                 _wait_for_key(f"-- any key: step {number} --")
-            say("")
+            output.say("")
             title = f"{number}. {example.name or ''}".rstrip()
-            say(styled(title, bold=True), _words(example.send), between="  ")
+            output.say(output.styled(title, bold=True), _words(example.send), between="  ")
             name = example.name or f"example {number}"
-            mistakes, result = await runner.play(number, name, example)
+            mistakes, result = await examples.play(number, name, example)
             if result is not None:
-                _show(stage, example, result)
+                for word, text in _describe(world, example, result):
+                    output.say(f"{_INDENT}{word:<10}", text)
             for mistake in mistakes:
-                say(_INDENT, styled("differs", fg="red"), f"  {mistake}")
+                output.say(_INDENT, output.styled("differs", fg="red"), f"  {mistake}")
             wrong += bool(mistakes)
     return wrong
 
@@ -263,7 +225,7 @@ def _words(send: Send) -> str:
         has_amount and in_units(1000 if send.amount is None else send.amount),
         send.tip_amount is not None and f"tip {in_units(send.tip_amount)}",
         send.operation == "confirm" and ("yes" if send.confirm else "no"),
-        send.operation in BLOCKS and send.account,
+        send.operation in runner.BLOCKS and send.account,
         send.terminal != "merchant" and f"at {send.terminal}",
         f"as {send.key}",
         send.card is not None and f"with {send.card}",
@@ -273,38 +235,35 @@ def _words(send: Send) -> str:
     return said + (", tap: " if tap else "") + ", ".join(f"{name} {tap[name]}" for name in tap)
 
 
-def _show(stage: RemoteStage, example: Example, result: ExampleResult) -> None:
-    """Print what came of a step: answer, webhooks, clock."""
+def _describe(
+    world: RemoteWorld, example: Example, result: runner.ExampleResult
+) -> Iterator[tuple[str, str]]:
+    """Yield what came of a step: answer, webhooks, clock."""
     answer = result.answer
     if example.send.operation != "advance":
         said = "no answer" if answer.status == 0 else str(answer.status)
-        say(_INDENT, "answer    ", " ".join(filter(None, [said, answer.fields.get("error")])))
-        if (why := stage.why(answer)) is not None:
-            say(_INDENT, "because   ", why)
+        yield "answer", " ".join(filter(None, [said, answer.fields.get("error")]))
+        if answer.status >= 400 and (why := find_reason(world, answer.headers)):
+            yield "because", why
     if result.shown.get("status"):
-        say(_INDENT, "payment   ", ", ".join(_facts(result.shown)))
+        yield "payment", ", ".join(_facts(result.shown))
     for event, arrived in result.received:
         notes = [] if arrived.is_genuine else ["refused: the signature is wrong"]
         notes += [] if arrived.is_answered else ["before the answer"]
-        say(_INDENT, "webhook   ", ", ".join([event, *notes]))
+        yield "webhook", ", ".join([event, *notes])
     for event in result.events:
         if event not in [name for name, _ in result.received]:
-            say(_INDENT, "event     ", f"{event}, its webhook has not arrived")
-    say(_INDENT, "clock     ", stage.now()[:19].replace("T", " "))
+            yield "event", f"{event}, its webhook has not arrived"
+    yield "clock", world.read("GET", "clock")["now"][:19].replace("T", " ")
 
 
-def _facts(shown: Mapping[str, Any]) -> list[str]:
-    """Sum up a payment or a batch for people: status, reason, amounts."""
+def _facts(shown: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a payment or a batch for people: status, reason, amounts."""
+    yield ": ".join(filter(None, (shown["status"], shown.get("status_reason"))))
     more = shown.get("additional_details") or {}
-    amounts = {name: shown.get(name) or more.get(name) for name in _AMOUNTS.split()}
-    return [
-        ": ".join(filter(None, (shown["status"], shown.get("status_reason")))),
-        *(
-            f"{name.removesuffix('_amount')} {in_units(value, shown.get('currency'))}"
-            for name, value in amounts.items()
-            if value
-        ),
-    ]
+    for name in _AMOUNTS.split():
+        if value := shown.get(name) or more.get(name):
+            yield f"{name.removesuffix('_amount')} {in_units(value, shown.get('currency'))}"
 
 
 # --- the group of commands ----------------------------------------------------------------------
@@ -314,9 +273,9 @@ Proofs = list[tuple[Path, list[Step]]]
 """Files, each with the results of its examples."""
 
 
-@scenario.command(cls=ResultCommand)
+@scenario.command(cls=output.ResultCommand)
 @click.argument("paths", nargs=-1, required=True, type=FILE)
-def check(paths: tuple[Path, ...]) -> Result:
+def check(paths: tuple[Path, ...]) -> output.Result:
     """Check scenarios by running all their examples. PATHS are files and folders.
 
     The exit status is 0 if all examples pass, 1 if one fails, 2 if a file cannot be used.
@@ -335,17 +294,17 @@ def check(paths: tuple[Path, ...]) -> Result:
         for file, steps in results
     ]
     value = {"ok": not failed and not unusable, "scenarios": shown, "unusable": unusable}
-    status = EXIT_UNUSABLE if unusable else int(failed)
-    return Result(value, lambda _: _show_proofs(results), status, unusable)
+    status = output.EXIT_UNUSABLE if unusable else int(failed)
+    return output.Result(value, lambda _: _show_proofs(results), status, unusable)
 
 
 def _show_proofs(results: Proofs) -> None:
     for file, steps in results:
         wrong = [step for step in steps if step.mistakes]
-        say(f"{file}: {len(steps)} examples, {f'{len(wrong)} wrong' if wrong else 'ok'}")
+        output.say(f"{file}: {len(steps)} examples, {f'{len(wrong)} wrong' if wrong else 'ok'}")
         for step in wrong:
             for told in (*step.mistakes, *(f"near miss: {near}" for near in step.near_misses)):
-                say(f"  {step.number} {step.name!r}: {told}")
+                output.say(f"  {step.number} {step.name!r}: {told}")
 
 
 def _prove_files(files: list[Path]) -> tuple[Proofs, list[str]]:
@@ -369,17 +328,20 @@ def _scenario_files(path: Path) -> list[Path]:
         return [path]
     files = sorted(path.glob("*.toml"))
     if not files:
-        refuse(f"{path}: holds no scenario")
+        output.refuse(f"{path}: holds no scenario")
     return files
 
 
-@scenario.command(name="list", cls=ResultCommand)
-def list_scenarios() -> Result:
+@scenario.command(name="list", cls=output.ResultCommand)
+def list_scenarios() -> output.Result:
     """List the scenarios that come with the sandbox."""
     known = library.scenarios()
     listed = [{"name": name, "title": one.name, "about": one.about} for name, one in known.items()]
-    columns: Columns = {"scenario": "name", "about": lambda one: one["about"] or one["title"]}
-    return Result(listed, lambda _: show_table(listed, columns))
+    columns: output.Columns = {
+        "scenario": "name",
+        "about": lambda one: one["about"] or one["title"],
+    }
+    return output.Result(listed, lambda _: output.show_table(listed, columns))
 
 
 @scenario.command()
@@ -403,12 +365,12 @@ def schema() -> None:
     and as the first line of a scenario beside it:
       #:schema scenario.schema.json
     """
-    show_json(scenario_schema())
+    output.show_json(scenario_schema())
 
 
 @scenario.command(cls=WorldCommand)
 @click.argument("name", type=SOME_SCENARIO)
-def run(name: str, *, world: RemoteWorld) -> Result:
+def run(name: str, *, world: RemoteWorld) -> output.Result:
     """Run a scenario in a world, in place of the one that runs there.
 
     NAME is a name or title of the library, or a file.
@@ -419,11 +381,11 @@ def run(name: str, *, world: RemoteWorld) -> Result:
       sandbox scenario run my-story.toml --world uat-7
     """
     running = world.read("PUT", "scenario", body=tomllib.loads(load_scenario(name)[1]))
-    return Result(running, f"{running['name']} runs in {world.id}")
+    return output.Result(running, f"{running['name']} runs in {world.id}")
 
 
 @scenario.command(cls=WorldCommand)
-def stop(*, world: RemoteWorld) -> Result:
+def stop(*, world: RemoteWorld) -> output.Result:
     """Stop the scenario of a world. Without one, nothing changes.
 
     \b
@@ -431,4 +393,4 @@ def stop(*, world: RemoteWorld) -> Result:
       sandbox scenario stop --world uat-7
     """
     world.read("DELETE", "scenario")
-    return Result({"world": world.id, "scenario": None}, f"no scenario runs in {world.id}")
+    return output.Result({"world": world.id, "scenario": None}, f"no scenario runs in {world.id}")

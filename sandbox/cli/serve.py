@@ -8,7 +8,7 @@ import shutil
 import signal
 import sys
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -18,27 +18,8 @@ import click
 from pydantic import ValidationError
 
 from sandbox.app import Sandbox, build
-from sandbox.cli.arguments import (
-    SOME_SCENARIO,
-    TOKEN,
-    TOKEN_FILE,
-    ParsedType,
-    TokenCommand,
-    parse_counts,
-    profile_option,
-    settings,
-)
-from sandbox.cli.control_client import PREFIX, world_path
-from sandbox.cli.output import (
-    Options,
-    Refused,
-    count_things,
-    reason_of,
-    refuse,
-    refusing,
-    say,
-    tell,
-)
+from sandbox.cli import arguments, output
+from sandbox.cli.control_client import PREFIX, drop_none, world_path
 from sandbox.cli.platform_client import refusal_reason
 from sandbox.control.captures import NamedCapture, read_capture, with_captures
 from sandbox.control.clock import ClockBody
@@ -97,8 +78,8 @@ def find_unknown_variables(
             continue
         if is_link(name, value):
             if name in names:
-                shown = printable(value)[:80]
-                yield f"{name}={shown} is the address of a service, not a port, and is passed over"
+                told = f"{name}={printable(value)[:80]}"
+                yield f"{told} is the address of a service, not a port, and is passed over"
         elif name not in names | _OF_COMMANDS and not _OTHERS.fullmatch(name):
             known = [one.removeprefix("SANDBOX_").lower() for one in sorted(names | _OF_COMMANDS)]
             near = nearest(name.removeprefix("SANDBOX_"), known)
@@ -113,14 +94,13 @@ def _parse_clock(value: str) -> ClockSetting:
     try:
         return ClockBody.model_validate({"now": value, "mode": "frozen"}).setting()
     except ValueError:
-        raise ValueError(
-            f"{value!r} is neither 'running' nor an instant like 2026-07-01T00:00:00Z"
-        ) from None
+        hint = "is neither 'running' nor an instant like 2026-07-01T00:00:00Z"
+        raise ValueError(f"{value!r} {hint}") from None
 
 
 def _parse_generated_data(value: str) -> GeneratedData:
     """How much data to generate: `merchants=200,terminals_per_merchant=2`."""
-    counts = parse_counts(value)
+    counts = arguments.parse_counts(value)
     try:
         return InventBody.model_validate(counts).generated_data()
     except ValidationError as error:
@@ -130,16 +110,16 @@ def _parse_generated_data(value: str) -> GeneratedData:
 _FOR_A_FILE: Final = ("-c", "--conf", "--config", "--config-file", "--settings")
 
 
-class _ServeCommand(TokenCommand):
+class _ServeCommand(arguments.TokenCommand):
     """A command whose options can all be given by environment variables, as containers need it.
 
     There is no file of settings, and who asks for one is told so.
     """
 
-    added: Options = ()
+    added: output.Options = ()
 
     def __init__(self, name: str | None, **named: Any) -> None:
-        super().__init__(name, json=None, **named)
+        super().__init__(name, json=False, **named)
         for option in self.params:
             if isinstance(option, click.Option) and option.envvar is None:
                 option.envvar = "SANDBOX_" + option.opts[0].lstrip("-").replace("-", "_").upper()
@@ -151,22 +131,30 @@ class _ServeCommand(TokenCommand):
         except click.NoSuchOption as error:
             if error.option_name not in _FOR_A_FILE:
                 raise
-            raise click.UsageError(
-                f"there is no {error.option_name}: the sandbox has no file of settings. Each "
-                "option has an environment variable, like SANDBOX_PORT for --port",
-                ctx,
-            ) from None
+            hint = "Each option has an environment variable, like SANDBOX_PORT for --port"
+            told = f"there is no {error.option_name}: the sandbox has no file of settings. {hint}"
+            raise click.UsageError(told, ctx) from None
+
+
+def _limit(name: str, default: int, help: str) -> Callable[[arguments.C], arguments.C]:
+    return click.option(name, type=click.IntRange(1), default=default, help=help)
 
 
 @click.command(cls=_ServeCommand)
-@settings("host")
-@settings("port", "control_port", cls=LinkableOption)
-@settings("fixture")
-@settings("generated_data", type=ParsedType("merchants=N[,...]", _parse_generated_data))
-@settings("scenario", type=SOME_SCENARIO)
-@settings("watch", "seed")
-@settings("clock", type=ParsedType("running|INSTANT", _parse_clock), default="running")
-@profile_option(help="TOML file with the real platform's names for headers, prefixes and fields.")
+@arguments.settings("host")
+@arguments.settings("port", "control_port", cls=LinkableOption)
+@arguments.settings("fixture")
+@arguments.settings(
+    "generated_data", type=arguments.ParsedType("merchants=N[,...]", _parse_generated_data)
+)
+@arguments.settings("scenario", type=arguments.SOME_SCENARIO)
+@arguments.settings("watch", "seed")
+@arguments.settings(
+    "clock", type=arguments.ParsedType("running|INSTANT", _parse_clock), default="running"
+)
+@arguments.profile_option(
+    help="TOML file with the real platform's names for headers, prefixes and fields."
+)
 @click.option(
     "--store",
     metavar="FILE|URL",
@@ -174,11 +162,13 @@ class _ServeCommand(TokenCommand):
     "state.db for more than a thousand documents. With a URL like postgresql://user@host/name, "
     "several servers share the worlds of that database.",
 )
-@settings("advertise", "server_name")
-@click.option("--token", **TOKEN)
-@click.option("--token-file", **TOKEN_FILE)
-@settings("allow_hosts", "shared", "known_keys", "tls", "tls_cert", "tls_key", "tls_folder")
-@settings("log_format")
+@arguments.settings("advertise", "server_name")
+@click.option("--token", **arguments.TOKEN)
+@click.option("--token-file", **arguments.TOKEN_FILE)
+@arguments.settings(
+    "allow_hosts", "shared", "known_keys", "tls", "tls_cert", "tls_key", "tls_folder"
+)
+@arguments.settings("log_format")
 @click.option(
     "--log-requests/--no-log-requests",
     default=None,
@@ -187,15 +177,8 @@ class _ServeCommand(TokenCommand):
 @click.option(
     "--no-explain-headers", is_flag=True, help="Leave x-sandbox-* headers out of all answers."
 )
-@click.option(
-    "--worlds-max", type=click.IntRange(1), default=1_000, help="Maximum number of worlds."
-)
-@click.option(
-    "--worlds-per-team-max",
-    type=click.IntRange(1),
-    default=100,
-    help="Maximum number of worlds of a team, see `sandbox token`.",
-)
+@_limit("--worlds-max", 1_000, "Maximum number of worlds.")
+@_limit("--worlds-per-team-max", 100, "Maximum number of worlds of a team, see `sandbox token`.")
 @click.option(
     "--worlds-unused-after-s",
     "unused_after_s",
@@ -203,13 +186,8 @@ class _ServeCommand(TokenCommand):
     help="Drop a world that was not used for this many seconds. Default: a day; never with "
     "--store.",
 )
-@click.option(
-    "--journal-entries-max",
-    type=click.IntRange(1),
-    default=1_000,
-    help="Number of requests that each world's journal keeps.",
-)
-@settings("body_bytes_max", "connections_max", "webhooks", "webhooks_to", "webhooks_ca")
+@_limit("--journal-entries-max", 1_000, "Number of requests that each world's journal keeps.")
+@arguments.settings("body_bytes_max", "connections_max", "webhooks", "webhooks_to", "webhooks_ca")
 def serve(
     *, no_explain_headers: bool, log_requests: bool | None, store: str | None, **options: Any
 ) -> None:
@@ -226,7 +204,7 @@ def serve(
       sandbox serve --scenario my-story.toml --watch
     """
     limits = Limits(**{field: options.pop(field) for field in Limits.__struct_fields__})
-    with refusing(SettingsError, FixtureError, ScenarioError, StoreError):
+    with output.refusing(SettingsError, FixtureError, ScenarioError, StoreError):
         wanted = Settings(
             explain_headers=not no_explain_headers,
             limits=limits,
@@ -253,20 +231,16 @@ _REPORT: Final = "report.html"
 _JOURNAL_MAX: Final = 1_000
 _DELETED_MAX: Final = 50
 _REFUSED_SHOWN: Final = 5
-_FORWARDED: Final = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
-@click.command(context_settings={"allow_interspersed_args": False}, cls=TokenCommand, json=None)
-@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    default=0,
-    help="Port of the server; 0 picks a free one.",
+@click.command(
+    context_settings={"allow_interspersed_args": False}, cls=arguments.TokenCommand, json=False
 )
-@settings("fixture")
-@settings("scenario", type=SOME_SCENARIO)
-@settings("seed")
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
+@arguments.settings("port", default=0, help="Port of the server; 0 picks a free one.")
+@arguments.settings("fixture")
+@arguments.settings("scenario", type=arguments.SOME_SCENARIO)
+@arguments.settings("seed")
 @click.option(
     "--keep",
     "folder",
@@ -290,7 +264,7 @@ def run(*, command: tuple[str, ...], folder: Path, **options: Any) -> None:
     """
     program = _find_program(command[0])
     with (
-        refusing(SettingsError, FixtureError, ScenarioError),
+        output.refusing(SettingsError, FixtureError, ScenarioError),
         asyncio.Runner(loop_factory=server.new_loop) as runner,
     ):
         status = runner.run(_run_around([program, *command[1:]], Settings(**options), folder))
@@ -302,13 +276,11 @@ def _find_program(name: str) -> str:
 
     Ends with the exit status of a shell if it cannot be executed.
     """
-    found = shutil.which(name)
-    if found is not None:
+    if found := shutil.which(name):
         return found
-    is_path = len(Path(name).parts) > 1 or name.startswith(".")
-    if is_path and Path(name).exists():
-        refuse(f"{name}: cannot be executed; is it a program?", EXIT_NOT_EXECUTABLE)
-    return refuse(f"{name}: there is no such command", EXIT_NOT_FOUND)
+    if (len(Path(name).parts) > 1 or name.startswith(".")) and Path(name).exists():
+        output.refuse(f"{name}: cannot be executed; is it a program?", EXIT_NOT_EXECUTABLE)
+    return output.refuse(f"{name}: there is no such command", EXIT_NOT_FOUND)
 
 
 async def _run_around(command: list[str], settings: Settings, folder: Path) -> int:
@@ -320,28 +292,26 @@ async def _run_around(command: list[str], settings: Settings, folder: Path) -> i
         sandbox = build(settings)
         worlds = _UsedWorlds(sandbox)
         async with server.serving(server.server_of(sandbox, settings), sockets):
-            world = json.loads(await worlds.read(world_path(DEFAULT_WORLD)))
             url = f"http://{settings.host}:{settings.port}"
-            status = await _run_to_end(command, _environment(url, sandbox.token, world))
+            status = await _run_to_end(command, _environment(url, sandbox))
             if status:
                 await _keep(worlds, folder, f"the command ended with {status}")
     return status
 
 
-def _environment(url: str, token: str | None, world: Mapping[str, Any]) -> dict[str, str]:
+def _environment(url: str, sandbox: Sandbox) -> dict[str, str]:
     """Return the environment of the command: that of this process, and where the sandbox is."""
-    keys = {name: one["key"] for name, one in world["keys"].items()}
-    terminals = world["terminals"]
+    cast = sandbox.worlds.default.cast
+    keys, terminals = {name: key for name, (_, key) in cast.keys.items()}, cast.terminals
     ours = {
         "SANDBOX_URL": url,
         "SANDBOX_KEY": keys.get("merchant") or next(iter(keys.values()), None),
         "SANDBOX_TERMINAL": terminals.get("merchant") or next(iter(terminals.values()), None),
         "SANDBOX_WORLD": DEFAULT_WORLD,
-        "SANDBOX_TOKEN": token,
+        "SANDBOX_TOKEN": sandbox.token,
         "SANDBOX_TOKEN_FILE": None,
     }
-    kept = {name: value for name, value in os.environ.items() if name not in ours}
-    return kept | {name: value for name, value in ours.items() if value is not None}
+    return drop_none({**os.environ, **ours})
 
 
 async def _run_to_end(command: list[str], environment: Mapping[str, str]) -> int:
@@ -349,7 +319,7 @@ async def _run_to_end(command: list[str], environment: Mapping[str, str]) -> int
     try:
         process = await asyncio.create_subprocess_exec(*command, env=environment)
     except OSError as error:
-        refuse(f"{command[0]}: cannot be executed: {error.strerror}", EXIT_NOT_EXECUTABLE)
+        output.refuse(f"{command[0]}: cannot be executed: {error.strerror}", EXIT_NOT_EXECUTABLE)
 
     def forward(number: signal.Signals) -> None:
         # Ctrl-C at a terminal reaches the command without this.
@@ -357,12 +327,11 @@ async def _run_to_end(command: list[str], environment: Mapping[str, str]) -> int
             with suppress(ProcessLookupError):
                 process.send_signal(number)
 
-    loop = asyncio.get_running_loop()
-    numbers = [getattr(signal, name) for name in _FORWARDED if hasattr(signal, name)]
-    for number in numbers:
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         # There are no such handlers on Windows.
-        with suppress(NotImplementedError):
-            loop.add_signal_handler(number, forward, number)
+        with suppress(AttributeError, NotImplementedError):
+            number = getattr(signal, name)
+            asyncio.get_running_loop().add_signal_handler(number, forward, number)
     status = await process.wait()
     return status if status >= 0 else EXIT_SIGNALED - status
 
@@ -387,8 +356,7 @@ class _UsedWorlds:
     async def list_kept(self) -> list[_Kept]:
         """List the worlds that got a request, the deleted ones, and `default`."""
         listed = json.loads(await self.read("/worlds"))["worlds"]
-        used = [await self._find_used(str(one["id"])) for one in listed]
-        return [*filter(None, used), *self._deleted]
+        return [*await self._read_used(*(one["id"] for one in listed)), *self._deleted]
 
     async def read(self, path: str) -> bytes:
         """Return what the control API answers. Raises Refused."""
@@ -397,20 +365,22 @@ class _UsedWorlds:
         answer = await send_json(self._sandbox.app, "GET", PREFIX + path, headers=headers)
         assert answer is not None
         if not answer.is_success:
-            refuse(f"{path} is answered {answer.status_code}")
+            output.refuse(f"{path} is answered {answer.status_code}")
         return answer.content
 
     async def _keep_deleted(self, world_id: str) -> None:
-        with suppress(Refused):
-            self._deleted.extend(filter(None, [await self._find_used(world_id)]))
+        with suppress(output.Refused):
+            self._deleted.extend(await self._read_used(world_id))
 
-    async def _find_used(self, id: str) -> _Kept | None:
-        """Return the part of a world that is kept; None without a request to it."""
-        journal = await self.read(world_path(id, "requests") + f"?limit={_JOURNAL_MAX}")
-        if id != DEFAULT_WORLD and not json.loads(journal)["requests"]:
-            return None
-        document = await self.read(world_path(id, "snapshot"))
-        return _Kept(id, journal, document, await self.read(world_path(id, "capture")))
+    async def _read_used(self, *ids: str) -> list[_Kept]:
+        """Return the parts of worlds that are kept; none of those without a request to them."""
+        found = []
+        for id in ids:
+            journal = await self.read(world_path(id, "requests") + f"?limit={_JOURNAL_MAX}")
+            if id == DEFAULT_WORLD or json.loads(journal)["requests"]:
+                parts = [await self.read(world_path(id, kind)) for kind in ("snapshot", "capture")]
+                found.append(_Kept(id, journal, *parts))
+        return found
 
 
 async def _keep(worlds: _UsedWorlds, folder: Path, ended: str) -> None:
@@ -427,14 +397,14 @@ async def _keep(worlds: _UsedWorlds, folder: Path, ended: str) -> None:
             (folder / f"{name}.world.json").write_bytes(one.document)
             captures.append(NamedCapture(name, name, read_capture(one.capture)))
         (folder / _REPORT).write_bytes(with_captures(captures))
-    except (OSError, Refused) as error:
-        why = reason_of(error)
-        tell(f"{ended}; {folder}: the worlds cannot be kept there: {why}")
+    except (OSError, output.Refused) as error:
+        why = output.reason_of(error)
+        output.tell(f"{ended}; {folder}: the worlds cannot be kept there: {why}")
         return
-    tell(
-        f"{ended}; {folder} has {count_things(len(kept), 'world')}, each as NAME.world.json with "
-        f"NAME.journal.json: {', '.join(one.id for one in captures)}; {_REPORT} shows them in a "
-        "browser"
+    output.tell(
+        f"{ended}; {folder} has {output.count_things(len(kept), 'world')}, each as "
+        f"NAME.world.json with NAME.journal.json: {', '.join(one.id for one in captures)}; "
+        f"{_REPORT} shows them in a browser"
     )
     _say_refused(kept)
 
@@ -449,7 +419,7 @@ def _say_refused(kept: Iterable[_Kept]) -> None:
     ]
     refused.sort(key=lambda row: row[1]["at"])
     if refused:
-        tell("the last requests that were refused:")
+        output.tell("the last requests that were refused:")
     for id, entry in refused[-_REFUSED_SHOWN:]:
         asked = f"{id}  {entry['status']} {entry['method']} {entry['path']}"
-        say("  ", ": ".join(filter(None, (asked, refusal_reason(entry)))), err=True)
+        output.say("  ", ": ".join(filter(None, (asked, refusal_reason(entry)))), err=True)

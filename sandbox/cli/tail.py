@@ -6,27 +6,18 @@ import signal
 import stat
 import sys
 import time
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import partial
 from threading import Event, Thread
 from typing import Any, Final, NamedTuple
 
 import click
 
+from sandbox.cli import output
 from sandbox.cli.arguments import STATUSES
 from sandbox.cli.control_client import Away, RemoteWorld, WorldCommand
-from sandbox.cli.output import (
-    count_things,
-    refuse,
-    say,
-    say_parts,
-    show_json_line,
-    styled,
-    tell,
-)
 from sandbox.domain.text import suggest_words
 
 _FIRST_WAIT_S: Final = 0.1
@@ -73,18 +64,16 @@ def follow(
         try:
             with world.server.stream(world.path("stream", kinds=",".join(kinds))) as events:
                 if was_connected:
-                    tell("reconnected; missed events follow")
+                    output.tell("reconnected; missed events follow")
                 is_connected = was_connected = True
                 yield past.catch_up()
                 for event in events:
                     data: Any = event.json()
                     happened = Happened(event.event, data)
                     if happened.kind == "gap":
-                        missed = count_things(data["missed"], "event")
-                        tell(
-                            f"{missed} came faster than could be read; what the world still has "
-                            "comes now"
-                        )
+                        missed = output.count_things(data["missed"], "event")
+                        why = "came faster than could be read; what the world still has comes now"
+                        output.tell(f"{missed} {why}")
                         yield past.catch_up()
                     elif past.is_new(happened):
                         yield False, [happened]
@@ -93,7 +82,7 @@ def follow(
                 raise
             why = str(error)
         if is_connected:
-            tell(f"the connection broke: {why}; reconnecting")
+            output.tell(f"the connection broke: {why}; reconnecting")
             wait_s = _FIRST_WAIT_S
         time.sleep(wait_s)
         wait_s = min(2 * wait_s, _LONGEST_WAIT_S)
@@ -105,16 +94,15 @@ class _Past:
 
     _identify: Callable[[Happened], Hashable]
     _read: Callable[[], Iterable[Happened]]
-    _seen: dict[Hashable, None] = field(default_factory=dict)
+    _seen: deque[Hashable] = field(default_factory=lambda: deque(maxlen=_REMEMBERED_MAX))
     _ahead: set[Hashable] = field(default_factory=set)
 
     def catch_up(self) -> Followed:
         """Read the past; what was not seen yet."""
-        past = {self._identify(one): one for one in self._read()}
-        new = [one for key, one in past.items() if key not in self._seen]
+        past, seen = {self._identify(one): one for one in self._read()}, set(self._seen)
         self._ahead = set(past)
-        self._remember(past)
-        return True, new
+        self._seen.extend(self._ahead - seen)
+        return True, [one for key, one in past.items() if key not in seen]
 
     def is_new(self, happened: Happened) -> bool:
         """Whether an event of the connection was not read with the past."""
@@ -124,13 +112,8 @@ class _Past:
         if key is not None:
             # From here on, all events are newer than the past that was read.
             self._ahead.clear()
-            self._remember([key])
+            self._seen.append(key)
         return True
-
-    def _remember(self, keys: Iterable[Hashable]) -> None:
-        self._seen.update(dict.fromkeys(keys))
-        while len(self._seen) > _REMEMBERED_MAX:
-            del self._seen[next(iter(self._seen))]
 
 
 def attempts_at(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -214,7 +197,7 @@ _INDENT: Final = " " * 10
 _COLORS: Final = {"2": "green", "3": "cyan", "4": "yellow", "5": "red"}
 
 
-@click.command(cls=WorldCommand, json="flag")
+@click.command(cls=WorldCommand)
 @click.option("--route", help="Only requests of this row, like payments.create.")
 @click.option("--status", "statuses", type=STATUSES, help="Only these: 402, 4xx or 401,5xx.")
 @click.option("--method", help="Only this method.")
@@ -228,16 +211,7 @@ _COLORS: Final = {"2": "green", "3": "cyan", "4": "yellow", "5": "red"}
     help="Number of past requests to start with.",
 )
 @click.option("--no-follow", is_flag=True, help="Exit after the past requests.")
-def tail(
-    *,
-    reasons: bool,
-    limit: int,
-    no_follow: bool,
-    world: RemoteWorld,
-    as_json: bool,
-    key: str | None,
-    **filters: Any,
-) -> None:
+def tail(*, reasons: bool, limit: int, no_follow: bool, world: RemoteWorld, **only: Any) -> None:
     """Follow the requests to a world, with reasons and webhooks.
 
     Runs until interrupted. Below each request it shows the decisions with their clauses, the
@@ -254,10 +228,10 @@ def tail(
       sandbox tail --json | jq .response.status_reason
     """
     names = {key["key"]: name for name, key in world.read("GET")["keys"].items()}
-    wanted = partial(_is_wanted, key=_mask_key(key, names) if key else "", **filters)
-    tail = _Tail(world, filters["route"], wanted, names, reasons, as_json)
+    only["key"] = _mask_key(only["key"], names) if only["key"] else None
+    tail = _Tail(world, only, names, reasons)
     if no_follow:
-        tail.show_last(limit)
+        tail.show_past(tail.read_past(), last=limit)
         return
     with until_stopped():
         tail.run(limit)
@@ -267,91 +241,68 @@ def _mask_key(key: str, names: Mapping[str, str]) -> str:
     """Return the end of the key, which the journal shows. Ends the command for an unknown name."""
     full = next((one for one, name in names.items() if name == key), key)
     if len(full) < _SHORTEST_KEY and not full.startswith("****"):
-        refuse(f"--key: the cast has no {key!r}{suggest_words(key, names.values())}")
+        output.refuse(f"--key: the cast has no {key!r}{suggest_words(key, names.values())}")
     return full[-_SHOWN_OF_KEY:]
-
-
-def _is_wanted(
-    entry: Mapping[str, Any],
-    *,
-    route: str | None,
-    statuses: tuple[str, ...] | None,
-    method: str | None,
-    path: str | None,
-    key: str,
-) -> bool:
-    """Whether to show the request; `key` is the end of one."""
-    return (
-        (route is None or entry["route"] == route)
-        and (statuses is None or str(entry["status"]).startswith(statuses))
-        and (method is None or entry["method"] == method.upper())
-        and (path is None or path in entry["path"])
-        and (not key or (entry["key"] or "").endswith(key))
-    )
 
 
 @dataclass(slots=True)
 class _Tail:
-    """A journal that is followed. `names` has the keys of the cast, in full."""
+    """A journal that is followed: `only` some requests. `names` has the keys of the cast."""
 
     world: RemoteWorld
-    route: str | None
-    is_wanted: Callable[[Mapping[str, Any]], bool]
+    only: Mapping[str, Any]
     names: Mapping[str, str]
     reasons: bool
-    as_json: bool
+    as_json: bool = field(default_factory=output.is_json)
     shown: deque[str] = field(default_factory=lambda: deque(maxlen=_LIST_MAX))
     """The ids of the last requests that were shown."""
 
     def run(self, limit: int) -> None:
         """Follow the journal until stopped. Raises Unanswered."""
         # An unknown route is refused before anything is followed.
-        self._past(limit=0)
+        self.read_past(limit=1)
         kinds = ("request", "attempt", "clock")
-        for is_past, events in follow(self.world, kinds, _identify, self._past):
+        for is_past, events in follow(self.world, kinds, _identify, self.read_past):
             if is_past:
-                entries = [happened.data for happened in events]
-                self._show_all(entries, last=limit, with_webhooks=True)
+                self.show_past(events, limit)
                 limit = _LIST_MAX
                 continue
             ((kind, data),) = events
-            if kind == "request":
-                self._show_all([data])
-            elif self.as_json:
-                continue
-            elif kind == "attempt":
+            if kind == "request" and self._is_wanted(data):
+                self._show(data)
+            elif kind == "attempt" and not self.as_json:
                 self._show_attempt(data)
-            elif kind == "clock":
-                mode = f"{data['mode']} at {data['now']}"
-                say(data["now"][11:23], styled("clock", bold=True), mode, between="  ")
+            elif kind == "clock" and not self.as_json:
+                words = output.styled("clock", bold=True), f"{data['mode']} at {data['now']}"
+                output.say(data["now"][11:23], *words, between="  ")
 
-    def show_last(self, limit: int) -> None:
-        """Show the last requests of the past. Raises Unanswered."""
-        self._show_all([data for _, data in self._past()], last=limit, with_webhooks=True)
-
-    def _past(self, limit: int = _LIST_MAX) -> list[Happened]:
-        """Return the newest requests of the journal."""
-        query = {"limit": max(limit, 1), "route": self.route or None}
-        listed = self.world.read("GET", "requests", query=query)["requests"]
+    def read_past(self, limit: int = _LIST_MAX) -> list[Happened]:
+        """Return the newest requests of the journal. Raises Unanswered."""
+        route = self.only["route"] or None
+        listed = self.world.read("GET", "requests", limit=limit, route=route)["requests"]
         return [Happened("request", entry) for entry in listed]
 
-    def _show_all(
-        self, entries: list[dict[str, Any]], last: int = _LIST_MAX, *, with_webhooks: bool = False
-    ) -> None:
-        fitting = list(deque(filter(self.is_wanted, entries), maxlen=last))
-        is_long = with_webhooks and bool(fitting) and not self.as_json
-        webhooks = self._webhooks() if is_long else {}
-        for entry in fitting:
+    def show_past(self, past: Iterable[Happened], last: int) -> None:
+        """Show the last of these requests, each with its webhooks. Raises Unanswered."""
+        wanted = deque((data for _, data in past if self._is_wanted(data)), maxlen=last)
+        webhooks = defaultdict[str, list[dict[str, Any]]](list)
+        if wanted and not self.as_json:
+            for message in self.world.read("GET", "messages", limit=_LIST_MAX)["messages"]:
+                webhooks[str(message["request_id"])] += attempts_at(message)
+        for entry in wanted:
             self._show(entry)
-            for attempt in webhooks.get(entry["id"], ()):
+            for attempt in webhooks[entry["id"]]:
                 self._show_attempt(attempt)
 
-    def _webhooks(self) -> dict[str, list[dict[str, Any]]]:
-        """Return the past attempts at webhooks, by the request that caused them."""
-        found: dict[str, list[dict[str, Any]]] = {}
-        for message in self.world.read("GET", "messages", query={"limit": _LIST_MAX})["messages"]:
-            found.setdefault(str(message["request_id"]), []).extend(attempts_at(message))
-        return found
+    def _is_wanted(self, entry: Mapping[str, Any]) -> bool:
+        only = self.only
+        return (
+            (only["route"] is None or entry["route"] == only["route"])
+            and (only["statuses"] is None or str(entry["status"]).startswith(only["statuses"]))
+            and (only["method"] is None or entry["method"] == only["method"].upper())
+            and (only["path"] is None or only["path"] in entry["path"])
+            and (only["key"] is None or (entry["key"] or "").endswith(only["key"]))
+        )
 
     def _show_attempt(self, attempt: Mapping[str, Any]) -> None:
         """Print an attempt at a webhook, if its request was shown."""
@@ -359,28 +310,28 @@ class _Tail:
             return
         is_taken = attempt["error"] is None and attempt["at"] is not None
         result = str(attempt["status_code"] or attempt["error"] or attempt["delivery_status"])
-        rule = [styled(f"rule {attempt['rule']!r}", fg="yellow")] if attempt["rule"] else []
-        shown = styled(result, fg="green" if is_taken else "red")
-        at = [attempt["at"][11:23]] if attempt["at"] else []
-        event, id = attempt["event_type"], attempt["message_id"]
-        say_parts([_INDENT + "->", event, shown, *rule, *at, id])
+        rule = attempt["rule"] and output.styled(f"rule {attempt['rule']!r}", fg="yellow")
+        shown = output.styled(result, fg="green" if is_taken else "red")
+        at, event, id = attempt["at"], attempt["event_type"], attempt["message_id"]
+        parts = [_INDENT + "->", event, shown, rule, at and at[11:23], id]
+        output.say_parts(filter(None, parts))
 
     def _show(self, entry: dict[str, Any]) -> None:
         if self.as_json:
-            show_json_line(entry)
+            output.show_json(entry, indent=None)
             return
         self.shown.append(entry["id"])
-        say_parts(self._line(entry))
+        output.say_parts(self._line(entry))
         if self.reasons:
             for words in _reasons(entry):
-                say(_INDENT, *words)
+                output.say(_INDENT, *words)
 
     def _line(self, entry: Mapping[str, Any]) -> list[str]:
         status = str(entry["status"])
         query = f"?{entry['query']}" if entry["query"] else ""
         return [
             entry["at"][11:23],
-            styled(status, fg=_COLORS.get(status[0])),
+            output.styled(status, fg=_COLORS.get(status[0])),
             f"{entry['method']} {entry['path']}{query}",
             self._who(entry["key"]),
             f"{entry['duration_ms']:.0f} ms",
@@ -409,16 +360,16 @@ def _reasons(entry: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
         step, verdict = decision["step"], decision["verdict"]
         yield (
             f"{step:<{width}}  ",
-            styled(verdict, fg="green" if verdict == "ok" else "yellow"),
+            output.styled(verdict, fg="green" if verdict == "ok" else "yellow"),
             f"  {decision['reason']}  ",
-            styled(f"[{decision['clause']}]", dim=True),
+            output.styled(f"[{decision['clause']}]", dim=True),
         )
     outcome = entry["outcome"]
     if outcome is not None and "outcome" not in steps:
         chosen = f"{outcome['key']}, chosen by {outcome['source']}"
         if outcome["rule"] not in ("", outcome["source"]):
             chosen += f": {outcome['rule']}"
-        yield f"{'outcome':<{width}}  ", styled(chosen, bold=True)
+        yield f"{'outcome':<{width}}  ", output.styled(chosen, bold=True)
     for word, lines in (("near miss", entry["near_misses"]), ("note", entry["notes"])):
         for line in lines:
             yield (f"{word:<{width}}  {line}",)

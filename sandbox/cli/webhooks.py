@@ -10,19 +10,9 @@ from typing import Any, Final, NamedTuple
 
 import click
 
-from sandbox.cli.arguments import SETTING, SOME_EVENT, quote_word
+from sandbox.cli import output
+from sandbox.cli.arguments import SETTING, SOME_EVENT, quote_word, several
 from sandbox.cli.control_client import RemoteWorld, WorldCommand
-from sandbox.cli.output import (
-    EXIT_REFUSED,
-    EXIT_UNUSABLE,
-    Result,
-    refuse,
-    say,
-    show_table,
-    styled,
-    tell,
-    working,
-)
 from sandbox.domain.events import EVENTS
 from sandbox.domain.json_text import fields_of, value_of
 from sandbox.domain.text import suggest_words
@@ -43,23 +33,12 @@ _timeout_option = click.option(
 
 @click.command(cls=WorldCommand)
 @click.argument("event", required=False, type=SOME_EVENT)
-@click.option(
-    "--set",
-    "changes",
-    multiple=True,
-    type=SETTING,
-    help="Change a field of the body: JSON, or text. May be given several times.",
-)
+@several("--set", "changes", type=SETTING, help="Change a field of the body: JSON, or text.")
 @click.option("--list", "is_list", is_flag=True, help="List all events.")
 @_timeout_option
 def trigger(
-    event: str | None,
-    *,
-    changes: tuple[tuple[str, Any], ...],
-    is_list: bool,
-    timeout_s: float,
-    world: RemoteWorld,
-) -> Result:
+    event: str | None, *, changes: Any, is_list: bool, timeout_s: float, world: RemoteWorld
+) -> output.Result:
     """Send a sample of EVENT as a webhook.
 
     It goes to all endpoints of the world that subscribe to the event, with a signature.
@@ -74,25 +53,27 @@ def trigger(
     """
     if is_list:
         events = [{"event": row.name, "meaning": row.meaning} for row in EVENTS.values()]
-        return Result(events, lambda _: show_table(events, ("event", "meaning")))
+        return output.Result(events, lambda _: output.show_table(events, ("event", "meaning")))
     if event is None:
         raise click.UsageError("Missing argument 'EVENT': --list shows them.")
     if event not in EVENTS:
-        refuse(f"there is no event {event!r}{suggest_words(event, EVENTS)}")
+        output.refuse(f"there is no event {event!r}{suggest_words(event, EVENTS)}")
     body = {"event_type": event, "changes": dict(changes)}
     sent = world.read("POST", "messages", body=body)
-    with working("waiting for what the receivers answer"):
+    with output.working("waiting for what the receivers answer"):
         message = _wait_for_attempts(world, sent["id"], timeout_s, {})
     is_refused = any(one["status"] not in _ENDED for one in message["deliveries"])
-    status = EXIT_REFUSED if is_refused else 0
-    return Result(message, lambda _: _show_message(message, world), status)
+    status = output.EXIT_REFUSED if is_refused else 0
+    return output.Result(message, lambda _: _show_message(message, world), status)
 
 
 @click.command(cls=WorldCommand)
 @click.argument("message", default=_FAILED)
 @click.option("--endpoint", help="Id of the only endpoint to send it to.")
 @_timeout_option
-def resend(message: str, *, endpoint: str | None, timeout_s: float, world: RemoteWorld) -> Result:
+def resend(
+    message: str, *, endpoint: str | None, timeout_s: float, world: RemoteWorld
+) -> output.Result:
     """Send a webhook once more, with the same id and body.
 
     MESSAGE is the id of a message or of its payment, the beginning of such an id, `last`, or
@@ -112,40 +93,38 @@ def resend(message: str, *, endpoint: str | None, timeout_s: float, world: Remot
     again = world.read("POST", "messages", found["id"], "resend", body=body)["endpoints"]
     attempts = {one["endpoint_id"]: one["attempts"] for one in found["deliveries"]}
     before = {id: attempts.get(id, []) for id in again}
-    with working("waiting for what the receivers answer"):
+    with output.working("waiting for what the receivers answer"):
         tried = _wait_for_attempts(world, found["id"], timeout_s, before)
     sent = {**tried, "deliveries": [d for d in tried["deliveries"] if d["endpoint_id"] in before]}
 
     def show(_: Any) -> None:
-        say(f"{found['event_type']} of {found['subject']}")
+        output.say(f"{found['event_type']} of {found['subject']}")
         _show_message(sent, world)
 
     last = [one["attempts"][-1:] for one in sent["deliveries"]]
     is_accepted = all(attempt and attempt[0]["error"] is None for attempt in last)
-    return Result(sent, show, 0 if is_accepted else EXIT_REFUSED)
+    return output.Result(sent, show, 0 if is_accepted else output.EXIT_REFUSED)
 
 
 def _choose_message(named: str, listed: list[dict[str, Any]], world_id: str) -> dict[str, Any]:
     """Return the newest message that is meant; the list has the newest last."""
-    code = EXIT_REFUSED
+    code = output.EXIT_REFUSED
     if named == _FAILED:
         fitting = [one for one in listed if not all(map(_is_done, one["deliveries"]))]
         missing = f"no webhook of {world_id} failed; `sandbox resend last` sends the last one again"
     elif named == "last":
         fitting, missing = listed, f"{world_id} has no message yet"
     else:
-        fitting = [
-            one
-            for one in listed
-            if len(named) > 1 and (one["id"].startswith(named) or one["subject"].startswith(named))
-        ]
+        ids = ("id", "subject") if len(named) > 1 else ()
+        fitting = [one for one in listed if any(one[id].startswith(named) for id in ids)]
         missing = f"no message of {world_id} has an id that begins with {quote_word(named)}"
         missing += "; name a message, a payment, `last` or `failed`"
-        code = EXIT_UNUSABLE
+        code = output.EXIT_UNUSABLE
         if named.startswith("msg_") and len({one["id"] for one in fitting}) > 1:
-            refuse(f"{len(fitting)} messages have an id that begins with {quote_word(named)}")
+            begins = f"begins with {quote_word(named)}"
+            output.refuse(f"{len(fitting)} messages have an id that {begins}")
     if not fitting:
-        refuse(missing, code)
+        output.refuse(missing, code)
     return fitting[-1]
 
 
@@ -183,18 +162,17 @@ def _wait_for_attempts(
 def _show_message(message: dict[str, Any], world: RemoteWorld) -> None:
     """Print the id of the message, and the result for each endpoint."""
     urls = {one["id"]: one["url"] for one in world.read("GET", "endpoints")["endpoints"]}
-    say(message["id"])
+    output.say(message["id"])
     for delivery in message["deliveries"]:
-        say("  ", *_result(delivery), f"  {urls.get(delivery['endpoint_id'], '')}")
+        output.say("  ", *_result(delivery), f"  {urls.get(delivery['endpoint_id'], '')}")
     if not message["deliveries"]:
-        tell(
-            "no endpoint of the world subscribes to this event; `sandbox listen URL` registers one"
-        )
+        advice = "`sandbox listen URL` registers one"
+        output.tell(f"no endpoint of the world subscribes to this event; {advice}")
 
 
 def _result(delivery: dict[str, Any]) -> tuple[str, str]:
     color = "green" if delivery["status"] == "delivered" else "red"
-    status = styled(delivery["status"], fg=color)
+    status = output.styled(delivery["status"], fg=color)
     if not delivery["attempts"]:
         return status, ", not tried yet" if delivery["status"] == "pending" else ""
     last = delivery["attempts"][-1]
@@ -210,7 +188,6 @@ def _result(delivery: dict[str, Any]) -> tuple[str, str]:
 
 _LOOPBACK: Final = "127.0.0.1"
 _BODY_BYTES_MAX: Final = 1_048_576
-_TAKEN, _REFUSED, _TOO_LARGE = 204, 401, 413
 
 
 class Received(NamedTuple):
@@ -236,54 +213,46 @@ class Received(NamedTuple):
 
 @dataclass(slots=True)
 class Receiver:
-    """A receiver at a URL. `note` gets each webhook, in a thread, before it is answered.
+    """A receiver at a URL, with the secret of its endpoint."""
 
-    A webhook with a wrong signature is answered with 401, as a careful receiver does.
-    """
-
-    note: Callable[[Received], None]
-    url: str = ""
+    url: str
     secret: str = ""
-
-
-def _read(secret: str, body: bytes, headers: Mapping[str, str]) -> Received:
-    """Return a webhook by its bytes and its headers with names in lower case."""
-    signature = next((name for name in headers if name.endswith("-signature")), "webhook-signature")
-    prefix = signature.removesuffix("-signature")
-    problem = why_not_genuine(prefix, secret, body, headers)
-    return Received(headers.get(f"{prefix}-id", ""), problem, value_of(body))
 
 
 @contextmanager
 def receiving(note: Callable[[Received], None]) -> Iterator[Receiver]:
-    """Yield a receiver on a free port of this machine until the block ends."""
-    receiver = Receiver(note)
+    """Yield a receiver on a free port of this machine until the block ends.
+
+    `note` gets each webhook, in a thread, before it is answered. A webhook with a wrong signature
+    is answered with 401, as a careful receiver does.
+    """
 
     class Handler(BaseHTTPRequestHandler):
         timeout = 30
 
         def do_POST(self) -> None:
-            length = self.headers.get("content-length", "")
-            if not length.isdigit() or int(length) > _BODY_BYTES_MAX:
-                self._answer(_TOO_LARGE)
-                return
-            body = self.rfile.read(int(length))
-            headers = {name.lower(): value for name, value in self.headers.items()}
-            received = _read(receiver.secret, body, headers)
-            receiver.note(received)
-            self._answer(_TAKEN if received.is_genuine else _REFUSED)
-
-        def _answer(self, status: int) -> None:
+            status, length = 413, self.headers.get("content-length", "")
+            if length.isdigit() and int(length) <= _BODY_BYTES_MAX:
+                received = self._read(self.rfile.read(int(length)))
+                note(received)
+                status = 204 if received.is_genuine else 401
             self.send_response(status)
             self.send_header("content-length", "0")
             self.end_headers()
+
+        def _read(self, body: bytes) -> Received:
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            names = (name for name in headers if name.endswith("-signature"))
+            prefix = next(names, "webhook-signature").removesuffix("-signature")
+            problem = why_not_genuine(prefix, receiver.secret, body, headers)
+            return Received(headers.get(f"{prefix}-id", ""), problem, value_of(body))
 
         def log_message(self, format: str, *args: Any) -> None:
             """Nothing: the command prints what arrived."""
 
     with ThreadingHTTPServer((_LOOPBACK, 0), Handler) as server:
         server.daemon_threads = True
-        receiver.url = f"http://{_LOOPBACK}:{server.server_port}/"
+        receiver = Receiver(f"http://{_LOOPBACK}:{server.server_port}/")
         thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
         thread.start()
         try:
