@@ -15,16 +15,8 @@ from typing import Any, Final
 
 import click
 
-from sandbox.cli.arguments import FILE, SOME_EVENTS, TARGET
-from sandbox.cli.output import (
-    EXIT_REFUSED,
-    Result,
-    ResultCommand,
-    count_things,
-    read_text,
-    refuse,
-    styled,
-)
+from sandbox.cli import output
+from sandbox.cli.arguments import FILE, SOME_EVENTS, TARGET, several
 from sandbox.doctor.examination import Examination, Finding, Unreachable, examine
 from sandbox.doctor.probe import GRADES, STANDINGS, ProbeBuilder, Severity, Way
 from sandbox.doctor.probes import GOOD, PROBES
@@ -38,7 +30,7 @@ _WIDTH_MAX: Final = 100
 _SECRET: Final = "SANDBOX_WEBHOOK_SECRET"  # noqa: S105 - its place, not its value
 
 
-@click.command(cls=ResultCommand)
+@click.command(cls=output.ResultCommand)
 @click.argument("url", metavar="URL", type=TARGET, required=False)
 @click.option("--secret", help=f"The receiver's secret, whsec_...; better in {_SECRET}.")
 @click.option("--secret-file", type=FILE, help="File that holds the secret and nothing else.")
@@ -53,12 +45,7 @@ _SECRET: Final = "SANDBOX_WEBHOOK_SECRET"  # noqa: S105 - its place, not its val
     metavar="EVENT[,...]",
     help="Events that the receiver gets, like transaction.sale,'batch.*'. Default: all.",
 )
-@click.option(
-    "--only",
-    multiple=True,
-    metavar="PROBE",
-    help="Send this probe, after the good one. May be given several times.",
-)
+@several("--only", metavar="PROBE", help="Send this probe, after the good one.")
 @click.option(
     "--timeout-s",
     type=click.FloatRange(0, 3_600, min_open=True),
@@ -73,17 +60,8 @@ _SECRET: Final = "SANDBOX_WEBHOOK_SECRET"  # noqa: S105 - its place, not its val
 )
 @click.option("--list", "as_list", is_flag=True, help="List the probes, and send nothing.")
 def doctor(
-    *,
-    url: str | None,
-    secret: str | None,
-    secret_file: Path | None,
-    header_prefix: str,
-    events: tuple[str, ...] | None,
-    only: tuple[str, ...],
-    timeout_s: float,
-    slow_after_ms: float,
-    as_list: bool,
-) -> Result:
+    *, url: str | None, header_prefix: str, only: tuple[str, ...], as_list: bool, **given: Any
+) -> output.Result:
     """Test the webhook receiver at URL, and grade it.
 
     Sends probes to the receiver and reports what to change.
@@ -102,35 +80,35 @@ def doctor(
       sandbox doctor --list
     """
     if as_list:
-        return Result(
-            [{name: getattr(probe, name) for name in _LISTED} for probe in PROBES.values()],
-            _show_list,
-        )
+        names = ("name", "sends", "wants", "severity", "weight", "source")
+        listed = [{name: getattr(probe, name) for name in names} for probe in PROBES.values()]
+        return output.Result(listed, _show_list)
     if url is None:
         raise click.UsageError("Missing argument 'URL'.")
-    _check(url, only)
-    known_events = _events(events or ())
+    if problem := problem_with(url):
+        output.refuse(f"the URL {problem}; write it like http://127.0.0.1:9000/hook")
+    for name in only:
+        if name not in PROBES:
+            hint = did_you_mean(name, PROBES)
+            output.refuse(f"--only: there is no probe {name[:80]!r}{hint}; --list shows all")
+    events = _events(given["events"] or ())
     try:
         profile = parse_profile({"webhook_header_prefix": header_prefix})
     except ValueError:
-        refuse(f"--header-prefix: {header_prefix[:80]!r} cannot begin the name of a header")
-    known_secret = _secret(secret, secret_file)
+        output.refuse(f"--header-prefix: {header_prefix[:80]!r} cannot begin the name of a header")
+    secret = _secret(given["secret"], given["secret_file"])
 
     def scrub(text: str) -> str:
-        masked = text.replace(known_secret.removeprefix(SECRET_PREFIX), "***")
+        masked = text.replace(secret.removeprefix(SECRET_PREFIX), "***")
         # A receiver with another secret may say so.
         return profile.scrub(re.sub(rf"{SECRET_PREFIX}[\w+/=-]+", f"{SECRET_PREFIX}***", masked))
 
-    builder = ProbeBuilder(known_secret, header_prefix, known_events, time)
-    limits = {"timeout_s": timeout_s, "slow_after_ms": slow_after_ms}
+    builder = ProbeBuilder(secret, header_prefix, events, time)
+    limits = {name: given[name] for name in ("timeout_s", "slow_after_ms")}
     examination = _examine(url, builder, only, scrub=scrub, **limits)
-
-    def show(_: Any) -> None:
-        for line in _lines(examination, url):
-            click.echo(line)
-
-    status = 0 if examination.is_healthy else EXIT_REFUSED
-    return Result(_view(examination, url), show, status)
+    report = "\n".join(_lines(examination, url))
+    status = int(not examination.is_healthy)
+    return output.Result(_view(examination, url), lambda _: click.echo(report), status)
 
 
 def _examine(url: str, builder: ProbeBuilder, only: Collection[str], **how: Any) -> Examination:
@@ -138,27 +116,17 @@ def _examine(url: str, builder: ProbeBuilder, only: Collection[str], **how: Any)
     # The good one is always sent, and all without a name.
     probes = [one for one in PROBES.values() if not only or one.name in only or one is GOOD]
     is_hidden = not sys.stderr.isatty()
-    bar = click.progressbar(length=len(probes), label="probing", file=sys.stderr, hidden=is_hidden)
     try:
-        with bar:
-            return asyncio.run(examine(url, builder, probes, told=lambda: bar.update(1), **how))
+        with click.progressbar(probes, label="probing", file=sys.stderr, hidden=is_hidden) as bar:
+            return asyncio.run(examine(url, builder, bar, **how))
     except Unreachable as error:
         advice = "start the receiver, or name the address at which it listens"
         if "certificate" in str(error):
             advice = "to trust a certificate of your own, set SSL_CERT_FILE to a file with it"
-        refuse(f"{url} {error}; {advice}")
+        output.refuse(f"{url} {error}; {advice}")
 
 
 # --- the input --------------------------------------------------------------------------------
-
-
-def _check(url: str, only: Iterable[str]) -> None:
-    if problem := problem_with(url):
-        refuse(f"the URL {problem}; write it like http://127.0.0.1:9000/hook")
-    for name in only:
-        if name not in PROBES:
-            hint = did_you_mean(name, PROBES)
-            refuse(f"--only: there is no probe {name[:80]!r}{hint}; --list shows all")
 
 
 def _events(patterns: Iterable[str]) -> tuple[str, ...]:
@@ -171,7 +139,7 @@ def _events(patterns: Iterable[str]) -> tuple[str, ...]:
         found = fitting(EVENTS, pattern)
         if not found:
             hint = did_you_mean(pattern, EVENTS)
-            refuse(f"--events: there is no event {pattern[:80]!r}{hint}")
+            output.refuse(f"--events: there is no event {pattern[:80]!r}{hint}")
         wanted.update(found)
     return tuple(event for event in EVENTS if not wanted or event in wanted)
 
@@ -182,27 +150,24 @@ def _secret(secret: str | None, file: Path | None) -> str:
     Ends the command without either.
     """
     if secret is not None and file is not None:
-        refuse("--secret and --secret-file: give one of them")
-    given = f"--secret-file {file}" if file else "--secret" if secret is not None else _SECRET
-    if file is not None:
-        secret = read_text(file, "--secret-file ").strip()
+        output.refuse("--secret and --secret-file: give one of them")
+    where, known = "--secret", secret
     if secret is None:
-        secret = os.environ.get(_SECRET)
-    if not secret and file is None:
+        where, known = _SECRET, os.environ.get(_SECRET)
+    if file is not None:
+        where = f"--secret-file {file}"
+        known = output.read_text(file, "--secret-file ").strip()
+    elif not known:
         return _make_secret()
-    try:
-        return check_secret(secret or "")
-    except ValueError as error:
-        refuse(f"{given}: {error}")
+    with output.refusing(ValueError, before=f"{where}: "):
+        return check_secret(known or "")
 
 
 def _make_secret() -> str:
     """Return a new secret, after the user at the terminal has configured the receiver with it."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        refuse(
-            "there is no secret to sign with: give the receiver's with --secret-file, --secret or "
-            f"{_SECRET}; at a terminal one is made"
-        )
+        advice = f"--secret-file, --secret or {_SECRET}; at a terminal one is made"
+        output.refuse(f"there is no secret to sign with: give the receiver's with {advice}")
     made = write_secret(secrets.token_bytes(KEY_BYTES))
     click.echo(f"A secret for this examination: {made}", err=True)
     click.echo("Configure your receiver with it, then press Enter. ", err=True, nl=False)
@@ -218,10 +183,8 @@ _REPLY_CHARS_MAX: Final = 200
 
 _STYLES: Final[dict[Severity | None, dict[str, Any]]] = {
     None: {"fg": "green"},
-    Severity.CRITICAL: {"fg": "red", "bold": True},
-    Severity.MUST: {"fg": "red", "bold": True},
-    Severity.SHOULD: {"fg": "yellow"},
-    Severity.ADVICE: {"fg": "yellow"},
+    **{one: {"fg": "red", "bold": True} for one in (Severity.CRITICAL, Severity.MUST)},
+    **{one: {"fg": "yellow"} for one in (Severity.SHOULD, Severity.ADVICE)},
 }
 
 _INDENT: Final = " " * 4
@@ -233,8 +196,8 @@ def _lines(examination: Examination, url: str) -> Iterator[str]:
     """Yield the report, line by line."""
     width = min(shutil.get_terminal_size().columns, _WIDTH_MAX)
     findings, failures = examination.findings, examination.failures
-    sent = count_things(len(findings), "probe")
-    yield f"{url}: {sent}, {count_things(examination.requests, 'request')}"
+    sent = output.count_things(len(findings), "probe")
+    yield f"{url}: {sent}, {output.count_things(examination.requests, 'request')}"
     yield ""
     name_width = max(len(one.probe.name) for one in findings)
     for one in findings:
@@ -244,39 +207,34 @@ def _lines(examination: Examination, url: str) -> Iterator[str]:
         if one.duration_ms is not None and one.severity is None:
             told = f"{told}, {one.duration_ms:,.0f} ms"
         told = told[: max(20, width - name_width - 14)]
-        yield f"  {styled(f'{word:<8}', **style)}  {one.probe.name:<{name_width}}  {told}".rstrip()
+        head = output.styled(f"{word:<8}", **style)
+        yield f"  {head}  {one.probe.name:<{name_width}}  {told}".rstrip()
     if failures:
         yield ""
-        yield styled("What to change, the worst first:", bold=True)
+        yield output.styled("What to change, the worst first:", bold=True)
     shown: dict[str | None, str] = {}
     for one in failures:
         name = shown.setdefault(one.advice, one.probe.name)
         advice = one.advice if name == one.probe.name else f"As for {name}."
         said = _reply(one)
         yield ""
-        yield f"  {styled(one.probe.name, **_STYLES[one.severity])}  {one.severity}"
+        yield f"  {output.styled(one.probe.name, **_STYLES[one.severity])}  {one.severity}"
         quoted = [f"it said: {said}"] if said else []
         for text in (f"{one.probe.sends}: {one.told}", *quoted, advice or ""):
-            yield from wrap(
-                text,
-                width - 4,
-                initial_indent=_INDENT,
-                subsequent_indent=_INDENT,
-                break_on_hyphens=False,
-            )
-        yield styled(f"{_INDENT}rule: {one.probe.source}", dim=True)
+            yield from (_INDENT + line for line in wrap(text, width - 8, break_on_hyphens=False))
+        yield output.styled(f"{_INDENT}rule: {one.probe.source}", dim=True)
     yield ""
     if examination.diagnosis:
-        yield styled(examination.diagnosis, bold=True)
+        yield output.styled(examination.diagnosis, bold=True)
     # A terminal still shows the last line after a long report.
     if examination.grade is None:
         result = f"{len(failures)} failed" if failures else "passed"
         style = _STYLES[Severity.MUST if failures else None]
-        yield f"{styled(result, **style)}; a grade takes all probes"
+        yield f"{output.styled(result, **style)}; a grade takes all probes"
     else:
         best = None if examination.grade == GRADES[0][0] else Severity.SHOULD
         style = _STYLES[best if examination.is_healthy else Severity.MUST]
-        yield styled(f"grade {examination.grade}, {examination.score} of 100", **style)
+        yield output.styled(f"grade {examination.grade}, {examination.score} of 100", **style)
 
 
 def _reply(one: Finding) -> str | None:
@@ -287,13 +245,11 @@ def _reply(one: Finding) -> str | None:
 
 def _view(examination: Examination, url: str) -> dict[str, Any]:
     """Return the report as JSON."""
+    names = ("grade", "score", "requests", "diagnosis")
     return {
         "url": url,
         "ok": examination.is_healthy,
-        "grade": examination.grade,
-        "score": examination.score,
-        "requests": examination.requests,
-        "diagnosis": examination.diagnosis,
+        **{name: getattr(examination, name) for name in names},
         "probes": [_view_finding(one) for one in examination.findings],
     }
 
@@ -313,9 +269,6 @@ def _view_finding(one: Finding) -> dict[str, Any]:
         "advice": one.advice,
         "source": one.probe.source,
     }
-
-
-_LISTED: Final = ("name", "sends", "wants", "severity", "weight", "source")
 
 
 def _show_list(_: Any) -> None:

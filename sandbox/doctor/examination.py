@@ -58,11 +58,8 @@ class ProbeSender:
     timeout_s: float
     scrub: Callable[[str], str]
 
-    async def send(self, webhooks: Iterable[Webhook]) -> list[ReceiverAnswer]:
-        """Return the answers to requests that are sent at once, in their order. Never raises."""
-        return await asyncio.gather(*map(self._send, webhooks))
-
-    async def _send(self, webhook: Webhook) -> ReceiverAnswer:
+    async def send(self, webhook: Webhook) -> ReceiverAnswer:
+        """Return the answer to one request. Never raises."""
         started, status, text = perf_counter(), None, bytearray()
         request = self.client.stream(
             webhook.method, self.url, content=webhook.body, headers=dict(webhook.headers)
@@ -127,9 +124,7 @@ Verdict = Literal["passed", "failed", "skipped"]
 _NAMED_MAX: Final = 5
 """The most requests of a probe to name one by one."""
 
-_WITHOUT_PROOF: Final = frozenset(
-    {"bad-signature", "tampered-body", "missing-signature", "unsigned"}
-)
+_WITHOUT_PROOF: Final = {"bad-signature", "tampered-body", "missing-signature", "unsigned"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,9 +139,7 @@ class Finding:
     @property
     def verdict(self) -> Verdict:
         """The result in a word."""
-        if self.is_skipped:
-            return "skipped"
-        return "failed" if self.wrong else "passed"
+        return "skipped" if self.is_skipped else "failed" if self.wrong else "passed"
 
     @property
     def worst(self) -> ReceiverAnswer | None:
@@ -162,9 +155,8 @@ class Finding:
     @property
     def costs_percent(self) -> int:
         """The part of the probe's weight that it costs; a skipped probe earns nothing."""
-        if self.severity is not None:
-            return STANDINGS[self.severity].costs_percent
-        return 100 if self.is_skipped else 0
+        skipped = 100 if self.is_skipped else 0
+        return STANDINGS[self.severity].costs_percent if self.severity else skipped
 
     @property
     def advice(self) -> str | None:
@@ -232,13 +224,10 @@ class Examination:
     @property
     def diagnosis(self) -> str | None:
         """The common cause of several failures, or None."""
-        taken = {
-            one.probe.name for one in self.findings if one.worst and one.worst.way == Way.TAKEN
-        }
-        if taken >= _WITHOUT_PROOF:
+        failed = [(one.probe.name, one.worst.way) for one in self.findings if one.worst]
+        if {name for name, way in failed if way == Way.TAKEN} >= _WITHOUT_PROOF:
             return "It accepts everything: it does not verify signatures at all."
-        skipped = sum(one.is_skipped for one in self.findings)
-        if skipped:
+        if skipped := sum(one.is_skipped for one in self.findings):
             return f"It refuses a genuine webhook, so {skipped} probes would prove nothing."
         return None
 
@@ -270,17 +259,16 @@ class Unreachable(Exception):
 async def examine(
     url: str,
     builder: ProbeBuilder,
-    probes: Sequence[Probe],
+    probes: Iterable[Probe],
     *,
     timeout_s: float,
     slow_after_ms: float,
     scrub: Callable[[str], str],
-    told: Callable[[], None],
 ) -> Examination:
     """Send the probes, the good one first, and grade the answers.
 
     If a receiver refuses the good one, its other answers mean nothing, and the other probes are
-    skipped. `told` is called after each probe. Raises Unreachable.
+    skipped. Raises Unreachable.
     """
     findings: list[Finding] = []
     async with _client(url, timeout_s) as client:
@@ -294,17 +282,14 @@ async def examine(
                 answers = await _send(sender, probe, builder)
                 wrong = [one for one in answers if not probe.is_met_by(one.way)]
                 findings.append(Finding(probe, answers, wrong))
-            told()
-    return Examination(findings=findings, is_whole=len(probes) == len(PROBES))
+    return Examination(findings=findings, is_whole=len(findings) == len(PROBES))
 
 
 async def _send(sender: ProbeSender, probe: Probe, builder: ProbeBuilder) -> list[ReceiverAnswer]:
     webhooks = probe.plan(builder)
     if probe.is_at_once:
-        return await sender.send(webhooks)
-    answers: list[ReceiverAnswer] = []
-    for webhook in webhooks:
-        answers += await sender.send([webhook])
-        if probe is GOOD and answers[0].way == Way.UNREACHABLE:
-            raise Unreachable(answers[0].summary)
+        return await asyncio.gather(*map(sender.send, webhooks))
+    answers = [await sender.send(webhook) for webhook in webhooks]
+    if probe is GOOD and answers[0].way == Way.UNREACHABLE:
+        raise Unreachable(answers[0].summary)
     return answers

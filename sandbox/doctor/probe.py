@@ -21,8 +21,6 @@ from sandbox.webhooks.signing import headers_of, write_secret
 _OWN_ID: Final = {"transaction": "transaction_id", "terminal": "terminal_id"}
 """The field with a resource's own id, by category, if it is not `id`."""
 
-PREFERRED: Final = "transaction.sale"
-
 Fields = dict[str, Any]
 
 
@@ -54,7 +52,7 @@ class ProbeBuilder:
     @cached_property
     def usual(self) -> str:
         """The event that most probes are about."""
-        return PREFERRED if PREFERRED in self.events else self.events[0]
+        return next((one for one in self.events if one == "transaction.sale"), self.events[0])
 
     @cached_property
     def other_secret(self) -> str:
@@ -68,36 +66,31 @@ class ProbeBuilder:
         """
         event_type = event_type or self.usual
         text = library.sample(event_type)
-        golden: Fields = json.loads(text)
-        own = golden[_OWN_ID.get(EVENTS[event_type].category, "id")]
+        own = json.loads(text)[_OWN_ID.get(EVENTS[event_type].category, "id")]
         fields: Fields = json.loads(text.replace(own, id or self.ids.uuid()))
         return fields
 
     def webhook(
         self,
-        content: Fields | bytes,
+        content: Fields | bytes | None = None,
         *,
         label: str = "",
         id: str | None = None,
         age_s: float = 0,
         signed_with: Iterable[str] | None = None,
     ) -> Webhook:
-        """Return a webhook with this body, signed correctly unless another secret is given."""
+        """Return a webhook with this body, signed correctly unless another secret is given.
+
+        Without a body it has that of the usual event.
+        """
         if not isinstance(content, bytes):
             # As the platform writes it.
-            content = json.dumps(content, separators=(",", ":"), ensure_ascii=False).encode()
-        headers = headers_of(
-            self.header_prefix,
-            id or self.ids.message_id(),
-            self.now() - age_s,
-            content,
-            [self.secret] if signed_with is None else signed_with,
-        )
+            body = self.fields() if content is None else content
+            content = json.dumps(body, separators=(",", ":"), ensure_ascii=False).encode()
+        id, sent_at = id or self.ids.message_id(), self.now() - age_s
+        known = [self.secret] if signed_with is None else signed_with
+        headers = headers_of(self.header_prefix, id, sent_at, content, known)
         return Webhook(label, {"content-type": "application/json", **headers}, content)
-
-    def genuine(self, *, age_s: float = 0, signed_with: Iterable[str] | None = None) -> Webhook:
-        """Return a webhook of the usual event, signed correctly unless another secret is given."""
-        return self.webhook(self.fields(), age_s=age_s, signed_with=signed_with)
 
     def with_signature(self, webhook: Webhook, signature: Callable[[str], str]) -> Webhook:
         """Return the same with what becomes of its signature; an empty header is left out."""
@@ -188,11 +181,8 @@ def grade_of(score: int) -> str:
 
 # --- probes and advice --------------------------------------------------------------------------
 
-CRITICAL, MUST, SHOULD, ADVICE = Severity
 Plan = Callable[[ProbeBuilder], list[Webhook]]
 """Makes the webhooks of a probe when they are due."""
-
-TAKEN, REFUSED, BROKE = Way.TAKEN, Way.REFUSED, Way.BROKE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,8 +200,8 @@ class Probe:
     sends: str
     wants: str = "takes it with 2xx"
     expects: Literal["taken", "refused"] = "taken"
-    severity: Severity = MUST
-    otherwise: Severity = SHOULD
+    severity: Severity = Severity.MUST
+    otherwise: Severity = Severity.SHOULD
     weight: int
     source: str
     advice: Mapping[Way, str]
@@ -221,12 +211,12 @@ class Probe:
     def is_met_by(self, way: Way) -> bool:
         """Whether this is how a good receiver answers."""
         if self.expects == "taken":
-            return way == TAKEN
-        return way in (REFUSED, Way.GONE)
+            return way == Way.TAKEN
+        return way in (Way.REFUSED, Way.GONE)
 
     def severity_of(self, way: Way) -> Severity:
         """How bad it is to answer like this."""
-        if self.expects == "taken" or way == TAKEN:
+        if self.expects == "taken" or way == Way.TAKEN:
             return self.severity
         return self.otherwise
 
@@ -243,34 +233,23 @@ _WORK_LATER: Final = (
 
 _NO_ANSWER: Final = {
     Way.SILENT: f"{_WORK_LATER} After 15 seconds a delivery counts as failed.",
-    Way.CLOSED: (
-        "Look into the receiver's log: it closes the connection before its answer is complete, as "
-        "a crashed worker does, or a proxy whose upstream is away."
-    ),
-    Way.NOT_HTTP: (
-        "What listens there does not speak HTTP/1.1. Check the port, and whether it is https."
-    ),
-    Way.UNREACHABLE: (
-        "It stopped taking connections in between. Look whether the receiver crashed, or a "
-        "firewall shut you out."
-    ),
+    Way.CLOSED: "Look into the receiver's log: it closes the connection before its answer is "
+    "complete, as a crashed worker does, or a proxy whose upstream is away.",
+    Way.NOT_HTTP: "What listens there does not speak HTTP/1.1. Check the port, and whether it is "
+    "https.",
+    Way.UNREACHABLE: "It stopped taking connections in between. Look whether the receiver "
+    "crashed, or a firewall shut you out.",
 }
 
 ADVICE_TAKEN: Final[Mapping[Way, str]] = {
     **_NO_ANSWER,
-    Way.REDIRECTED: (
-        "Register the address to which it redirects, with its scheme and trailing slash, and keep "
-        "log-in pages away from it: redirects are not followed, and count as failures."
-    ),
+    Way.REDIRECTED: "Register the address to which it redirects, with its scheme and trailing "
+    "slash, and keep log-in pages away from it: redirects are not followed, and count as failures.",
     Way.GONE: "Never answer 410 to a genuine webhook: it disables the endpoint at once.",
-    REFUSED: (
-        "Answer 2xx to whatever is signed properly, also to what you have no use for. What is "
-        "refused is tried again for more than a day, and then the endpoint is disabled."
-    ),
-    BROKE: (
-        "Find the exception in the receiver's log. Store what was verified before you interpret "
-        "it, so unexpected content does not cause endless retries."
-    ),
+    Way.REFUSED: "Answer 2xx to whatever is signed properly, also to what you have no use for. "
+    "What is refused is tried again for more than a day, and then the endpoint is disabled.",
+    Way.BROKE: "Find the exception in the receiver's log. Store what was verified before you "
+    "interpret it, so unexpected content does not cause endless retries.",
     Way.SLOW: _WORK_LATER,
 }
 
@@ -278,16 +257,12 @@ _REFUSE: Final = "Answer 4xx, best 401, and nothing else"
 
 ADVICE_REFUSED: Final[Mapping[Way, str]] = {
     **_NO_ANSWER,
-    TAKEN: "Verify with a Standard Webhooks library, and process nothing before it has agreed.",
+    Way.TAKEN: "Verify with a Standard Webhooks library, and process nothing before it has agreed.",
     Way.REDIRECTED: f"{_REFUSE}: senders are not people who would log in.",
-    BROKE: (
-        f"{_REFUSE}: catch what the verifying library raises, ValueError for malformed headers "
-        "included. With 5xx, forgeries set off the alarms that are meant for your own errors."
-    ),
-    Way.SILENT: (
-        "Verify before anything that takes time, and answer 401 at once: otherwise anyone "
-        "can keep the receiver busy."
-    ),
+    Way.BROKE: f"{_REFUSE}: catch what the verifying library raises, ValueError for malformed "
+    "headers included. With 5xx, forgeries set off the alarms that are meant for your own errors.",
+    Way.SILENT: "Verify before anything that takes time, and answer 401 at once: otherwise anyone "
+    "can keep the receiver busy.",
     Way.CLOSED: f"{_REFUSE}: a closed connection looks like a crash, and may be one.",
 }
 

@@ -9,21 +9,10 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
-from sandbox.doctor.probe import (
-    ADVICE,
-    BROKE,
-    CRITICAL,
-    MUST,
-    REFUSED,
-    SHOULD,
-    TAKEN,
-    Fields,
-    Plan,
-    Probe,
-    ProbeBuilder,
-    Webhook,
-)
+from sandbox.doctor.probe import Fields, Plan, Probe, ProbeBuilder, Severity, Way, Webhook
 from sandbox.domain.events import EVENTS
+
+CRITICAL, MUST, SHOULD, ADVICE = Severity
 
 OLD_S: Final = 600
 """Twice what receivers tolerate. Source: assumed 8.3-signature."""
@@ -35,9 +24,7 @@ _LATER_AND_EARLIER: Final = (
     ("transaction.refund", "transaction.sale"),
     ("transaction.capture", "transaction.authorize"),
     ("batch.accepted", "batch.submitted"),
-    ("account.updated", "account.created"),
-    ("terminal.updated", "terminal.created"),
-    ("location.updated", "location.created"),
+    *((f"{kind}.updated", f"{kind}.created") for kind in ("account", "terminal", "location")),
     ("api_key.revoked", "api_key.created"),
     ("credential.blocked", "credential.created"),
 )
@@ -50,13 +37,7 @@ _NAMES: Final = ("merchant_name", "name", "description")
 
 _SIGNATURE: Final = "assumed 8.3-signature; Standard Webhooks, verifying"
 _TIMESTAMP: Final = "assumed 8.3-timestamp; Standard Webhooks, verifying the timestamp"
-_AGAIN: Final = "spec 6.1.9; assumed 8.3-id"
 _SUCCESS: Final = "assumed 8.3-success"
-
-_IDEMPOTENT: Final = (
-    "Keep the webhook-id of everything that was processed, and answer 2xx to one that is known, "
-    "without processing it again. A duplicate that is refused comes again and again."
-)
 
 PROBES: Final[dict[str, Probe]] = {}
 """All probes by name, in the order in which they are sent. Their weights add up to 100."""
@@ -69,7 +50,8 @@ def _probe(
 
     Its name is that of its plan, whose docstring says what it sends.
     """
-    advice = {TAKEN: taken, REFUSED: refused or not_taken, BROKE: broke or not_taken}
+    ways = {Way.TAKEN: taken, Way.REFUSED: refused, Way.BROKE: broke}
+    advice = {way: said or not_taken for way, said in ways.items()}
 
     def register(plan: Plan) -> Plan:
         name = plan.__name__.strip("_").replace("_", "-")
@@ -85,9 +67,17 @@ _forgery = partial(
 )
 
 
+_again = partial(
+    _probe,
+    wants="takes both with 2xx, and processes one",
+    source="spec 6.1.9; assumed 8.3-id",
+    not_taken="Keep the webhook-id of everything that was processed, and answer 2xx to one that is "
+    "known, without processing it again. A duplicate that is refused comes again and again.",
+)
+
+
 def _renamed(fields: Fields, text: str) -> Fields:
-    name = next((name for name in _NAMES if name in fields), _NAMES[-1])
-    return {**fields, name: text}
+    return {**fields, next((name for name in _NAMES if name in fields), _NAMES[-1]): text}
 
 
 @_probe(
@@ -101,7 +91,7 @@ def _renamed(fields: Fields, text: str) -> Fields:
 )
 def _good(builder: ProbeBuilder) -> list[Webhook]:
     """Send a genuine webhook, signed properly, just now."""
-    return [builder.genuine()]
+    return [builder.webhook()]
 
 
 # --- refused by a good receiver: forged or outdated --------------------------------------------
@@ -115,7 +105,7 @@ def _good(builder: ProbeBuilder) -> list[Webhook]:
 )
 def _bad_signature(builder: ProbeBuilder) -> list[Webhook]:
     """Send a webhook signed with another secret."""
-    return [builder.genuine(signed_with=[builder.other_secret])]
+    return [builder.webhook(signed_with=[builder.other_secret])]
 
 
 @_forgery(
@@ -136,25 +126,25 @@ def _tampered_body(builder: ProbeBuilder) -> list[Webhook]:
 )
 def _missing_signature(builder: ProbeBuilder) -> list[Webhook]:
     """Send a webhook without the header of its signature."""
-    return [builder.with_signature(builder.genuine(), lambda _: "")]
+    return [builder.with_signature(builder.webhook(), lambda _: "")]
 
 
 @_forgery(weight=4, taken="Require all three headers: id, timestamp and signature.")
 def _unsigned(builder: ProbeBuilder) -> list[Webhook]:
     """Send a body without any header of a webhook."""
-    return [replace(builder.genuine(), headers={"content-type": "application/json"})]
+    return [replace(builder.webhook(), headers={"content-type": "application/json"})]
 
 
 @_forgery(weight=3, taken="Compare whole signatures, of equal length; an empty one fits nothing.")
 def _empty_signature(builder: ProbeBuilder) -> list[Webhook]:
     """Send the signature `v1,` and nothing behind it."""
-    return [builder.with_signature(builder.genuine(), lambda _: "v1,")]
+    return [builder.with_signature(builder.webhook(), lambda _: "v1,")]
 
 
 @_forgery(otherwise=ADVICE, weight=2)
 def _garbled_signature(builder: ProbeBuilder) -> list[Webhook]:
     """Send a signature header that is not a list of signatures."""
-    return [builder.with_signature(builder.genuine(), lambda _: "signed")]
+    return [builder.with_signature(builder.webhook(), lambda _: "signed")]
 
 
 @_forgery(
@@ -166,7 +156,7 @@ def _garbled_signature(builder: ProbeBuilder) -> list[Webhook]:
 )
 def _stale_timestamp(builder: ProbeBuilder) -> list[Webhook]:
     """Send a webhook signed properly, ten minutes ago."""
-    return [builder.genuine(age_s=OLD_S)]
+    return [builder.webhook(age_s=OLD_S)]
 
 
 @_forgery(
@@ -178,7 +168,7 @@ def _stale_timestamp(builder: ProbeBuilder) -> list[Webhook]:
 )
 def _future_timestamp(builder: ProbeBuilder) -> list[Webhook]:
     """Send a webhook signed properly, dated ten minutes ahead."""
-    return [builder.genuine(age_s=-OLD_S)]
+    return [builder.webhook(age_s=-OLD_S)]
 
 
 # --- taken by a good receiver: genuine, in all forms -------------------------------------------
@@ -192,7 +182,7 @@ def _future_timestamp(builder: ProbeBuilder) -> list[Webhook]:
 )
 def _rotation(builder: ProbeBuilder) -> list[Webhook]:
     """Send two signatures, of which the second fits the secret."""
-    return [builder.genuine(signed_with=[builder.other_secret, builder.secret])]
+    return [builder.webhook(signed_with=[builder.other_secret, builder.secret])]
 
 
 @_probe(
@@ -203,9 +193,9 @@ def _rotation(builder: ProbeBuilder) -> list[Webhook]:
 )
 def _unknown_version(builder: ProbeBuilder) -> list[Webhook]:
     """Send a signature of another version (`v1a`) before the one that fits."""
-    other = builder.genuine(signed_with=[builder.other_secret])
+    other = builder.webhook(signed_with=[builder.other_secret])
     unknown = other.headers[f"{builder.header_prefix}-signature"].removeprefix("v1,")
-    return [builder.with_signature(builder.genuine(), lambda fit: f"v1a,{unknown} {fit}")]
+    return [builder.with_signature(builder.webhook(), lambda fit: f"v1a,{unknown} {fit}")]
 
 
 @_probe(
@@ -305,18 +295,14 @@ def _large_body(builder: ProbeBuilder) -> list[Webhook]:
     return [builder.webhook(_renamed(fields, "x" * LARGE_BYTES))]
 
 
-@_probe(
-    wants="takes both with 2xx, and processes one", weight=4, source=_AGAIN, not_taken=_IDEMPOTENT
-)
+@_again(weight=4)
 def _duplicate(builder: ProbeBuilder) -> list[Webhook]:
     """Send the same request twice: id, time, signature and body."""
-    same = builder.genuine()
+    same = builder.webhook()
     return [replace(same, label="first"), replace(same, label="again")]
 
 
-@_probe(
-    wants="takes both with 2xx, and processes one", weight=4, source=_AGAIN, not_taken=_IDEMPOTENT
-)
+@_again(weight=4)
 def _new_attempt(builder: ProbeBuilder) -> list[Webhook]:
     """Send the same message in a second attempt: same id, new time and signature."""
     fields, id = builder.fields(), builder.ids.message_id()
@@ -326,18 +312,16 @@ def _new_attempt(builder: ProbeBuilder) -> list[Webhook]:
     ]
 
 
-@_probe(
-    wants="takes both with 2xx, and processes one",
+@_again(
     severity=SHOULD,
     weight=2,
-    source=_AGAIN,
     is_at_once=True,
     not_taken="Let the database decide who was first (`INSERT ... ON CONFLICT DO NOTHING` on the "
     "webhook-id), and answer 2xx to the second one.",
 )
 def _race(builder: ProbeBuilder) -> list[Webhook]:
     """Send the same request twice at once."""
-    same = builder.genuine()
+    same = builder.webhook()
     return [replace(same, label="one"), replace(same, label="other")]
 
 
@@ -370,7 +354,7 @@ def _out_of_order(builder: ProbeBuilder) -> list[Webhook]:
 )
 def _concurrent(builder: ProbeBuilder) -> list[Webhook]:
     """Send eight messages at once."""
-    return [builder.webhook(builder.fields(), label=f"{n + 1}") for n in range(AT_ONCE)]
+    return [builder.webhook(label=f"{n + 1}") for n in range(AT_ONCE)]
 
 
 # --- the rest ----------------------------------------------------------------------------------
