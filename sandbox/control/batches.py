@@ -224,10 +224,9 @@ def _entries(batch: batches.Batch, payment: Payment) -> Iterator[BatchEntry]:
     # What was refused may have come back into the same batch only by an edit.
     is_in = payment.batch_id == batch.id
     if is_in or batch.id in payment.refused_in:
-        kept = batches.entries_of(payment, batch.id).captured if is_in else payment.ledger.kept
         captured = (one for one in payment.history if one.status in ("captured", "settled"))
         attempt = next(captured, payment.history[0])
-        entries.append(("capture", kept, attempt, result if is_in else "refused"))
+        entries.append(("capture", payment.ledger.kept, attempt, result if is_in else "refused"))
     for attempt in payment.history:
         if attempt.transaction_type == "refund" and attempt.batch_id == batch.id:
             entries.append(("refund", attempt.amount, attempt, result))

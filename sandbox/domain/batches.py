@@ -122,29 +122,21 @@ def next_number(last: str | None) -> str:
 # --- sums -------------------------------------------------------------------------------------
 
 
-class Entries(Struct, frozen=True, kw_only=True, gc=False):
-    """The entries of a payment in one batch."""
+def entries_of(payment: Payment, batch_id: str) -> dict[str, int]:
+    """Return what a payment adds to each sum of a batch, with its capture and refund entries.
 
-    captured: int = 0
-    refunded: int = 0
-    entries: int = 0
-
-
-def entries_of(payment: Payment | None, batch_id: str) -> Entries:
-    """Return the capture entry and the refund entries of a payment in a batch. Source: assumed M10.
+    Source: assumed M10.
 
     A captured payment counts its captured amount less reversals. Refunds do not reduce it: each is
     an entry of its own (assumed B3).
     """
-    if payment is None:
-        return Entries()
     is_captured = payment.batch_id == batch_id
     refunds = [one.amount for one in _refunds(payment) if one.batch_id == batch_id]
-    return Entries(
-        captured=payment.ledger.kept if is_captured else 0,
-        refunded=sum(refunds),
-        entries=is_captured + len(refunds),
-    )
+    return {
+        "captured_amount": payment.ledger.kept if is_captured else 0,
+        "refunded_amount": sum(refunds),
+        "transaction_count": is_captured + len(refunds),
+    }
 
 
 def _refunds(payment: Payment) -> list[Attempt]:
@@ -158,15 +150,9 @@ def refund_batches(payment: Payment) -> tuple[str, ...]:
 
 def counting(batch: Batch, before: Payment | None, after: Payment) -> Batch:
     """Return the batch after one of its payments changed. Source: assumed B2 to B4."""
-    was, now = entries_of(before, batch.id), entries_of(after, batch.id)
-    if was == now:
-        return batch
-    return replace(
-        batch,
-        captured_amount=batch.captured_amount + now.captured - was.captured,
-        refunded_amount=batch.refunded_amount + now.refunded - was.refunded,
-        transaction_count=batch.transaction_count + now.entries - was.entries,
-    )
+    was, now = entries_of(before, batch.id) if before else {}, entries_of(after, batch.id)
+    more = {name: part - was.get(name, 0) for name, part in now.items()}
+    return replace(batch, **{name: getattr(batch, name) + part for name, part in more.items()})
 
 
 # --- results ----------------------------------------------------------------------------------

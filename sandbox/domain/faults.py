@@ -6,6 +6,7 @@ reveals nothing that is hidden, and `reason` for the operator's journal, which m
 """
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Final, TypedDict
 
 from msgspec import Struct
@@ -143,6 +144,7 @@ class Mistake(TypedDict):
     msg: str
 
 
+@dataclass(eq=False, repr=False)
 class Refusal(Exception):
     """A request that is refused, at one step, for one reason.
 
@@ -154,21 +156,16 @@ class Refusal(Exception):
     the current one. `mistakes` are those of a malformed request, where a reading lists them.
     """
 
-    def __init__(
-        self,
-        fault: Fault,
-        details: str = "",
-        *,
-        reason: str = "",
-        source: str = "",
-        step: str = "",
-        mistakes: Sequence[Mistake] = (),
-    ) -> None:
-        super().__init__(reason or details or fault.message)
-        self.fault = fault
-        self.details = details
-        self.reason = reason or details or fault.message
-        self.source = source or fault.source
-        self.step = step
-        self.mistakes = mistakes
-        self.is_recorded = False
+    fault: Fault
+    details: str = ""
+    _: KW_ONLY
+    reason: str = ""
+    source: str = ""
+    step: str = ""
+    mistakes: Sequence[Mistake] = ()
+    is_recorded: bool = False
+
+    def __post_init__(self) -> None:
+        self.reason = self.reason or self.details or self.fault.message
+        self.source = self.source or self.fault.source
+        super().__init__(self.reason)

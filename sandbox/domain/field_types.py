@@ -5,7 +5,6 @@ four accepts a value that another refuses. Records that our own code builds are 
 """
 
 import base64
-import binascii
 from typing import Annotated, Final, Literal
 from urllib.parse import urlsplit
 
@@ -173,17 +172,14 @@ def problem_with(url: str) -> str | None:
         _ = parts.port
     except ValueError:
         return "is not a URL"
-    if parts.scheme not in ("http", "https"):
-        return "must begin with http:// or https://"
-    if not parts.hostname:
-        return "names no host"
-    if parts.username is not None or parts.password is not None:
-        return "must not hold a user name or password"
-    if parts.fragment:
-        return "must not have a fragment"
-    if not url.isascii() or any(character.isspace() for character in url):
-        return "must be ASCII, without spaces"
-    return None
+    problems = {
+        "must begin with http:// or https://": parts.scheme not in ("http", "https"),
+        "names no host": not parts.hostname,
+        "must not hold a user name or password": (parts.username, parts.password) != (None, None),
+        "must not have a fragment": parts.fragment != "",
+        "must be ASCII, without spaces": not url.isascii() or any(map(str.isspace, url)),
+    }
+    return next((problem for problem, is_so in problems.items() if is_so), None)
 
 
 def _http_url(url: str) -> str:
@@ -204,19 +200,15 @@ KEY_BYTES_MIN, KEY_BYTES_MAX = 24, 64
 
 def check_secret(secret: str) -> str:
     """Return the secret itself. Raises ValueError with a sentence that does not repeat it."""
+    form = f"must be {SECRET_PREFIX} and {KEY_BYTES_MIN} to {KEY_BYTES_MAX} bytes in base64"
     if secret != secret.strip():
-        raise ValueError(
-            "has white space, such as a line end, before or after it; "
-            "it must be whsec_ and 24 to 64 bytes in base64"
-        )
+        raise ValueError(f"has white space, such as a line end, before or after it; it {form}")
     try:
         key = base64.b64decode(secret.removeprefix(SECRET_PREFIX), validate=True)
-    except (binascii.Error, ValueError):
+    except ValueError:
         key = b""
     if not secret.startswith(SECRET_PREFIX) or not KEY_BYTES_MIN <= len(key) <= KEY_BYTES_MAX:
-        raise ValueError(
-            f"must be {SECRET_PREFIX} and {KEY_BYTES_MIN} to {KEY_BYTES_MAX} bytes in base64"
-        )
+        raise ValueError(form)
     return secret
 
 

@@ -13,7 +13,7 @@ from typing import Annotated, Final
 from msgspec import Struct
 from pydantic import AfterValidator, Field
 
-from sandbox.domain.text import UnknownWord, did_you_mean, one_of
+from sandbox.domain.text import UnknownWord, one_of
 
 METHODS: Final = ("GET", "POST", "PUT", "DELETE")
 
@@ -36,16 +36,10 @@ class ApiOperation(Struct, frozen=True, gc=False):
         return (*self.words, self.name)
 
 
-class Words(dict[str, list[ApiOperation]]):
-    """Words with their operations. It grows while modules are loaded, so it is equal to itself."""
-
-    __hash__ = object.__hash__  # type: ignore[assignment]
-
-
 API: Final[dict[str, ApiOperation]] = {}
 """The operations by name, once the platform is loaded."""
 
-API_WORDS: Final = Words()
+API_WORDS: Final[dict[str, list[ApiOperation]]] = {}
 """Each name and word with its operations, once the platform is loaded."""
 
 
@@ -114,13 +108,7 @@ def _check_path(path: str) -> str:
     return path
 
 
-def _check_word(word: str) -> str:
-    if word not in API_WORDS:
-        raise ValueError(f"must be an operation{did_you_mean(word, API_WORDS)}")
-    return word
-
-
-OperationWord = Annotated[str, AfterValidator(_check_word)]
+OperationWord = Annotated[str, one_of("an operation", API_WORDS)]
 """The name of an operation, or a word of scenarios for what it does."""
 
 Method = Annotated[str, one_of("a method of the platform", METHODS)]

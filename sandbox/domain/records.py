@@ -7,27 +7,18 @@ plain string (spec 2.3, 2.6, 2.7, 2.8; assumed D35-unset).
 from collections.abc import Sequence
 from datetime import datetime
 from functools import cache
-from types import NoneType
 from typing import Any, Final, get_type_hints
 
 import msgspec
 from msgspec import Struct
 
 from sandbox.domain.batches import Batch
-from sandbox.domain.directory import (
-    SHOWN_EMPTY,
-    Account,
-    Address,
-    Credential,
-    CredentialView,
-    Location,
-    Terminal,
-)
+from sandbox.domain.directory import SHOWN_EMPTY, Credential, CredentialView, DirectoryRecord
 from sandbox.domain.instants import to_wire
-from sandbox.domain.keys import ApiKey, ApiKeyEvent, ApiKeyView
-from sandbox.domain.payments.transactions import Payment, show
+from sandbox.domain.keys import ApiKey, ApiKeyView
+from sandbox.domain.payments.transactions import Attempt, Payment, Transaction, show
 
-Record = Account | ApiKey | Batch | Credential | Location | Terminal | Payment
+Record = DirectoryRecord | ApiKey | Batch | Payment
 
 
 class Extended(Struct, frozen=True, gc=False):
@@ -40,19 +31,8 @@ class Extended(Struct, frozen=True, gc=False):
     fields: dict[str, Any]
 
 
-_SHOWN_AS: Final[dict[type, type[Struct]]] = {
-    **{
-        kind: kind
-        for kind in (Account, Address, ApiKeyEvent, ApiKeyView, Batch, Location, Terminal)
-    },
-    ApiKey: ApiKeyView,
-    Credential: CredentialView,
-}
-"""The kinds of record besides payments, each with the class of what is shown of it."""
-
-
-_AS_IT_IS: Final = frozenset({str, int, float, bool, NoneType})
-"""The types of most fields, which JSON has too."""
+_SHOWN_AS: Final[dict[type, type[Struct]]] = {ApiKey: ApiKeyView, Credential: CredentialView}
+"""The kinds of record of which only a part is shown, each with the class of that part."""
 
 
 def show_all(value: Any, *, as_empty: bool = False) -> Any:
@@ -74,14 +54,11 @@ def show_all(value: Any, *, as_empty: bool = False) -> Any:
         parts = (value.record, value.fields)
         record, fields = (show_all(part, as_empty=as_empty) for part in parts)
         return {**record, **fields}
-    view = _SHOWN_AS.get(kind)
-    if view is None:
+    if isinstance(value, Transaction | Attempt) or not isinstance(value, Struct):
         return value
+    view = view_of(kind)
     names = view.__struct_fields__
-    fields = {name: getattr(value, name) for name in names}
-    for name, one in fields.items():
-        if type(one) not in _AS_IT_IS:
-            fields[name] = show_all(one, as_empty=as_empty)
+    fields = {name: show_all(getattr(value, name), as_empty=as_empty) for name in names}
     if as_empty:
         fields |= {name: "" for name in _plain_strings(view) if fields[name] is None}
     return fields
@@ -92,13 +69,12 @@ def filled_body(record: Any) -> Any:
 
     A record without these as it is.
     """
-    is_plain = isinstance(record, Account | Location | Terminal)
-    return show_all(record, as_empty=True) if is_plain else record
+    return show_all(record, as_empty=True) if _plain_strings(view_of(type(record))) else record
 
 
 def view_of(kind: type) -> type[Struct]:
     """Return the class of what is shown of a record of that kind."""
-    return _SHOWN_AS[kind]
+    return _SHOWN_AS.get(kind, kind)
 
 
 @cache

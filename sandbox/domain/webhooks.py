@@ -259,16 +259,12 @@ class Delivery(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
 
     def add_attempt(self, sent: Sent, at: datetime, trigger: AttemptTrigger) -> "Delivery":
         """Return the delivery after one more attempt."""
-        attempt = DeliveryAttempt(
-            at=at,
-            status_code=sent.status_code,
-            duration_ms=sent.duration_ms,
-            response=sent.response,
-            error=sent.error,
-            trigger=trigger,
-            sent=sent.head,
-        )
+        result = {name: getattr(sent, name) for name in _OF_THE_RESULT}
+        attempt = DeliveryAttempt(at=at, trigger=trigger, sent=sent.head, **result)
         return replace(self, attempts=(*self.attempts, attempt)[-ATTEMPTS_MAX:])
+
+
+_OF_THE_RESULT: Final = ("status_code", "duration_ms", "response", "error")
 
 
 def delivery_id(message_id: str, endpoint_id: str) -> str:

@@ -92,7 +92,7 @@ def count(
             concerned[id] = batch
     for batch in concerned.values():
         counted = batches.counting(batch, before, after)
-        if counted is not batch and batch.status not in batches.FROZEN:
+        if counted != batch and batch.status not in batches.FROZEN:
             context.unit.put(counted)
 
 

@@ -160,8 +160,5 @@ class Tapped(Struct, frozen=True, kw_only=True, gc=False):
     outcome: Outcome | None = None
 
 
-CANCELED_BY: Final = {
-    "user": OUTCOMES["user_canceled"],
-    "merchant": OUTCOMES["merchant_canceled"],
-}
+CANCELED_BY: Final = {who: OUTCOMES[f"{who}_canceled"] for who in ("user", "merchant")}
 """Who can cancel at the reader, and the resulting status of the payment."""

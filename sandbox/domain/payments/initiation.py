@@ -83,11 +83,6 @@ CONDITIONS: Final[Mapping[str, Callable[[Start], bool]]] = {
 
 def transition_for(start: Start) -> Transition:
     """Return the row that this initiation takes."""
-    if start.outcome is APPROVED and not (
-        start.price.needs_prompt or start.is_passthrough or start.is_misconfigured
-    ):
-        # Most initiations: no condition holds.
-        return _APPROVED[start.payment.operation]
     for row, applies in _ROWS[start.payment.operation]:
         if applies(start):
             return row
@@ -97,11 +92,6 @@ def transition_for(start: Start) -> Transition:
 _ROWS: Final = {
     operation: [(row, CONDITIONS[row.when]) for row in transitions.transitions_from(operation)]
     for operation in (Operation.SALE, Operation.AUTH)
-}
-
-
-_APPROVED: Final = {
-    operation: next(row for row, _ in rows if not row.when) for operation, rows in _ROWS.items()
 }
 
 
@@ -125,7 +115,7 @@ def conclude(
     (assumed D11, D17).
     """
     payment, outcome = start.payment, start.outcome
-    if taken.is_told_later:
+    if taken.when == "passthrough":
         # The outcome is reported later, through an edit (spec 4.3-search-edit).
         return Conclusion(taken=taken, record=payment, shown=payment)
     reason = taken.reason

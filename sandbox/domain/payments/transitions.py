@@ -31,8 +31,6 @@ from sandbox.domain.faults import Fault
 from sandbox.domain.payments.outcomes import Operation, Outcome
 from sandbox.domain.payments.transactions import GatewayResponse, Payment
 
-HostAnswered = Literal["approved", "failed"]
-Entry = Literal["capture", "refund"]
 Money = Literal[
     "unchanged", "proposed", "authorized", "captured", "planned", "released", "emptied", "given"
 ]
@@ -75,13 +73,13 @@ class Transition(Struct, frozen=True, kw_only=True, gc=False):
     trigger: str
     states: tuple[str, ...]
     when: str
-    answer: HostAnswered | None
+    answer: Literal["approved", "failed"] | None
     next_status: str
     reason: str
     money: Money
     fault: Fault | None
     event: str | None
-    batch_entry: Entry | None
+    batch_entry: Literal["capture", "refund"] | None
     should_leave_batch: bool
     status_reading: str | None
     shown_reading: str | None
@@ -102,11 +100,6 @@ class Transition(Struct, frozen=True, kw_only=True, gc=False):
         return AS_ANSWERED if is_laid_over else self.next_status
 
     @property
-    def is_told_later(self) -> bool:
-        """Whether the outcome comes by an edit."""
-        return self.when == "passthrough"
-
-    @property
     def is_rule_failure(self) -> bool:
         """Whether a refused request counts as an attempt: stored in the history and announced."""
         return self.fault is not None and self.event is not None
@@ -121,14 +114,10 @@ EDIT: Final = "edit"
 SETTLE: Final = "settle"
 
 EVENT_OF: Final[Mapping[str, str]] = {
-    Operation.SALE: "transaction.sale",
+    **{operation: f"transaction.{operation}" for operation in Operation},
     Operation.AUTH: "transaction.authorize",
     Operation.CONFIRM: "transaction.sale",
-    Operation.CAPTURE: "transaction.capture",
     Operation.INCREMENT: "transaction.increment",
-    Operation.ADJUST: "transaction.tip_adjust",
-    Operation.REVERSE: "transaction.reverse",
-    Operation.REFUND: "transaction.refund",
 }
 """The event of each operation, which tables call `own`."""
 
