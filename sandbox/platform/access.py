@@ -3,7 +3,6 @@
 No answer depends on the existence of something that the caller may not see. Source: assumed C5.
 """
 
-from json import dumps
 from typing import Final
 from urllib.parse import urlencode
 
@@ -58,22 +57,14 @@ def usable(
     key = presented.key
     if key is None:
         raise Refusal(AUTHENTICATION_FAILED, reason=presented.reason, source=presented.source)
-    unusable = keys.why_unusable(key, now)
-    if unusable is not None:
-        reason, source = unusable
-        raise Refusal(
-            AUTHENTICATION_FAILED,
-            reason=f"{name_key(key)} is not usable: {reason}",
-            source=source,
-        )
     account = records.get(Account, key.account_id)
-    if account is None or account.deleted_at is not None:
-        raise Refusal(
-            AUTHENTICATION_FAILED,
-            reason=f"the account of {name_key(key)} was deleted",
-            source="assumed C4",
-        )
-    return key, account
+    if unusable := keys.why_unusable(key, now):
+        reason, source = f"{name_key(key)} is not usable: {unusable[0]}", unusable[1]
+    elif account is None or account.deleted_at is not None:
+        reason, source = f"the account of {name_key(key)} was deleted", "assumed C4"
+    else:
+        return key, account
+    raise Refusal(AUTHENTICATION_FAILED, reason=reason, source=source)
 
 
 def name_key(key: ApiKey) -> str:
@@ -87,21 +78,17 @@ def name_key(key: ApiKey) -> str:
 def check_visibility(context: RequestContext, row: Row) -> None:
     """Whether the key sees the type and has the operation. Checked before any lookup."""
     context.step = "visibility"
-    assert context.caller
     assert row.need
-    context.holds = access.holds(context.caller.grants, row.need)
+    caller = context.known_caller
+    context.holds = access.holds(caller.grants, row.need)
     refused = access.before_lookup(context.holds)
-    if refused is None:
-        context.explain("visibility", "ok", context.holds, "spec 5.9")
-        return
-    raise _refuse(
-        refused,
-        f"{name_key(context.caller.key)}: {refused.reason}; {row.name} needs {row.need}",
-        details=f"requires {row.need}",
-    )
+    if refused is not None:
+        why = f"{name_key(caller.key)}: {refused.reason}; {row.name} needs {row.need}"
+        raise _refuse(refused, why, f"requires {row.need}")
+    context.explain("visibility", "ok", context.holds, "spec 5.9")
 
 
-def _refuse(refused: Access, reason: str, details: str = "") -> Refusal:
+def _refuse(refused: Access, reason: str, details: str) -> Refusal:
     """Return the refusal for a cell of the access table. A 404 never carries details."""
     if refused.verdict is AccessVerdict.DENIED:
         return Refusal(PERMISSION_DENIED, details, reason=reason, source=refused.source)
@@ -115,13 +102,14 @@ def find_target(context: RequestContext, row: Row) -> None:
     """Find the account and record that the request is about, if the caller may reach them."""
     context.step = "target"
     target = row.target
-    assert context.caller
     if target is None:
         return
     try:
         if row.narrow is not None:
-            _narrow(context, row, row.narrow(read_object(context)))
-        named = _FINDERS[target.where](context, target)
+            _must_hold(context, row.narrow(read_object(context)))
+        named = [
+            (one, _account_of(context, one, id), id) for one, id in _ids_named(context, target)
+        ]
     except BadInput as error:
         raise malformed(context, error, target.where) from None
     if named:
@@ -133,8 +121,8 @@ def find_target(context: RequestContext, row: Row) -> None:
     elif target.where != "query" and not target.is_required:
         # No account is named: the caller's own is meant, or on a listing all that it may see.
         # The check of the body refuses a missing one.
-        _must_reach(context, row, target, context.caller.account, None)
-        context.account = context.caller.account
+        context.account = context.known_caller.account
+        _must_reach(context, row, target, context.account, None)
     if context.world.blocked and context.account is not None:
         _must_not_be_blocked(context, row, context.account)
     if row.may is not None:
@@ -173,34 +161,17 @@ def _must_reach(
     context: RequestContext, row: Row, target: Target, account: Account | None, id: str | None
 ) -> None:
     """Raise Refusal unless the key's permission reaches the account."""
-    assert context.caller
-    if (
-        account is not None
-        and account.deleted_at is not None
-        and _should_show_deleted(context, target)
-    ):
-        account = structs.replace(account, deleted_at=None)
-    relation = target.relate(context.caller.account, account)
+    relation = target.relate(context.known_caller.account, account)
     cell = access.decide(context.holds, relation)
     if cell.verdict is AccessVerdict.DENIED and row.method == "GET" and can_see_all(context):
         cell = access.decide(Holds.BOTH, relation)  # assumed D35-admin
     if cell.verdict is not AccessVerdict.OK:
-        raise _refuse(
-            cell,
-            f"{target.noun} {id or 'own'}: {cell.reason} ({relation})",
-            details=f"requires {_form(row, relation)}",
-        )
+        assert row.need
+        is_below = relation is Relation.DESCENDANT
+        form = row.need.sub if is_below and row.need.sub else " or ".join(row.need.base)
+        why = f"{target.noun} {id or 'own'}: {cell.reason} ({relation})"
+        raise _refuse(cell, why, f"requires {form}")
     context.explain("target", "ok", cell.reason, cell.source)
-
-
-def _should_show_deleted(context: RequestContext, target: Target) -> bool:
-    """Whether this reads a record of the directory even deleted. Source: assumed D35-deleted."""
-    return (
-        context.incoming.method == "GET"
-        and target.where == "path"
-        and target.kind in _DIRECTORY
-        and context.world.readings[readings.DELETED_RESOURCES] == "shown"
-    )
 
 
 def _must_not_be_blocked(context: RequestContext, row: Row, account: Account) -> None:
@@ -226,79 +197,64 @@ def blocked_account(context: OperationContext, account: Account) -> Account | No
     return next((one for one in found if one is not None and one.status == "blocked"), None)
 
 
-def _narrow(context: RequestContext, row: Row, wanted: Need) -> None:
+def _must_hold(context: RequestContext, wanted: Need) -> None:
     """Check the permission that the body selects, if the row leaves it open.
 
     This comes before the lookup: a missing permission is refused whatever exists (assumed 4.7).
     """
-    assert context.caller
-    if wanted is row.need:
-        return
-    if access.before_lookup(access.holds(context.caller.grants, wanted)) is not None:
+    if access.before_lookup(access.holds(context.known_caller.grants, wanted)) is not None:
         raise Refusal(PERMISSION_DENIED, f"requires {wanted}", reason=f"the body asks for {wanted}")
 
 
-def _form(row: Row, relation: Relation) -> str:
-    """Return the one form of the permission that this relation asks for."""
-    assert row.need
-    if relation is Relation.DESCENDANT and row.need.sub:
-        return row.need.sub
-    return " or ".join(row.need.base)
+def _ids_named(context: RequestContext, target: Target) -> list[tuple[Target, str]]:
+    """Return the ids that the request names, each with what it is the id of.
 
-
-def _target_in_path(context: RequestContext, target: Target) -> _Named:
-    assert context.incoming.match
-    id = context.incoming.match.params[target.name]
-    return [(target, _account_of(context, target, id), id)]
-
-
-def _targets_in_body(context: RequestContext, target: Target) -> _Named:
-    """Return the target that the body names, and the others.
-
-    The body is parsed first (assumed C5).
+    A body is parsed first (assumed C5).
     """
-    sent = read_object(context)
-    named: _Named = []
-    for one in (target, *target.others):
-        for id in dict.fromkeys(one.ids_in(sent)):
-            named.append((one, _account_of(context, one, id), id))
-    return named
-
-
-def _targets_in_query(context: RequestContext, target: Target) -> _Named:
+    if target.where == "path":
+        assert context.incoming.match
+        return [(target, context.incoming.match.params[target.name])]
+    if target.where == "body":
+        sent = read_object(context)
+        return [(one, id) for one in (target, *target.others) for id in one.ids_in(sent)]
     values = wire.parse_query(context.incoming.query_string).get(target.name, ())
     values = [value for value in values if not wire.is_unset(value)]
     if len(values) > 1 and not target.is_repeatable:
         raise BadInput(f"{target.name}: must be given once")
-    return [(target, context.unit.get(Account, id), id) for id in values]
+    return [(target, id) for id in values]
 
 
 def _account_of(context: RequestContext, target: Target, id: str) -> Account | None:
     """Return the account that the record with this id belongs to.
 
-    Also stores the record in the context.
-
-    Accounts named in a body are only the place of a change, not its target.
+    Also stores the record in the context. Accounts named in a body or a query are only the place of
+    a change or a list, not its target. A reading shows a record of the directory even deleted
+    (assumed D35-deleted).
     """
     record = context.unit.get(target.kind, id)
-    if isinstance(record, Payment) and context.incoming.method != "GET":
-        record = context.unit.get(Payment, payment_of(record))
-    if target.kind is Account and target.where == "body":
+    if target.kind is Account and target.where != "path":
         return record
+    is_read = context.incoming.method == "GET"
+    if isinstance(record, Payment) and not is_read:
+        record = context.unit.get(Payment, payment_of(record))
     if record is None:
         return None
-    if record.deleted_at is not None and not (
-        target.may_be_deleted or _should_show_deleted(context, target)
-    ):
+    shows_deleted = (
+        is_read
+        and target.where == "path"
+        and target.kind in _DIRECTORY
+        and context.world.readings[readings.DELETED_RESOURCES] == "shown"
+    )
+    if record.deleted_at is not None and not (target.may_be_deleted or shows_deleted):
         return None
     if context.record is None or target.where == "path":
         context.record = record
-    if isinstance(record, Account):
-        return record
-    return context.unit.get(Account, record.account_id)
-
-
-_FINDERS = {"path": _target_in_path, "body": _targets_in_body, "query": _targets_in_query}
+    account = (
+        record if isinstance(record, Account) else context.unit.get(Account, record.account_id)
+    )
+    if shows_deleted and account is not None:
+        account = structs.replace(account, deleted_at=None)
+    return account
 
 
 def can_see_all(context: OperationContext) -> bool:
@@ -333,13 +289,18 @@ class Seen(Struct, frozen=True, gc=False):
 
 def look(world: World, key: ApiKey, row: Row, target: str | None) -> Seen:
     """Return what `key` would be answered for the operation of `row` on the record with this id."""
+    sent = {row.target.name: target} if target is not None and row.target is not None else {}
+    where = row.target.where if sent and row.target is not None else ""
+    query = urlencode(sent).encode() if where == "query" else b""
+    match = Match(row, sent if where == "path" else {})
     context = RequestContext(
         unit=world.store.begin(),
         now=world.clock.now(),
         request_id="lens",
         world=world,
-        incoming=_request(row, target),
+        incoming=IncomingRequest(row.method, row.path, query, [], b"", {}, match),
         presented=PresentedKey(world, key),
+        sent=sent if where == "body" else {},
     )
     try:
         context.step = "authenticate"
@@ -363,25 +324,8 @@ def _missing(context: RequestContext, row: Row, refusal: Refusal) -> tuple[str, 
         # A 401 names what it requires. Source: spec 5.9.
         text, _, also = refusal.details.removeprefix("requires ").partition(", and ")
         first = tuple(text.split(" or "))
-        assert context.caller
-        return (also,) if also and any(one in context.caller.grants for one in first) else first
+        held = context.known_caller.grants
+        return (also,) if also and any(one in held for one in first) else first
     if context.step == "visibility" and context.holds is Holds.NONE and row.need is not None:
         return (*row.need.base, *((row.need.sub,) if row.need.sub else ()))
     return ()
-
-
-def _request(row: Row, target: str | None) -> IncomingRequest:
-    """Return a request of the row that names the target, and nothing else."""
-    where, named = "", {}
-    if target is not None and row.target is not None:
-        where, named = row.target.where, {row.target.name: target}
-    headers = [(b"content-type", b"application/json"), (b"accept", b"application/json")]
-    return IncomingRequest(
-        row.method,
-        row.path,
-        urlencode(named).encode() if where == "query" else b"",
-        headers,
-        dumps(named if where == "body" else {}).encode(),
-        dict(headers),
-        Match(row, named if where == "path" else {}),
-    )

@@ -65,19 +65,19 @@ class Target(Struct, frozen=True, eq=False):
         return "Transaction" if self.kind is Payment else self.kind.__name__
 
     def ids_in(self, sent: dict[str, Any]) -> list[str]:
-        """Return what the body has under the name and its aliases, without nulls.
+        """Return what the body has under the name and its aliases, once each, no nulls.
 
         Raises BadInput.
         """
-        ids = []
+        ids: dict[str, None] = {}
         for outer, name in ((None, self.name), *self.aliases):
             within = sent if outer is None else fields_of(sent.get(outer))
             if (id := within.get(name)) is None:
                 continue
             if not isinstance(id, str):
                 raise BadInput(f"{self.name}: must be a string")
-            ids.append(id)
-        return ids
+            ids[id] = None
+        return list(ids)
 
 
 ACCOUNT_IN_QUERY: Final = Target("query", "account_id", relate=relate_with_admin_reach)
