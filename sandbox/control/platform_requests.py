@@ -14,8 +14,7 @@ from sandbox.control.models import Body, HeaderFields, KeyWord, Milliseconds, Vi
 from sandbox.control.routing import PREFIX, WORLD, Accepted, post
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.transport_faults import NEED_BODY
-from sandbox.platform.context import Headers
-from sandbox.platform.internal_client import InternalRequest
+from sandbox.platform.context import Headers, IncomingRequest
 from sandbox.worlds.journal import CUT_OFF, MASK, Entry
 
 PATH_CHARS_MAX: Final = 8_192
@@ -142,24 +141,19 @@ async def _send(
     key: str | None,
 ) -> Answered | Accepted[Begun]:
     inside = request.services.inside
-    wanted = InternalRequest(
-        method=method,
-        path=path,
-        query=query,
-        headers=_headers(request, asked.headers, payload),
-        body=payload,
-        key=None if key is None else request.get_named(ApiKey, key),
-    )
+    headers = _headers(request, asked.headers, payload)
+    wanted = IncomingRequest(method, path, query.encode(), headers, payload)
+    by = None if key is None else request.get_named(ApiKey, key)
     if not asked.wait:
-        return Accepted(Begun(request_id=inside.begin(request.world, wanted)))
-    answer = await inside.send(request.world, wanted)
+        return Accepted(Begun(request_id=inside.begin(request.world, wanted, by)))
+    answer = await inside.send(request.world, wanted, by)
     body: Any = None
     if answer.fault in NEED_BODY:
         body = answer.body.decode("utf-8", "replace")
     elif answer.body:
         body = from_json(answer.body)
-    headers = {name.decode(): value.decode("latin-1") for name, value in answer.headers}
-    return Answered.of(answer, headers=headers, body=body)
+    shown = {name.decode(): value.decode("latin-1") for name, value in answer.headers}
+    return Answered.of(answer, headers=shown, body=body)
 
 
 def _payload(body: Any) -> bytes:

@@ -284,6 +284,5 @@ def _provision_key(context: OperationContext, account: Account) -> ApiKeyView | 
     )
     if not permissions:
         return None
-    return apikeys.issue_and_announce(
-        context, account=account, name=f"{account.name} default key", permissions=permissions
-    )
+    name = f"{account.name} default key"
+    return apikeys.issue_and_announce(context, account, name, permissions)

@@ -23,6 +23,7 @@ from sandbox.domain.profile import Profile
 from sandbox.domain.text import OneOf, did_you_mean
 from sandbox.platform.access import can_see_all
 from sandbox.platform.context import OperationContext
+from sandbox.platform.fields import requires
 from sandbox.platform.operation import ACCOUNT_IN_QUERY, Run, Target, operation
 
 # The operation refuses other unknown permissions, naming the nearest one (spec 4.1.2).
@@ -60,19 +61,14 @@ def _create_key(profile: Profile) -> type[CreateKey]:
     field = Field(default=None, alias=supplied_key_field)
     key = rf"^{prefix}_[A-Za-z0-9]{{{keys.LOOKUP_CHARS}}}_[A-Za-z0-9]{{{keys.SECRET_CHARS}}}$"
     # For the schema: a supplied key and the flag go together (spec 4.1).
-    together = {
-        "required": ["always_retrievable", supplied_key_field],
-        "properties": {
+    together = requires(
+        **{
             "always_retrievable": {"const": True},
             supplied_key_field: {"type": "string", "pattern": key},
-        },
-    }
-    neither = {
-        "properties": {
-            "always_retrievable": {"enum": [False, None]},
-            supplied_key_field: {"type": "null"},
         }
-    }
+    )
+    flag = {"always_retrievable": {"enum": [False, None]}}
+    neither = {"properties": flag | {supplied_key_field: {"type": "null"}}}
     return create_model(
         "CreateKey",
         __base__=CreateKey,
@@ -114,22 +110,18 @@ def create(context: OperationContext, body: CreateKey) -> ApiKeyView:
     _must_lie_ahead(context, body.expires_at)
     supplied = _supplied_key(context, body)
     _must_be_grantable(context, permissions)
+    account = context.known_account
     return issue_and_announce(
-        context,
-        account=context.known_account,
-        name=body.name,
-        permissions=permissions,
-        expires_at=body.expires_at,
-        supplied=supplied,
+        context, account, body.name, permissions, expires_at=body.expires_at, supplied=supplied
     )
 
 
 def issue_and_announce(
     context: OperationContext,
-    *,
     account: Account,
     name: str,
     permissions: tuple[str, ...],
+    *,
     expires_at: Instant | None = None,
     supplied: str | None = None,
 ) -> ApiKeyView:

@@ -9,7 +9,6 @@ from starlette.types import Receive, Scope, Send
 from sandbox.domain import faults
 from sandbox.domain.faults import Refusal
 from sandbox.domain.keys import ApiKey, KeyFormat, KeyKind, KeyUsage
-from sandbox.domain.transport_faults import TRANSPORT_FAULTS
 from sandbox.platform import gateway, responses, wire
 from sandbox.platform.access import usable
 from sandbox.platform.context import (
@@ -25,8 +24,7 @@ from sandbox.platform.gateway import Dropped
 from sandbox.platform.operation import NO_CONTENT, is_key_path
 from sandbox.platform.pipeline import answer_request, methods_of
 from sandbox.platform.recorder import Recorder
-from sandbox.platform.routes import MOUNTS
-from sandbox.platform.routing import find_match, match_of, path_of
+from sandbox.platform.routing import match_of, path_of
 from sandbox.platform.security import SHOWS_KEY
 from sandbox.store.files.port import StoreError, Unavailable
 from sandbox.worlds.background import Saver
@@ -67,38 +65,6 @@ KEYS_MAX: Final = 1_000
 """The most recognized keys to remember; then all are forgotten."""
 
 
-class RecognizedKeys:
-    """Recognizes keys, and remembers them in memory for as long as their world has them.
-
-    Only what a key is is remembered. Whether it may be used is asked at each request.
-    """
-
-    def __init__(self, worlds: Worlds, key_format: KeyFormat) -> None:
-        self._worlds = worlds
-        self._format = key_format
-        self._known: dict[bytes, PresentedKey] = {}
-
-    def find(self, sent: bytes) -> PresentedKey:
-        """Return the key that was sent, with its world, or why it has none."""
-        known = self._known.get(sent)
-        if known is not None:
-            world, key = known.world, known.key
-            assert world
-            assert key
-            now = world.store.get(ApiKey, key.id)
-            if now is key and self._worlds.get(world.id) is world:
-                return known
-            del self._known[sent]
-        parsed = self._format.parse(sent.decode("latin-1"))
-        holder = self._worlds.holder(parsed)
-        if holder is None:
-            return _NOT_FOUND[parsed.kind]
-        if len(self._known) >= KEYS_MAX:
-            self._known.clear()
-        found = self._known[sent] = PresentedKey(*holder)
-        return found
-
-
 class Platform:
     """Answers every request of the platform, for all worlds."""
 
@@ -117,26 +83,19 @@ class Platform:
         self._forwarder = None
         if elsewhere is not None:
             self._forwarder = Forwarder(elsewhere, worlds, body_bytes_max=body_bytes_max)
-        self._recognized = RecognizedKeys(worlds, self._key_format)
+        self._known: dict[bytes, tuple[PresentedKey, World, ApiKey]] = {}
         self._explain_headers = explain_headers
         self._body_bytes_max = body_bytes_max
         self._recorder = Recorder(worlds, log_requests=log_requests)
 
     async def respond(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, whether or not its path leads to an operation."""
-        match = match_of(scope)
+        match, headers = match_of(scope), scope["headers"]
         incoming = IncomingRequest(
-            scope["method"],
-            path_of(scope),
-            scope["query_string"],
-            scope["headers"],
-            b"",
-            wire.by_name(scope["headers"]),
-            match,
-            has_unread_body=(
-                match is not None and match.row is not None and match.row.body is not None
-            ),
+            scope["method"], path_of(scope), scope["query_string"], headers, b"", match=match
         )
+        incoming.fields = wire.by_name(headers)
+        incoming.has_unread_body = match is not None and match.has_body
         try:
             presented = await self._find_world(incoming, scope, receive, send)
         except wire.ClientGone:
@@ -163,29 +122,15 @@ class Platform:
         applies the same rule again. Source: assumed D25-bodies.
         """
         while True:
-            presented = self._identify(incoming)
-            if self._forwarder is not None and (
-                presented.world is None or self._forwarder.may_bring_key(incoming)
+            if self._forwarder is not None and await self._forwarder.forward(
+                incoming, scope, receive, send
             ):
-                if await self._forwarder.forward(incoming, scope, receive, send):
-                    return None
-                presented = self._identify(incoming)
+                return None
+            presented = self._identify(incoming)
             if not (incoming.has_unread_body and self._is_usable(presented)):
                 return presented
             # Meanwhile the key may move to another world or server, or be deleted.
             await incoming.read_body(receive, self._body_bytes_max)
-
-    async def answer_inside(
-        self, incoming: IncomingRequest, presented: PresentedKey, world: World, request_id: str
-    ) -> Answer:
-        """Return the answer to a request that came without a socket. Coverage does not count it."""
-        incoming.match = match = find_match(MOUNTS, incoming.method, incoming.path)
-        if match is None or match.row is None or match.row.body is None:
-            incoming.body = b""
-        await catch_up(world)
-        answer = await self.answer(incoming, presented, world, request_id)
-        await catch_up(world)
-        return answer
 
     async def refuse(self, scope: Scope, send: Send, refusal: Refusal) -> None:
         """Answer a request that no world and no journal is to know of."""
@@ -210,8 +155,7 @@ class Platform:
         )
         try:
             status, body = await answer_request(context, self._worlds)
-        except Dropped as dropped:
-            context.fault = TRANSPORT_FAULTS[str(dropped)]
+        except Dropped:
             context.events = ()
             status, body = NO_ANSWER, b""
         except Refusal as refusal:
@@ -249,11 +193,9 @@ class Platform:
         """
         try:
             await saver.saved(world)
-        except WorldLost:
-            if world is self._worlds.likeness:
+        except (WorldLost, Unavailable) as error:
+            if isinstance(error, WorldLost) and world is self._worlds.likeness:
                 return answer
-            fault = faults.UNAVAILABLE
-        except Unavailable:
             fault = faults.UNAVAILABLE
         except StoreError:
             # The log has the reason; the client must not learn about files.
@@ -274,7 +216,26 @@ class Platform:
             hint = _key_hint(incoming.headers, self._key_format)
             return PresentedKey(None, None, f"no API key was sent{hint}")
         # Space around a value is none of it (RFC 9110, 5.5), and keys are pasted from files.
-        return self._recognized.find(value.rstrip(b" \t"))
+        return self._recognize(value.rstrip(b" \t"))
+
+    def _recognize(self, sent: bytes) -> PresentedKey:
+        """Return the key that was sent, with its world, or why it has none.
+
+        It is remembered for as long as its world has it; whether it may be used is asked each time.
+        """
+        if (known := self._known.get(sent)) is not None:
+            presented, world, key = known
+            if world.store.get(ApiKey, key.id) is key and self._worlds.get(world.id) is world:
+                return presented
+            del self._known[sent]
+        parsed = self._key_format.parse(sent.decode("latin-1"))
+        if (holder := self._worlds.holder(parsed)) is None:
+            return _NOT_FOUND[parsed.kind]
+        if len(self._known) >= KEYS_MAX:
+            self._known.clear()
+        presented = PresentedKey(*holder)
+        self._known[sent] = presented, *holder
+        return presented
 
     def _is_usable(self, presented: PresentedKey) -> bool:
         world = presented.world
@@ -302,10 +263,7 @@ class Platform:
         return refusal.fault.status, body
 
     def _headers(self, context: RequestContext, status: int, body: bytes) -> Headers:
-        headers: Headers = []
-        if status != NO_CONTENT:
-            headers.append((b"content-type", b"application/json"))
-            headers.append((b"content-length", b"%d" % len(body)))
+        headers = [] if status == NO_CONTENT else responses.headers_of(body)
         if self._explain_headers:
             headers.append((b"x-sandbox-request-id", context.request_id.encode()))
             if context.choice is not None:
@@ -320,10 +278,8 @@ class Platform:
         if status == faults.UNSUPPORTED_MEDIA_TYPE.status:
             # RFC 9110, 15.5.16
             headers.append((b"accept-encoding", b"identity"))
-        if status == faults.METHOD_NOT_ALLOWED.status and match:
-            methods = methods_of(match)
-            if methods:
-                headers.append((b"allow", methods.encode()))
+        if status == faults.METHOD_NOT_ALLOWED.status and match and (allow := methods_of(match)):
+            headers.append((b"allow", allow.encode()))
         return headers
 
 

@@ -43,7 +43,7 @@ class IncomingRequest(Struct):
     query_string: bytes
     headers: Headers
     body: bytes | None
-    fields: dict[bytes, bytes] | None
+    fields: dict[bytes, bytes] | None = None
     match: Match[Row] | None = None
     origin: Origin = CLIENT
     has_unread_body: bool = False

@@ -72,6 +72,11 @@ def _freeze(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
+def requires(**fields: Any) -> dict[str, Any]:
+    """Return the schema of an object that has these fields."""
+    return {"required": list(fields), "properties": fields}
+
+
 _DIGITS = re.compile(r"0|[1-9]\d{0,17}", re.ASCII)
 
 

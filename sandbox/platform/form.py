@@ -133,32 +133,32 @@ def _query(context: RequestContext, shape: type[BaseModel]) -> BaseModel:
 
     A parameter that it holds once must not be sent twice.
     """
-    sent = wire.parse_query(context.incoming.query_string)
+    sent, known = wire.parse_query(context.incoming.query_string), wire.field_names(shape)
     repeatable: frozenset[str] = getattr(shape, "repeatable", frozenset())
     for name, values in sent.items():
-        if len(values) > 1 and name not in repeatable and name in wire.field_names(shape):
+        if len(values) > 1 and name in known - repeatable:
             raise BadInput(f"{name}: must be given once")
     _note_unknown(context, sent, shape, "query parameter")
     for name in wire.name_filters(shape).intersection(sent):
         named = [value for value in sent[name] if not wire.is_unset(value)]
         if len(named) < len(sent[name]):
             context.note(f"the query parameter {name} is empty or null, as if it was not sent")
-            sent = {**sent, name: named} if named else {k: v for k, v in sent.items() if k != name}
+        sent[name] = named
     if context.foreign:  # assumed D35-foreign
-        near = [id for id in sent["account_id"] if id not in context.foreign]
-        sent = {**sent, "account_id": near}
-    if (
-        "limit" in sent
-        and (reading := context.world.readings[readings.LIMIT_ABOVE_MAXIMUM]) != "refused"
-    ):
-        limit = sent["limit"][0]
-        clamped = _clamped(limit, shape)
-        if clamped != limit and reading == "unprocessable":
+        sent["account_id"] = [id for id in sent["account_id"] if id not in context.foreign]
+    reading = context.world.readings[readings.LIMIT_ABOVE_MAXIMUM]
+    if "limit" in sent and reading != "refused":
+        clamped = _clamped(sent["limit"][0], shape)
+        if [clamped] != sent["limit"] and reading == "unprocessable":
             error = BadInput(f"limit: must be at most {clamped}")
             raise malformed(context, error, "query", faults.UNPROCESSABLE)
-        sent = {**sent, "limit": [clamped]}
+        sent["limit"] = [clamped]
     query = shape.model_validate(
-        {name: values if name in repeatable else values[0] for name, values in sent.items()}
+        {
+            name: values if name in repeatable else values[0]
+            for name, values in sent.items()
+            if values
+        }
     )
     for name in ("start_ms", "end_ms"):
         moment = getattr(query, name, None)
@@ -288,13 +288,12 @@ def _forced_outcome(context: RequestContext, row: Row) -> str | None:
         word = check_word(sent.decode("latin-1").strip())
     except UnknownOutcome as error:
         raise _refuse_outcome(str(error), "assumed D4") from None
+    why_not: str | None = None
     if word in TRANSPORT_FAULTS:
         why_not = context.world.why_not(word, [API[row.name]])
     elif row.attempts is not None:
         why_not = why_not_for(word, row.attempts)
-    elif word == APPROVED.key:
-        why_not = None
-    else:
+    elif word != APPROVED.key:
         why_not = (
             f"{word} cannot happen here: no processor is asked; what can is a transport fault, "
             f"{', '.join(TRANSPORT_FAULTS)}"

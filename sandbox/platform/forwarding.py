@@ -36,10 +36,6 @@ class Forwarder:
         self._profile = profile = worlds.profile
         self._key_header = profile.api_key_header_bytes
 
-    def may_bring_key(self, incoming: IncomingRequest) -> bool:
-        """Whether the body may hold a key, which all servers have to agree on."""
-        return self._profile.key_format.hint_bytes in (incoming.body or b"")
-
     async def _agree_on_keys(self, incoming: IncomingRequest) -> None:
         """Learn which keys of the body are taken in the worlds of other servers."""
         key_format = self._profile.key_format
@@ -60,7 +56,8 @@ class Forwarder:
         """
         path, profile = incoming.path, self._profile
         try:
-            if self.may_bring_key(incoming):
+            # All servers have to agree on a key that the body may bring.
+            if profile.key_format.hint_bytes in (incoming.body or b""):
                 await self._agree_on_keys(incoming)
             while (peer := await self._peer(incoming)) is not None:
                 if was_forwarded(incoming.headers):
@@ -98,6 +95,6 @@ class Forwarder:
 
     def _read_key(self, incoming: IncomingRequest) -> bytes:
         try:
-            return incoming.header(self._key_header) or b""
+            return (incoming.header(self._key_header) or b"").rstrip(b" \t")
         except BadInput:
             return b""

@@ -85,6 +85,7 @@ def let_happen(context: RequestContext, choice: ChosenOutcome) -> None:
         context.fault = fault
         return
     if fault.answer is None:
+        context.fault = fault
         raise Dropped(fault.key)
     raise Refusal(fault.answer, reason=f"{fault.key} was requested", step="outcome")
 

@@ -17,8 +17,8 @@ Every step notes its decision, the reason and the clause, and refuses by raising
 order is assumed C5: no answer depends on the existence of something that the caller may not see.
 """
 
-from asyncio import Event
 from collections.abc import Iterable
+from itertools import chain, repeat
 from typing import Any, Final
 
 from sandbox.domain.faults import METHOD_NOT_ALLOWED, NOT_FOUND, RETIRED, Refusal
@@ -40,8 +40,6 @@ from sandbox.platform.routes import OPERATIONS
 from sandbox.platform.routing import Match
 from sandbox.worlds.registry import Worlds
 
-OK: Final = 200
-
 _SEGMENTS_MAX: Final = 12
 """No path of the platform has nearly as many."""
 
@@ -59,7 +57,10 @@ async def answer_request(context: RequestContext, worlds: Worlds) -> tuple[int, 
         check_visibility(context, row)
         find_target(context, row)
         check_form(context, row)
-        if (busy := _busy_payment(context, row)) is None:
+        record, busy = context.record, None
+        if context.world.busy and row.method != "GET" and isinstance(record, Payment):
+            busy = context.world.busy.get(record.id)
+        if busy is None:
             break
         # Another request on the same payment waits for its processor (assumed 2.6-serial).
         await busy.wait()
@@ -87,20 +88,12 @@ async def answer_request(context: RequestContext, worlds: Worlds) -> tuple[int, 
     return status, body
 
 
-def _busy_payment(context: RequestContext, row: Row) -> Event | None:
-    """Return the event after which the request's payment accepts other requests; None at once."""
-    record = context.record
-    if not context.world.busy or row.method == "GET" or not isinstance(record, Payment):
-        return None
-    return context.world.busy.get(record.id)
-
-
 def _render(context: RequestContext, row: Row, shown: Any) -> tuple[int, bytes]:
     if row.status == NO_CONTENT and shown is None:
         return NO_CONTENT, b""
     as_empty = context.world.readings[UNSET_STRINGS] == "as_empty"  # assumed D35-unset
     # assumed D35-deletion
-    status = OK if row.status == NO_CONTENT else row.status
+    status = 200 if row.status == NO_CONTENT else row.status
     if row.attempts and shown.status == "declined":
         status = DECLINE_STATUSES[context.world.readings[DECLINE_STATUS]]
     return status, to_bytes(shown, as_empty=as_empty)
@@ -138,22 +131,18 @@ def _path_hint(path: str, rows: Iterable[Row]) -> str:
     segments = path.split("/")
     if len(segments) > _SEGMENTS_MAX:
         return ""
-    filled = (_with_ids(row.path.split("/"), segments) for row in rows if row.run is not None)
+    # An id would otherwise weigh more than the word that is misspelt.
+    filled = (
+        "/".join(
+            (sent or one) if one.startswith("{") else one
+            for one, sent in zip(row.path.split("/"), chain(segments, repeat("")), strict=False)
+        )
+        for row in rows
+        if row.run is not None
+    )
     paths = {one.lower(): one for one in filled}
     bare = path.rstrip("/")
     if bare != path and bare.lower() in paths:
         return f"; did you mean {bare!r}, without the slash at the end?"
     match = nearest(path, paths)
     return f"; did you mean {paths[match]!r}?" if match else ""
-
-
-def _with_ids(template: list[str], segments: list[str]) -> str:
-    """Return the path of a row, with the ids that the request's path has in the same places.
-
-    An id would otherwise weigh more than the word that is misspelt.
-    """
-    known = dict(enumerate(segments))
-    return "/".join(
-        (known.get(place) or one) if one.startswith("{") else one
-        for place, one in enumerate(template)
-    )

@@ -2,17 +2,17 @@
 
 import asyncio
 import re
-from functools import lru_cache
 from typing import Any, Final
 
 from pydantic_core import to_json
 from starlette.types import Receive, Scope, Send
 
-from sandbox.domain.faults import UNAVAILABLE, Mistake, Refusal
+from sandbox.domain.faults import UNAVAILABLE, Refusal
 from sandbox.domain.profile import Profile
+from sandbox.domain.transport_faults import LOST
 from sandbox.platform.context import Answer, Headers
 from sandbox.platform.operation import is_key_path
-from sandbox.platform.wire import Body, send_body, until_gone
+from sandbox.platform.wire import Body, until_gone
 from sandbox.scenarios.outcome_choice import ChosenOutcome
 
 DETAILS_CHARS_MAX: Final = 4_096
@@ -27,21 +27,17 @@ def error_body(refusal: Refusal, profile: Profile, *, is_for_keys: bool) -> byte
     fault, details = refusal.fault, profile.scrub_start(refusal.details, DETAILS_CHARS_MAX)
     if is_for_keys or profile.errors.shape == "error_message_details":
         return to_json({"error": fault.code, "message": fault.message, "details": details})
-    # Mistakes of a malformed request are listed one by one (assumed D35-detail).
-    detail = [_mask(one, profile) for one in refusal.mistakes]
-    shown: dict[str, Any] = {"detail": detail or f"{fault.message} {details}".rstrip()}
-    return to_json(shown if profile.errors.shape == "detail" else shown | {"error": fault.code})
 
-
-def _mask(mistake: Mistake, profile: Profile) -> Mistake:
     def scrub(part: Any) -> Any:
         return profile.scrub_start(part, DETAILS_CHARS_MAX) if isinstance(part, str) else part
 
-    return {
-        **mistake,
-        "loc": list(map(scrub, mistake["loc"])),
-        "msg": scrub(mistake["msg"]),
-    }
+    # Mistakes of a malformed request are listed one by one (assumed D35-detail).
+    detail = [
+        one | {"loc": list(map(scrub, one["loc"])), "msg": scrub(one["msg"])}
+        for one in refusal.mistakes
+    ]
+    shown: dict[str, Any] = {"detail": detail or f"{fault.message} {details}".rstrip()}
+    return to_json(shown if profile.errors.shape == "detail" else shown | {"error": fault.code})
 
 
 ABORT: Final = "sandbox.abort"
@@ -55,40 +51,36 @@ class ConnectionClosed(ConnectionError):
 
 
 def explain(choice: ChosenOutcome) -> bytes:
-    """Return the outcome, who chose it, and by which rule. Source: assumed D3, D14."""
-    return _field_value(f"{choice.key}; source={choice.source}; rule={choice.rule}")
+    """Return the outcome, who chose it, and by which rule. Source: assumed D3, D14.
 
-
-@lru_cache(maxsize=256)
-def _field_value(text: str) -> bytes:
-    """Return the text as a header value: only printable characters of ASCII (RFC 9110, 5.5).
-
-    A server cannot send any other, and would leave the client without an answer.
+    A header has only printable characters of ASCII (RFC 9110, 5.5). A server cannot send any other,
+    and would leave the client without an answer.
     """
+    text = f"{choice.key}; source={choice.source}; rule={choice.rule}"
     return _NOT_IN_A_FIELD.sub("?", text).encode("ascii")
+
+
+def headers_of(body: bytes) -> Headers:
+    """Return the headers of a body in JSON."""
+    return [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
 
 
 def render_refusal(refusal: Refusal, path: str, profile: Profile) -> Answer:
     """Return an answer that no journal has."""
     body = error_body(refusal, profile, is_for_keys=is_key_path(path))
-    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+    headers = headers_of(body)
     if refusal.fault is UNAVAILABLE:
         headers.append((b"retry-after", b"1"))
     return Answer(refusal.fault.status, body, headers)
 
 
 async def send_whole(send: Send, status: int, headers: Headers, body: Body) -> None:
-    """Send status, headers and body."""
+    """Send status, headers and body; a long one part by part, as the client takes it."""
     await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send_body(send, body)
-
-
-async def send_answer(answer: Answer, scope: Scope, receive: Receive, send: Send) -> None:
-    """Send the answer, late or with a fault where it has one."""
-    if answer.delay_ms or answer.fault is not None:
-        await _send_with_fault(answer, scope, receive, send)
-    else:
-        await send_whole(send, answer.status, answer.headers, answer.body)
+    *parts, last = [body] if isinstance(body, bytes) else body
+    for part in parts:
+        await send({"type": "http.response.body", "body": part, "more_body": True})
+    await send({"type": "http.response.body", "body": last})
 
 
 async def close_connection(
@@ -103,21 +95,19 @@ async def close_connection(
     await until_gone(receive)
 
 
-async def _send_with_fault(answer: Answer, scope: Scope, receive: Receive, send: Send) -> None:
-    """Send the answer late, cut off, or not at all. Source: assumed 5.3."""
+async def send_answer(answer: Answer, scope: Scope, receive: Receive, send: Send) -> None:
+    """Send the answer: late, cut off, or not at all, if it is to be. Source: assumed 5.3."""
     if answer.delay_ms:
         await asyncio.sleep(answer.delay_ms / 1000)
-    fault = answer.fault
-    if fault is not None and fault.key in ("drop_before", "drop_after"):
-        await close_connection(scope, receive, f"the transport fault {fault.key} was requested")
-        return
     body, headers = answer.arriving_body, answer.headers
-    if fault is not None and fault.key == "half_answer":
-        await send({"type": "http.response.start", "status": answer.status, "headers": headers})
-        await send({"type": "http.response.body", "body": body, "more_body": True})
-        await close_connection(scope, receive, "the transport fault half_answer was requested")
+    key = "" if answer.fault is None else answer.fault.key
+    if key in LOST:
+        if key == "half_answer":
+            await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+            await send({"type": "http.response.body", "body": body, "more_body": True})
+        await close_connection(scope, receive, f"the transport fault {key} was requested")
         return
-    if fault is not None and fault.key == "malformed_json":
+    if key == "malformed_json":
         headers = [
             (name, b"%d" % len(body) if name == b"content-length" else value)
             for name, value in headers

@@ -14,7 +14,7 @@ from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.readings import PAYMENTS_OF_A_TERMINAL, TERMINAL_CREATORS
 from sandbox.platform import directory
 from sandbox.platform.context import OperationContext
-from sandbox.platform.fields import AccountsOwnQuery, CreateBody, PricedBody
+from sandbox.platform.fields import AccountsOwnQuery, CreateBody, PricedBody, requires
 from sandbox.store.tables import processor_identity
 
 TID_CHARS = 8
@@ -36,6 +36,8 @@ VAR_SHEET_FIELDS = {
 
 _SHEET_TEXT: dict[str, Any] = {"type": "string", "minLength": 1}
 
+_NUMBERS = dict.fromkeys(("merchant_number", "terminal_number"), _SHEET_TEXT)
+
 _SHEET: dict[str, Any] = {
     "type": ["object", "null"],
     "properties": {
@@ -43,11 +45,6 @@ _SHEET: dict[str, Any] = {
         for name, field in VAR_SHEET_FIELDS.items()
     },
 }
-
-
-def _with(**fields: Any) -> dict[str, Any]:
-    """Return the schema of an object that has these fields."""
-    return {"required": list(fields), "properties": fields}
 
 
 class _TerminalBody(PricedBody):
@@ -98,13 +95,8 @@ class CreateTerminal(CreateBody, _TerminalBody):
         json_schema_extra={
             "required": ["account_id", "processor_config_id", "name"],
             "anyOf": [
-                _with(mid=_SHEET_TEXT, tid=_SHEET_TEXT),
-                _with(
-                    var_sheet={
-                        "type": "object",
-                        **_with(merchant_number=_SHEET_TEXT, terminal_number=_SHEET_TEXT),
-                    }
-                ),
+                requires(mid=_SHEET_TEXT, tid=_SHEET_TEXT),
+                requires(var_sheet={"type": "object"} | requires(**_NUMBERS)),
             ],
         }
     )

@@ -13,7 +13,7 @@ from urllib.parse import parse_qs
 
 from pydantic import AliasChoices, BaseModel
 from pydantic_core import ErrorDetails, ValidationError
-from starlette.types import Receive, Send
+from starlette.types import Receive
 
 from sandbox.domain import json_text
 from sandbox.domain.faults import Mistake
@@ -103,14 +103,6 @@ def size_of(body: Body) -> int:
     return len(body) if isinstance(body, bytes) else sum(map(len, body))
 
 
-async def send_body(send: Send, body: Body) -> None:
-    """Send the body of an answer; a long one part by part, as the client takes it."""
-    *parts, last = [body] if isinstance(body, bytes) else body
-    for part in parts:
-        await send({"type": "http.response.body", "body": part, "more_body": True})
-    await send({"type": "http.response.body", "body": last})
-
-
 def parse_object(body: bytes) -> dict[str, Any]:
     """Return the JSON object in the body. Raises BadInput with the place of the mistake.
 
@@ -194,12 +186,9 @@ def field_names(shape: type[BaseModel]) -> frozenset[str]:
     names: set[str] = set()
     for name, field in shape.model_fields.items():
         alias = field.validation_alias
-        if alias is None:
-            names.add(name)
-        elif isinstance(alias, AliasChoices):
-            names.update(choice for choice in alias.choices if isinstance(choice, str))
-        else:
-            names.add(str(alias))
+        names.update(
+            map(str, alias.choices if isinstance(alias, AliasChoices) else [alias or name])
+        )
     return frozenset(names)
 
 
@@ -241,11 +230,8 @@ def list_header(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> bytes | 
 
     None without one.
     """
-    joined: bytes | None = None
-    for key, value in headers:
-        if key == name:
-            joined = value if joined is None else joined + b", " + value
-    return joined
+    found = [value for key, value in headers if key == name]
+    return b", ".join(found) if found else None
 
 
 _WEIGHT: Final = re.compile(r";\s*q=([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*(?:;|$)")

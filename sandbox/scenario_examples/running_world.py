@@ -10,7 +10,8 @@ from sandbox.control.context import Act, PlayedExample, PlayedMessage, PlayedReq
 from sandbox.domain.json_text import value_of
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.payments.transactions import Payment
-from sandbox.platform.internal_client import InternalClient, InternalRequest
+from sandbox.platform.context import IncomingRequest
+from sandbox.platform.internal_client import InternalClient
 from sandbox.scenario_examples.runner import ExampleAnswer, ExampleRunner, Request, Stage
 from sandbox.scenarios.scenario import Example, Send
 from sandbox.worlds.world import World
@@ -165,17 +166,11 @@ class WorldStage(LocalStage):
         if payload:
             fields |= {"content-type": "application/json", "content-length": str(len(payload))}
         key_id, _ = self.world.cast.keys[request.key]
-        answer = await self._inside.send(
-            self.world,
-            InternalRequest(
-                method=request.method,
-                path=request.path,
-                query=request.query,
-                headers=[(name.encode(), value.encode()) for name, value in fields.items()],
-                body=payload,
-                key=self.world.store.get(ApiKey, key_id),
-            ),
-        )
+        raw = [(name.encode(), value.encode()) for name, value in fields.items()]
+        query = request.query.encode()
+        asked = IncomingRequest(request.method, request.path, query, raw, payload)
+        key = self.world.store.get(ApiKey, key_id)
+        answer = await self._inside.send(self.world, asked, key)
         shown = value_of(answer.body)
         self._note(answer.request_id, request, request.path, answer.status, shown)
         headers = {name.decode(): value.decode("latin-1") for name, value in answer.headers}
