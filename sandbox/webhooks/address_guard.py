@@ -4,13 +4,13 @@ A server on loopback may send anywhere. Any other server refuses loopback, priva
 internal addresses, unless they are listed.
 """
 
-import ipaddress
 import re
 from collections.abc import Iterable
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Final
 
-Address = ipaddress.IPv4Address | ipaddress.IPv6Address
-Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+Address = IPv4Address | IPv6Address
+Network = IPv4Network | IPv6Network
 
 _HOST_NAME: Final = re.compile(
     r"(?=.{1,253}\Z)([a-z0-9_]([a-z0-9_-]*[a-z0-9_])?\.)*(?=[a-z0-9_-]*[a-z])"
@@ -20,31 +20,24 @@ _HOST_NAME: Final = re.compile(
 """A host name has a letter in its last part; anything else is meant as an address."""
 
 
-_SPECIAL: Final = tuple(
-    map(
-        ipaddress.ip_network,
-        (
-            "192.0.0.0/24",  # RFC 6890: assignments of the IETF, gateways near to the sender
-            "192.88.99.0/24",  # RFC 7526: relays of 6to4, given up
-            "2001::/23",  # RFC 2928: assignments of the IETF, Teredo, benchmarks
-            "2001:db8::/32",  # RFC 3849: documentation
-            "3fff::/20",  # RFC 9637: documentation
-        ),
-    )
+_SPECIAL: Final = (
+    ip_network("192.0.0.0/24"),  # RFC 6890: assignments of the IETF, gateways near the sender
+    ip_network("192.88.99.0/24"),  # RFC 7526: relays of 6to4, given up
+    ip_network("2001::/23"),  # RFC 2928: assignments of the IETF, Teredo, benchmarks
+    ip_network("2001:db8::/32"),  # RFC 3849: documentation
+    ip_network("3fff::/20"),  # RFC 9637: documentation
 )
 """Internal networks that some version of Python calls global or does not know. It knows the
 private, loopback, link-local, reserved and multicast ones."""
 
-_IN_USE: Final = tuple(map(ipaddress.IPv6Network, ("2000::/3", "64:ff9b::/96")))
+_IN_USE: Final = tuple(map(IPv6Network, ("2000::/3", "64:ff9b::/96")))
 """IPv6 in use between networks (RFC 4291, 2.5.4), and IPv4 behind the common translator."""
 
 _ISATAP: Final = 0x5EFE
 _UNIVERSAL: Final = 0x0200_0000
 """RFC 5214, 6.1: the interface part of an ISATAP address is 0000:5efe or 0200:5efe and IPv4."""
 
-_ENDS_WITH_IPV4: Final = tuple(
-    map(ipaddress.IPv6Network, ("64:ff9b::/96", "::ffff:0:0:0/96", "::/96"))
-)
+_ENDS_WITH_IPV4: Final = tuple(map(IPv6Network, ("64:ff9b::/96", "::ffff:0:0:0/96", "::/96")))
 """Addresses that end with the IPv4 address which they lead to (RFC 6052, 2765, 4291)."""
 
 
@@ -60,7 +53,7 @@ class Guard:
         self._hosts: set[str] = set()
         for one in allowed:
             try:
-                self._networks.append(ipaddress.ip_network(one, strict=False))
+                self._networks.append(ip_network(one, strict=False))
             except ValueError:
                 if not _HOST_NAME.fullmatch(one):
                     raise ValueError(f"{one!r} is neither a network nor a host name") from None
@@ -71,7 +64,7 @@ class Guard:
         if self._is_open:
             return None
         try:
-            ipaddress.ip_address(host)
+            ip_address(host)
         except ValueError:
             # The address of a name is checked at each lookup.
             if _HOST_NAME.fullmatch(host):
@@ -84,7 +77,7 @@ class Guard:
         if self._is_open or host.lower() in self._hosts:
             return None
         try:
-            number: Address = ipaddress.ip_address(address.partition("%")[0])
+            number: Address = ip_address(address.partition("%")[0])
         except ValueError:
             return f"{address} is not an address"
         meant = _meant(number)
@@ -101,7 +94,7 @@ class Guard:
 def _is_public(number: Address) -> bool:
     if any(number in network for network in _SPECIAL):
         return False
-    if isinstance(number, ipaddress.IPv6Address):
+    if isinstance(number, IPv6Address):
         if _is_isatap(number) or not any(number in network for network in _IN_USE):
             return False
         # It leads to the address inside it, which is checked as well. Versions of Python differ
@@ -111,17 +104,17 @@ def _is_public(number: Address) -> bool:
     return number.is_global and not number.is_multicast
 
 
-def _is_isatap(number: ipaddress.IPv6Address) -> bool:
+def _is_isatap(number: IPv6Address) -> bool:
     return (int(number) >> 32) & 0xFFFF_FFFF & ~_UNIVERSAL == _ISATAP
 
 
 def _meant(number: Address) -> tuple[Address, ...]:
     """Return the address, and the IPv4 address inside it, if there is one."""
-    if isinstance(number, ipaddress.IPv4Address):
+    if isinstance(number, IPv4Address):
         return (number,)
     if number.ipv4_mapped is not None:
         return (number.ipv4_mapped,)
     inner = number.sixtofour
     if _is_isatap(number) or any(number in network for network in _ENDS_WITH_IPV4):
-        inner = ipaddress.IPv4Address(int(number) & 0xFFFFFFFF)
+        inner = IPv4Address(int(number) & 0xFFFFFFFF)
     return (number,) if inner is None else (number, inner)

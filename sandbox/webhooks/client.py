@@ -10,11 +10,11 @@ from time import perf_counter
 from typing import Any, Final
 
 import aiohttp
+from msgspec.structs import replace
 
 from sandbox.domain.webhooks import TIMEOUT_S, Sent
 from sandbox.webhooks.address_guard import Guard
-from sandbox.webhooks.receivers import BODY_BYTES_MAX, cut_text, find_error, parse_retry_after
-from sandbox.webhooks.worker import ERROR_CHARS_MAX
+from sandbox.webhooks.receivers import BODY_BYTES_MAX, judge
 
 CONNECTIONS_MAX: Final = 1_000
 """The most attempts that hold a connection at a time."""
@@ -94,18 +94,13 @@ class WebhookClient:
                 await self._post(url, body, headers, answer)
         except (aiohttp.ClientError, OSError, ValueError) as failure:
             problem = failure
+        error = None if problem is None else describe(problem)
         is_timeout = isinstance(problem, TimeoutError)
-        late = f"no complete answer within {self._timeout_s:g} s" if is_timeout else None
-        error = late or (find_error(answer.status) if problem is None else describe(problem))
-        return Sent(
-            status_code=answer.status,
-            duration_ms=round((perf_counter() - started) * 1000, 3),
-            response=cut_text(answer.body, self._mask),
-            error=error and self._mask(error)[:ERROR_CHARS_MAX],
-            retry_after_s=parse_retry_after(answer.retry_after),
-            is_timeout=is_timeout,
-            is_unreachable=isinstance(problem, aiohttp.ClientConnectorError),
-        )
+        if is_timeout:
+            error = f"no complete answer within {self._timeout_s:g} s"
+        sent = judge(started, answer.status, answer.body, answer.retry_after, self._mask, error)
+        is_unreachable = isinstance(problem, aiohttp.ClientConnectorError)
+        return replace(sent, is_timeout=is_timeout, is_unreachable=is_unreachable)
 
     async def _post(
         self, url: str, body: bytes, headers: Mapping[str, str], answer: _Answer

@@ -3,12 +3,11 @@
 Pure functions without queue or network. Source: assumed D22, D24.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from hashlib import sha256
-from typing import Any, Final
+from typing import Final
 
-from msgspec.structs import replace
 from pydantic_core import from_json
 
 from sandbox.domain.events import Message, body_of
@@ -36,38 +35,24 @@ def ruled(
     for message, endpoints in wanted:
         fields = from_json(body_of(message)) if endpoints and rules else {}
         for endpoint in endpoints:
-            rule = rules(_words(message, endpoint, fields)) if rules else None
+            # The facts of a delivery, by the words of `WebhookWhen`.
+            words = {
+                "event": message.event_type,
+                "transaction_type": fields.get("transaction_type"),
+                "status": fields.get("status"),
+                "account": message.account_id,
+                "endpoint": (endpoint.id, endpoint.description, endpoint.url),
+            }
+            rule = rules(words) if rules else None
             matched.append((message, endpoint, rule))
     # Equal ranks keep their order.
     return sorted(matched, key=lambda one: _PLACES[one[2].then.order if one[2] else None])
-
-
-def _words(message: Message, endpoint: Endpoint, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the facts of a delivery, by the words of `WebhookWhen`. `fields` are the body's."""
-    return {
-        "event": message.event_type,
-        "transaction_type": fields.get("transaction_type"),
-        "status": fields.get("status"),
-        "account": message.account_id,
-        "endpoint": (endpoint.id, endpoint.description, endpoint.url),
-    }
 
 
 def trigger_of(then: WebhookThen) -> AttemptTrigger:
     """Whether the rule changes the first attempt, rather than adding others."""
     says = (then.delay_ms, then.order, then.before_answer, _changes_of(then))
     return "scenario" if any(says) else "scheduled"
-
-
-def contradiction(
-    message: Message, changes: Mapping[str, Any], *, id: str, only_for: str
-) -> Message:
-    """Return a message for one endpoint that contradicts this one.
-
-    It is of the same moment and request.
-    """
-    record = {**from_json(body_of(message)), **changes}
-    return replace(message, id=id, record=record, only_for=only_for)
 
 
 def write_attempt(

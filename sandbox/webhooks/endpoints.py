@@ -15,18 +15,18 @@ from sandbox.domain.webhooks import ENDPOINTS_MAX, Endpoint
 from sandbox.store.store import Store
 from sandbox.webhooks.signing import KEY_BYTES, write_secret
 
-NamedChars = Callable[[str, int], str]
-"""Gives key material of this length to a name; the same for the same seed, world and name."""
-
 
 class TooManyEndpoints(ValueError):
     """The world would have more endpoints than it may; nothing was stored."""
 
 
-def endpoint_of(id: str, fields: Mapping[str, Any], *, chars_of: NamedChars) -> Endpoint:
+def endpoint_of(
+    id: str, fields: Mapping[str, Any], *, chars_of: Callable[[str, int], str]
+) -> Endpoint:
     """Return the endpoint with these fields.
 
-    Without a secret it gets one that follows from its id.
+    Without a secret it gets one that follows from its id: `chars_of` gives key material of a
+    length to a name, the same for the same seed, world and name.
     """
     given = {name: value for name, value in fields.items() if value is not None}
     given.setdefault("secret", write_secret(chars_of(f"webhook:{id}", KEY_BYTES).encode()))

@@ -11,10 +11,11 @@ from typing import Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
+from pydantic_core import from_json
 
 from sandbox.domain import webhooks
 from sandbox.domain.clock import WEBHOOK_RETRY, Timer
-from sandbox.domain.events import Message
+from sandbox.domain.events import Message, body_of
 from sandbox.domain.webhooks import AttemptTrigger, Delivery, DeliveryStatus, Endpoint, Sent
 from sandbox.scenarios.matcher import MatchedWebhookRule
 from sandbox.scenarios.queue import WebhookRules
@@ -22,7 +23,7 @@ from sandbox.scenarios.webhook_rules import WebhookThen
 from sandbox.store.ids import Ids
 from sandbox.store.store import Store, UnitOfWork
 from sandbox.store.tables import OLDEST_FIRST, Where
-from sandbox.webhooks.delivery_faults import contradiction, ruled, trigger_of
+from sandbox.webhooks.delivery_faults import ruled, trigger_of
 from sandbox.webhooks.endpoints import subscribers
 from sandbox.webhooks.receivers import Inbox
 
@@ -90,7 +91,7 @@ class Outbox:
     Endpoints and deliveries are records of the world's store; the queues are not stored, and
     `resume` fills them again. `on_work` is called with an endpoint's id when its queue gets a job,
     `on_attempt` with the result of an attempt. `pre_answer` has the deliveries to be tried before
-    the answer, by the id of the request.
+    the answer, each with the id of the request.
     """
 
     def __init__(
@@ -113,7 +114,7 @@ class Outbox:
     def _begin_anew(self) -> None:
         self._waiting: dict[str, deque[Job]] = {}
         self._under_way: dict[int, Job] = {}
-        self.pre_answer: dict[str, set[str]] = {}
+        self.pre_answer: dict[str, str] = {}
 
     def resume(self) -> None:
         """Send the webhooks that were due or unfinished when the earlier run ended."""
@@ -187,14 +188,16 @@ class Outbox:
         for _ in range(1, then.duplicate or 1):
             jobs.append(Job(message, endpoint.id, "scenario", is_single=True))
         if then.contradict is not None:
-            id = self._world.draws.message_id()
-            other = contradiction(message, then.contradict, id=id, only_for=endpoint.id)
+            # Of the same moment and request, for this endpoint.
+            id, record = self._world.draws.message_id(), from_json(body_of(message))
+            record |= then.contradict
+            other = replace(message, id=id, record=record, only_for=endpoint.id)
             unit.emit(other)
             unit.put(Delivery(message_id=other.id, endpoint_id=endpoint.id))
             jobs.append(Job(other, endpoint.id, "scenario"))
         first = jobs[0].delivery_id
         if then.before_answer and message.request_id is not None:
-            self.pre_answer.setdefault(message.request_id, set()).add(first)
+            self.pre_answer[first] = message.request_id
         if then.delay_ms is None:
             return jobs
         self._delayed[first] = jobs, self._later(then.delay_ms / 1000, lambda: self._release(first))
@@ -272,13 +275,8 @@ class Outbox:
 
     def _settle(self, job: Job) -> None:
         """Let the answer that waited for this attempt wait no longer."""
-        waiting = self.pre_answer.get(job.message.request_id or "", set())
-        if job.then is None or job.delivery_id not in waiting:
-            return
-        waiting.remove(job.delivery_id)
-        if not waiting:
-            del self.pre_answer[job.message.request_id or ""]
-        self._world.tell_changed()
+        if job.then is not None and self.pre_answer.pop(job.delivery_id, None) is not None:
+            self._world.tell_changed()
 
     def conclude(self, job: Job, sent: Sent) -> None:
         """Record the result of an attempt, and plan a retry if there is one."""
@@ -315,8 +313,8 @@ class Outbox:
     def _after_failure(self, job: Job, delivery: Delivery, sent: Sent, now: datetime) -> Delivery:
         """Return an open delivery after a failed attempt: failed, or to be tried again."""
         if job.is_single:
-            is_over = not self._is_tried_again(delivery)
-            return replace(delivery, status="failed") if is_over else delivery
+            is_open = self._is_tried_again(delivery)
+            return delivery if is_open else replace(delivery, status="failed")
         failures = delivery.failures + 1
         wait = webhooks.wait_after(
             failures,

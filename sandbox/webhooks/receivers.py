@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from email.utils import parsedate_to_datetime
-from itertools import islice
 from time import perf_counter, time
 from typing import Final, NamedTuple
 from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from msgspec.structs import replace
 
 from sandbox.domain.text import did_you_mean
 from sandbox.domain.webhooks import TIMEOUT_S, Endpoint, Sent
@@ -19,6 +20,9 @@ from sandbox.webhooks.signing import Verification, verify
 RESPONSE_CHARS_MAX: Final = 4_096
 """Characters stored of a receiver's answer: enough for an error message."""
 
+ERROR_CHARS_MAX: Final = 500
+"""Characters stored of an attempt's error, which may quote the receiver."""
+
 _MARGIN_BYTES: Final = 256
 """Bytes read beyond the stored ones, so a key is recognized before it is cut."""
 
@@ -26,14 +30,6 @@ BODY_BYTES_MAX: Final = RESPONSE_CHARS_MAX + _MARGIN_BYTES
 """The most bytes of an answer that are looked at."""
 
 _ESCAPE: Final = re.compile(r"\\u00([0-7][0-9a-fA-F])")
-
-
-def find_error(status: int | None) -> str | None:
-    """Find out why an answer with this status is a failure; None if it is one."""
-    if status is not None and 200 <= status < 300:
-        return None
-    is_redirect = status is not None and 300 <= status < 400
-    return f"answered {status}" + ("; redirects are not followed" if is_redirect else "")
 
 
 def cut_text(answer: bytes | bytearray, mask: Callable[[str], str]) -> str:
@@ -45,6 +41,26 @@ def cut_text(answer: bytes | bytearray, mask: Callable[[str], str]) -> str:
     plain = _ESCAPE.sub(lambda escape: chr(int(escape[1], 16)), text)
     masked = mask(plain)
     return (masked if masked != plain else mask(text))[:RESPONSE_CHARS_MAX]
+
+
+def judge(
+    started_s: float,
+    status: int | None,
+    answer: bytes | bytearray,
+    retry_after: str | None,
+    mask: Callable[[str], str],
+    error: str | None = None,
+) -> Sent:
+    """Return the result of an attempt that began then, by its answer or the error before one."""
+    if error is None and status is not None and not 200 <= status < 300:
+        error = f"answered {status}" + ("; redirects are not followed" if status < 400 else "")
+    return Sent(
+        status_code=status,
+        duration_ms=round((perf_counter() - started_s) * 1000, 3),
+        response=cut_text(answer[:BODY_BYTES_MAX], mask),
+        error=error and mask(error)[:ERROR_CHARS_MAX],
+        retry_after_s=parse_retry_after(retry_after),
+    )
 
 
 def parse_retry_after(text: str | None) -> float | None:
@@ -108,14 +124,8 @@ class LocalReceivers:
         status, answered, answer = self._receivers[_origin_of(url)](target, sent, body)
         if status in _WITHOUT_BODY:
             answer = b""
-        error = find_error(status)
-        return Sent(
-            status_code=status,
-            duration_ms=round((perf_counter() - started) * 1000, 3),
-            response=cut_text(answer[:BODY_BYTES_MAX], self._mask),
-            error=error and self._mask(error),
-            retry_after_s=parse_retry_after(answered.get("retry-after")),
-        )
+        retry_after = answered.get("retry-after")
+        return judge(started, status, answer, retry_after, self._mask)
 
 
 def _origin_of(url: str) -> str:
@@ -133,14 +143,11 @@ DELAY_MS_MAX: Final = 30_000
 RECEIVED_MAX: Final = 100
 """The deliveries of each receiver to keep."""
 
-_OK: Final = 200
-_FIELDS: Final = ("answers", "delay_ms")
-
 
 class Program(NamedTuple):
     """The status for each attempt at a message, the last for all later ones, after a delay."""
 
-    answers: tuple[int, ...] = (_OK,)
+    answers: tuple[int, ...] = (200,)
     delay_ms: int = 0
 
 
@@ -171,9 +178,9 @@ def program_of(url: str) -> Program:
     """Return the program in an address. Raises ValueError with a sentence."""
     fields = dict(parse_qsl(urlsplit(url).query, keep_blank_values=True))
     for name in fields:
-        if name not in _FIELDS:
-            raise ValueError(f"has no {name!r}{did_you_mean(name, _FIELDS)}")
-    answers = fields.get("answers", str(_OK)).split(",")
+        if name not in Program._fields:
+            raise ValueError(f"has no {name!r}{did_you_mean(name, Program._fields)}")
+    answers = fields.get("answers", "200").split(",")
     if len(answers) > ANSWERS_MAX:
         raise ValueError(f"answers: has {len(answers)}, and {ANSWERS_MAX} is the most")
     return Program(
@@ -191,11 +198,10 @@ def _number(name: str, text: str, least: int, most: int) -> int:
 
 @dataclass
 class _Kept:
-    """What one receiver got: the last deliveries, the attempts at each message, and how many."""
+    """What one receiver got: the last deliveries, and how many attempts at each message."""
 
     received: deque[Received] = field(default_factory=lambda: deque(maxlen=RECEIVED_MAX))
     attempts: Counter[str] = field(default_factory=Counter)
-    total: int = 0
 
 
 class Inbox:
@@ -210,7 +216,7 @@ class Inbox:
 
     def total(self, endpoint_id: str) -> int:
         """How many deliveries the receiver got, those that are no longer kept included."""
-        return self._kept[endpoint_id].total
+        return self._kept[endpoint_id].attempts.total()
 
     def forget(self, endpoint_id: str) -> None:
         """Forget the receiver."""
@@ -238,25 +244,14 @@ class Inbox:
             program = Program()
         id = headers.get(f"{prefix}-id", "")
         kept = self._kept[endpoint.id]
-        attempts = kept.attempts
-        attempts[id] += 1
-        answer = program.answers[min(attempts[id], len(program.answers)) - 1]
+        kept.attempts[id] += 1
+        attempt = kept.attempts[id]
+        answer = program.answers[min(attempt, len(program.answers)) - 1]
         in_time = program.delay_ms < TIMEOUT_S * 1000
         check = verify(endpoint.secrets_at(now), prefix, headers, body, now_s=int(at_s))
-        came = Received(now, id, attempts[id], headers, body, check, answer if in_time else None)
+        came = Received(now, id, attempt, headers, body, check, answer if in_time else None)
         kept.received.append(came)
-        kept.total += 1
-        if len(attempts) > 2 * RECEIVED_MAX:
-            # Messages that came long ago are not sent again, or start over.
-            for old in list(islice(attempts, RECEIVED_MAX)):
-                del attempts[old]
         await asyncio.sleep(min(program.delay_ms / 1000, TIMEOUT_S))
-        duration_ms = round((perf_counter() - started) * 1000, 3)
-        error = None if answer < 300 else f"answered {answer}"
-        return Sent(
-            status_code=answer if in_time else None,
-            duration_ms=duration_ms,
-            response="",
-            error=error if in_time else f"no complete answer within {TIMEOUT_S:g} s",
-            is_timeout=not in_time,
-        )
+        late = None if in_time else f"no complete answer within {TIMEOUT_S:g} s"
+        sent = judge(started, came.answer, b"", None, str, late)
+        return replace(sent, is_timeout=not in_time)

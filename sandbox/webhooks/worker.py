@@ -14,16 +14,13 @@ from sandbox.measurements import Measured
 from sandbox.store.files.port import StoreError
 from sandbox.webhooks.delivery_faults import write_attempt
 from sandbox.webhooks.outbox import Job, WebhookWorld
-from sandbox.webhooks.receivers import LocalReceivers, is_inside
+from sandbox.webhooks.receivers import ERROR_CHARS_MAX, LocalReceivers, is_inside
 
 PATIENCE_S: Final = 0.5
 """An attempt that takes longer than this does not hold up the next one at the same endpoint."""
 
 UNDER_WAY_MAX: Final = 16
 """The most attempts at one endpoint at a time."""
-
-ERROR_CHARS_MAX: Final = 500
-"""Characters stored of an attempt's error, which may quote the receiver."""
 
 log = logging.getLogger("sandbox.webhooks")
 
