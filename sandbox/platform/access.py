@@ -3,6 +3,7 @@
 No answer depends on the existence of something that the caller may not see. Source: assumed C5.
 """
 
+from contextlib import suppress
 from typing import Final
 from urllib.parse import urlencode
 
@@ -13,17 +14,14 @@ from sandbox.domain.access import Access, AccessVerdict, Holds, Need
 from sandbox.domain.directory import DIRECTORIES, Account, AccountType, Relation
 from sandbox.domain.faults import AUTHENTICATION_FAILED, NOT_FOUND, PERMISSION_DENIED, Refusal
 from sandbox.domain.instants import Instant
-from sandbox.domain.keys import ApiKey, KeyUsage
 from sandbox.domain.payments.action_records import payment_of
 from sandbox.domain.payments.outcomes import Operation
 from sandbox.domain.payments.transactions import Payment
-from sandbox.domain.readings import FOREIGN_ACCOUNT_FILTER
 from sandbox.platform import wire
 from sandbox.platform.context import IncomingRequest, OperationContext, PresentedKey, RequestContext
 from sandbox.platform.form import malformed, read_object
 from sandbox.platform.operation import Row, Target
 from sandbox.platform.routing import Match
-from sandbox.platform.wire import BadInput
 from sandbox.store.store import Store, UnitOfWork
 from sandbox.worlds.journal import Decision
 from sandbox.worlds.registry import Worlds
@@ -42,14 +40,14 @@ def authenticate(context: RequestContext, worlds: Worlds) -> None:
         context.note(presented.reason)
     key, account = usable(presented, context.unit, context.now)
     context.caller = caller = presented.caller(account)
-    context.unit.put(KeyUsage(key_id=key.id, last_used_at=context.now))
+    context.unit.put(keys.KeyUsage(key_id=key.id, last_used_at=context.now))
     worlds.touch(context.world)
     context.decisions += (caller.decision,)
 
 
 def usable(
     presented: PresentedKey, records: UnitOfWork | Store, now: Instant
-) -> tuple[ApiKey, Account]:
+) -> tuple[keys.ApiKey, Account]:
     """Return the presented key, with its account. Raises Refusal if it may not be used now.
 
     This runs before the body is read, and again with the whole request.
@@ -67,7 +65,7 @@ def usable(
     raise Refusal(AUTHENTICATION_FAILED, reason=reason, source=source)
 
 
-def name_key(key: ApiKey) -> str:
+def name_key(key: keys.ApiKey) -> str:
     """Return the key as reasons name it."""
     return f"key {key.id} ({key.name!r})"
 
@@ -110,7 +108,7 @@ def find_target(context: RequestContext, row: Row) -> None:
         named = [
             (one, _account_of(context, one, id), id) for one, id in _ids_named(context, target)
         ]
-    except BadInput as error:
+    except wire.BadInput as error:
         raise malformed(context, error, target.where) from None
     if named:
         if len(named) > 1 and target.is_repeatable:
@@ -138,19 +136,16 @@ def _without_foreign(context: RequestContext, row: Row, named: _Named) -> _Named
 
     Source: assumed D35-foreign.
     """
-    if context.world.readings[FOREIGN_ACCOUNT_FILTER] == "hidden":
+    if context.world.readings[readings.FOREIGN_ACCOUNT_FILTER] == "hidden":
         return named
     reached: _Named = []
-    foreign: list[str] = []
-    for one, account, id in named:
-        try:
-            _must_reach(context, row, one, account, id)
-        except Refusal:
-            foreign.append(id)
-        else:
-            reached.append((one, account, id))
+    for one in named:
+        with suppress(Refusal):
+            _must_reach(context, row, *one)
+            reached.append(one)
     if not reached:
         return named
+    foreign = [one[2] for one in named if one not in reached]
     context.foreign = frozenset(foreign)
     for id in foreign:
         context.note(f"the account {id[:80]!r} is out of reach and was ignored")
@@ -220,7 +215,7 @@ def _ids_named(context: RequestContext, target: Target) -> list[tuple[Target, st
     values = wire.parse_query(context.incoming.query_string).get(target.name, ())
     values = [value for value in values if not wire.is_unset(value)]
     if len(values) > 1 and not target.is_repeatable:
-        raise BadInput(f"{target.name}: must be given once")
+        raise wire.BadInput(f"{target.name}: must be given once")
     return [(target, id) for id in values]
 
 
@@ -287,7 +282,7 @@ class Seen(Struct, frozen=True, gc=False):
         return self.error is None
 
 
-def look(world: World, key: ApiKey, row: Row, target: str | None) -> Seen:
+def look(world: World, key: keys.ApiKey, row: Row, target: str | None) -> Seen:
     """Return what `key` would be answered for the operation of `row` on the record with this id."""
     sent = {row.target.name: target} if target is not None and row.target is not None else {}
     where = row.target.where if sent and row.target is not None else ""

@@ -9,7 +9,6 @@ from pydantic import Field, StrictStr
 from sandbox.domain import faults, records
 from sandbox.domain.access import MAY_GRANT_ADMIN_ONLY, PSP_ONLY, Need, need
 from sandbox.domain.directory import ACCOUNTS, DIRECTORIES, Account, AccountType, ResourceStatus
-from sandbox.domain.faults import Refusal
 from sandbox.domain.field_types import CONFIGS, Mcc, Text
 from sandbox.domain.keys import ApiKey, ApiKeyView
 from sandbox.domain.permissions import CONCRETE
@@ -119,7 +118,7 @@ def update(context: OperationContext, account: Account, body: UpdateAccount) -> 
 def _must_not_lift_its_own_block(context: OperationContext, account: Account) -> None:
     """Raise Refusal for a blocked account that asks for itself. Source: assumed D32."""
     if account.status == "blocked" and account.id == context.known_caller.account.id:
-        raise Refusal(
+        raise faults.Refusal(
             faults.BLOCK_FAULTS[context.world.readings[BLOCK_ANSWER]],
             "status: only an account above can lift the block",
             reason=f"account {account.id} ({account.name}) asks to lift its own block",
@@ -136,16 +135,12 @@ def delete(context: OperationContext, account: Account) -> Account | None:
     belongs to it is gone with it, silently: only the account has an event (assumed 8.4).
     """
     if account.id == context.known_caller.account.id:
-        raise Refusal(
-            faults.CONFLICT, "an account cannot delete itself", source="assumed 1.3-delete"
-        )
+        why = "an account cannot delete itself"
+        raise faults.Refusal(faults.CONFLICT, why, source="assumed 1.3-delete")
     _, descendants = context.unit.find(Account, {"ancestor": account.id}, limit=0)
     if descendants:
-        raise Refusal(
-            faults.CONFLICT,
-            f"the account has {descendants} descendants; delete them first",
-            source="assumed 1.3-delete",
-        )
+        why = f"the account has {descendants} descendants; delete them first"
+        raise faults.Refusal(faults.CONFLICT, why, source="assumed 1.3-delete")
     terminals.refuse_unsettled(context, "scope", account.id, "account", "assumed D45")
     for kind in _BELONGINGS:
         found, _ = context.unit.find(kind, {"account": account.id})
@@ -155,11 +150,16 @@ def delete(context: OperationContext, account: Account) -> Account | None:
     return directory.delete(context, account)
 
 
+_CREATION: Final[dict[str, Any]] = {
+    "needs": need("accounts:create:partner", "accounts:create:merchant"),
+    "target": Target("body", "parent_id"),
+    "narrow": need_to_create,
+}
+
+
 @_ACCOUNTS.operation(
     "create",
-    needs=need("accounts:create:partner", "accounts:create:merchant"),
-    target=Target("body", "parent_id"),
-    narrow=need_to_create,
+    **_CREATION,
     refuses=(faults.FORBIDDEN,),
     source="spec 4.4-paths-accounts",
     example={
@@ -181,18 +181,11 @@ def _create(context: OperationContext, body: CreateAccount, organization_id: str
     parent = context.known_account
     caller_type = context.known_caller.account.type
     if body.type in (AccountType.ADMIN, AccountType.PSP) and caller_type is not AccountType.ADMIN:
-        raise Refusal(
-            faults.FORBIDDEN,
-            f"type: {body.type} accounts cannot be created by this account",
-            source="assumed 1.3-kinds",
-            step="grant",
-        )
+        why = f"type: {body.type} accounts cannot be created by this account"
+        raise faults.Refusal(faults.FORBIDDEN, why, source="assumed 1.3-kinds", step="grant")
     if parent.type is AccountType.MERCHANT:
-        raise Refusal(
-            faults.VALIDATION_ERROR,
-            "parent_id: a merchant account cannot be a parent",
-            source="assumed 1.3-parent",
-        )
+        why = "parent_id: a merchant account cannot be a parent"
+        raise faults.Refusal(faults.VALIDATION_ERROR, why, source="assumed 1.3-parent")
     account = Account(
         id=context.world.draws.uuid(),
         organization_id=organization_id,
@@ -225,24 +218,15 @@ def unblock(context: OperationContext, account: Account) -> Account:
 
 for _row in rows_of(sys.modules[__name__])[:4]:
     # The same operations under their other paths. Source: assumed 1.3-alias.
-    register(
-        __name__,
-        structs.replace(
-            _row,
-            name=f"{_row.name}_v2",
-            path=_row.path.replace("/v1/", "/v2/"),
-            source="assumed 1.3-alias",
-        ),
-    )
+    names = {"name": f"{_row.name}_v2", "path": _row.path.replace("/v1/", "/v2/")}
+    register(__name__, structs.replace(_row, **names, source="assumed 1.3-alias"))
 
 
 @operation(
     "accounts.create_v2",
     "POST",
     "/v2/accounts",
-    needs=need("accounts:create:partner", "accounts:create:merchant"),
-    target=Target("body", "parent_id"),
-    narrow=need_to_create,
+    **_CREATION,
     response=records.Extended(Account, {"api_key": ApiKeyView | None, "application_id": str}),
     status=201,
     events=("account.created", "api_key.created"),

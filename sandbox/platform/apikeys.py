@@ -8,7 +8,7 @@ from functools import cache
 from typing import Annotated, Any, Final, Literal, cast
 
 from msgspec import structs
-from pydantic import BaseModel, ConfigDict, FailFast, Field, StrictBool, StrictStr, create_model
+from pydantic import FailFast, Field, StrictBool, StrictStr, create_model
 
 from sandbox.domain import keys, readings
 from sandbox.domain.access import Holds, need, refuse_grant, withheld_from_all
@@ -23,19 +23,15 @@ from sandbox.domain.profile import Profile
 from sandbox.domain.text import OneOf, did_you_mean
 from sandbox.platform.access import can_see_all
 from sandbox.platform.context import OperationContext
-from sandbox.platform.fields import requires
+from sandbox.platform.fields import Body, requires
 from sandbox.platform.operation import ACCOUNT_IN_QUERY, Run, Target, operation
 
 # The operation refuses other unknown permissions, naming the nearest one (spec 4.1.2).
 _Permission = Annotated[StrictStr, OneOf((*CONCRETE, ALL))]
 
 
-class _Body(BaseModel):
-    # Unknown fields are rejected on API keys: spec 4.1.1.
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
-
-
-class CreateKey(_Body):
+# Unknown fields are rejected on API keys: spec 4.1.1.
+class CreateKey(Body, extra="forbid"):
     """Body of the creation of a key. Source: spec 4.1."""
 
     name: Text
@@ -46,7 +42,7 @@ class CreateKey(_Body):
     supplied_key: StrictStr | None = None
 
 
-class UpdateKey(_Body):
+class UpdateKey(Body, extra="forbid"):
     """Body of the update of a key; omitted and null leave unchanged. Source: spec 4.3-keys."""
 
     name: Text | None = None
@@ -84,8 +80,8 @@ def _operation(
     name: str, method: str, permission: str, below: str = "", **more: Any
 ) -> Callable[[Run], Run]:
     """Register an operation of API keys; most are about the key in the path."""
-    how: dict[str, Any] = {"target": _KEY_IN_PATH, "is_key_shown": True}
-    how["needs"] = need(f"apikeys:{permission}", sub=True)
+    needs = need(f"apikeys:{permission}", sub=True)
+    how: dict[str, Any] = {"target": _KEY_IN_PATH, "is_key_shown": True, "needs": needs}
     return operation(f"apikeys.{name}", method, f"/v5/apikeys{below}", **(how | more))
 
 
@@ -107,7 +103,7 @@ def create(context: OperationContext, body: CreateKey) -> ApiKeyView:
     This is the one answer that shows its plaintext, if that is not always retrievable.
     """
     permissions = _permissions(body.permissions)
-    _must_lie_ahead(context, body.expires_at)
+    _check_expiry(context, body.expires_at)
     supplied = _supplied_key(context, body)
     _must_be_grantable(context, permissions)
     account = context.known_account
@@ -173,36 +169,30 @@ def _permissions(requested: Iterable[str]) -> tuple[str, ...]:
     permissions = tuple(dict.fromkeys(requested))
     for permission in permissions:
         if permission not in PERMISSIONS:
-            raise Refusal(
-                VALIDATION_ERROR,
-                f"permissions: {permission[:80]!r} is not a permission"
-                f"{did_you_mean(permission[:80], PERMISSIONS - {LEGACY_ALL})}",
-                source="spec 4.1.2",
-            )
+            hint = did_you_mean(permission[:80], PERMISSIONS - {LEGACY_ALL})
+            why = f"permissions: {permission[:80]!r} is not a permission{hint}"
+            raise Refusal(VALIDATION_ERROR, why, source="spec 4.1.2")
     if LEGACY_ALL in permissions:
-        raise Refusal(
-            VALIDATION_ERROR, "permissions: legacy_all cannot be requested", source="spec 4.1.6"
-        )
+        why = "permissions: legacy_all cannot be requested"
+        raise Refusal(VALIDATION_ERROR, why, source="spec 4.1.6")
     return permissions
 
 
-def _must_lie_ahead(context: OperationContext, expires_at: Instant | None) -> None:
-    """Raise Refusal unless the expiry is in the world's future. Source: assumed 1.2, D19."""
-    if expires_at is None or expires_at > context.now:
+def _check_expiry(
+    context: OperationContext, expires_at: Instant | None, *, is_legacy: bool = False
+) -> None:
+    """Raise Refusal for an expiry in the world's past, or one that a legacy key cannot have.
+
+    Source: assumed 1.2, D19, D33.
+    """
+    if expires_at is None:
         return
-    if context.world.readings[readings.PAST_EXPIRY] == "refused":  # assumed D35-past
+    is_past = expires_at <= context.now
+    if is_past and context.world.readings[readings.PAST_EXPIRY] == "refused":  # assumed D35-past
         raise Refusal(VALIDATION_ERROR, "expires_at: must lie in the future", source="assumed D19")
-
-
-def _must_not_outlive_legacy_keys(key: ApiKey, expires_at: Instant | None) -> None:
-    """Raise Refusal for an expiry that a legacy key would not live to see. Source: assumed D33."""
-    if key.is_legacy and expires_at is not None and expires_at > keys.LEGACY_EXPIRY:
-        raise Refusal(
-            VALIDATION_ERROR,
-            f"expires_at: legacy keys end at {to_wire(keys.LEGACY_EXPIRY)}",
-            source="assumed D33",
-            step="rule",
-        )
+    if is_legacy and expires_at > keys.LEGACY_EXPIRY:
+        end = f"expires_at: legacy keys end at {to_wire(keys.LEGACY_EXPIRY)}"
+        raise Refusal(VALIDATION_ERROR, end, source="assumed D33", step="rule")
 
 
 def _supplied_key(context: OperationContext, body: CreateKey) -> str | None:
@@ -235,14 +225,14 @@ def _bad_key(details: str) -> Refusal:
 
 def _must_be_grantable(context: OperationContext, permissions: tuple[str, ...]) -> None:
     """Raise Refusal when the caller may not hand these on. Source: spec 4.1.4, 4.1.5, 5.8."""
-    account_type = context.known_caller.account.type
+    caller, account_type = context.known_caller, context.known_caller.account.type
     refusal = refuse_grant(
         permissions,
-        context.known_caller.grants,
+        caller.grants,
         account_type,
         context.world.profile.permissions.admin_only,
         withheld=_withheld(context),
-        withheld_from_caller=context.known_caller.key.withheld,
+        withheld_from_caller=caller.key.withheld,
         all_needs_psp=context.world.readings[readings.ALL_GRANTED_BY] == "psp",
     )
     if refusal is not None:
@@ -313,8 +303,7 @@ def update(context: OperationContext, key: ApiKey, body: UpdateKey) -> ApiKeyVie
 
     Its permissions never change.
     """
-    _must_lie_ahead(context, body.expires_at)
-    _must_not_outlive_legacy_keys(key, body.expires_at)
+    _check_expiry(context, body.expires_at, is_legacy=key.is_legacy)
     changed = structs.replace(
         key, name=body.name or key.name, expires_at=body.expires_at or key.expires_at
     )
@@ -359,15 +348,10 @@ def delete(context: OperationContext, key: ApiKey) -> ApiKeyView:
 
     A repetition answers the same and does nothing.
     """
-    _must_not_be_in_use(context, key)
-    context.unit.cancel(KEY_EXPIRES, key.id)
-    return _view_changed(context, move(context, key, "delete"))
-
-
-def _must_not_be_in_use(context: OperationContext, key: ApiKey) -> None:
-    """Raise Refusal where the reading keeps a key from deleting itself."""
-    own = context.caller and context.caller.key.id
-    if key.id == own and context.world.readings[readings.KEY_DELETES_ITSELF] == "refused":
+    if (
+        key.id == context.known_caller.key.id
+        and context.world.readings[readings.KEY_DELETES_ITSELF] == "refused"
+    ):
         raise Refusal(
             VALIDATION_ERROR,
             "the key of the request cannot delete itself",
@@ -375,6 +359,8 @@ def _must_not_be_in_use(context: OperationContext, key: ApiKey) -> None:
             source="assumed D35-delete",
             step="rule",
         )
+    context.unit.cancel(KEY_EXPIRES, key.id)
+    return _view_changed(context, move(context, key, "delete"))
 
 
 def _view_changed(context: OperationContext, key: ApiKey) -> ApiKeyView:

@@ -11,13 +11,7 @@ from sandbox.domain.faults import Refusal
 from sandbox.domain.keys import ApiKey, KeyFormat, KeyKind, KeyUsage
 from sandbox.platform import gateway, responses, wire
 from sandbox.platform.access import usable
-from sandbox.platform.context import (
-    Answer,
-    Headers,
-    IncomingRequest,
-    PresentedKey,
-    RequestContext,
-)
+from sandbox.platform.context import Answer, Headers, IncomingRequest, PresentedKey, RequestContext
 from sandbox.platform.form import OUTCOME_HEADER
 from sandbox.platform.forwarding import Forwarder
 from sandbox.platform.gateway import Dropped
@@ -25,7 +19,7 @@ from sandbox.platform.operation import NO_CONTENT, is_key_path
 from sandbox.platform.pipeline import answer_request, methods_of
 from sandbox.platform.recorder import Recorder
 from sandbox.platform.routing import match_of, path_of
-from sandbox.platform.security import SHOWS_KEY
+from sandbox.platform.security import HEADERS_OF, AnswerKind
 from sandbox.store.files.port import StoreError, Unavailable
 from sandbox.worlds.background import Saver
 from sandbox.worlds.due_timers import TIMERS_IN_A_ROW, catch_up, fire_due
@@ -42,23 +36,19 @@ AGAIN_LATER: Final = (429, 503)
 
 log = logging.getLogger("sandbox.platform")
 
-_TWO_KEYS: Final = PresentedKey(None, None, "two different API keys were sent", "assumed C4")
-_UNKNOWN: Final = PresentedKey(None, None, "no world of this server has the key that was sent")
+_TWO_KEYS: Final = PresentedKey(reason="two different API keys were sent", source="assumed C4")
+_UNKNOWN: Final = PresentedKey(reason="no world of this server has the key that was sent")
 _NOT_FOUND: Final = {
     KeyKind.PRODUCTION: PresentedKey(
-        None,
-        None,
-        "a production key was sent to a sandbox; it was not stored",
-        "assumed D5",
+        reason="a production key was sent to a sandbox; it was not stored",
+        source="assumed D5",
         is_production=True,
     ),
     KeyKind.MALFORMED: PresentedKey(
-        None, None, "what was sent does not have the form of an API key", "spec 2.1-format"
+        reason="what was sent does not have the form of an API key", source="spec 2.1-format"
     ),
-    KeyKind.V5: _UNKNOWN,
-    KeyKind.LEGACY: _UNKNOWN,
 }
-"""Why a key of each kind has no world."""
+"""Why a key of a kind that is never known has no world."""
 
 
 KEYS_MAX: Final = 1_000
@@ -178,7 +168,7 @@ class Platform:
             context.note(f"transport fault {fault.key}: {fault.effect}")
         self._recorder.record(context, status, body, (perf_counter() - started) * 1000)
         # A scenario may have webhooks of this request come before its answer (assumed D22).
-        while context.request_id in world.outbox.pre_answer:
+        while context.request_id in world.outbox.pre_answer.values():
             await world.wait_for_change()
         saver = self._worlds.saver
         return answer if saver is None else await self._once_saved(answer, saver, incoming, world)
@@ -214,7 +204,7 @@ class Platform:
             return _TWO_KEYS
         if not value:
             hint = _key_hint(incoming.headers, self._key_format)
-            return PresentedKey(None, None, f"no API key was sent{hint}")
+            return PresentedKey(reason=f"no API key was sent{hint}")
         # Space around a value is none of it (RFC 9110, 5.5), and keys are pasted from files.
         return self._recognize(value.rstrip(b" \t"))
 
@@ -230,7 +220,7 @@ class Platform:
             del self._known[sent]
         parsed = self._key_format.parse(sent.decode("latin-1"))
         if (holder := self._worlds.holder(parsed)) is None:
-            return _NOT_FOUND[parsed.kind]
+            return _NOT_FOUND.get(parsed.kind, _UNKNOWN)
         if len(self._known) >= KEYS_MAX:
             self._known.clear()
         presented = PresentedKey(*holder)
@@ -270,7 +260,7 @@ class Platform:
                 headers.append((OUTCOME_HEADER, responses.explain(context.choice)))
         match = context.incoming.match
         if match is not None and match.row is not None and match.row.is_key_shown:
-            headers += SHOWS_KEY
+            headers += HEADERS_OF[AnswerKind.KEY]
         if context.quota is not None:
             headers += gateway.headers_of(context, context.quota)
         if status in AGAIN_LATER:

@@ -83,8 +83,8 @@ class Caller(Struct):
 class PresentedKey(Struct):
     """The API key of a request: its world and record, or the reason why it has none."""
 
-    world: World | None
-    key: ApiKey | None
+    world: World | None = None
+    key: ApiKey | None = None
     reason: str = ""
     source: str = "spec 5.1"
     is_production: bool = False

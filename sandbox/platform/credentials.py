@@ -53,9 +53,11 @@ _CREDENTIALS: Final = directory.Resource(CREDENTIALS, "/v1/accounts/credentials"
 )
 def create(context: OperationContext, body: CreateCredential) -> CredentialView:
     """Create a credential."""
-    code = body.code or _free_code(context)
-    if body.code and _is_taken(context, code):
+    code = body.code
+    if code and _is_taken(context, code):
         raise Refusal(CONFLICT, "code: is taken", source="assumed 1.6-create")
+    while not code or _is_taken(context, code):
+        code = context.world.draws.digits(CODE_CHARS)
     credential = Credential(
         id=context.world.draws.uuid(),
         account_id=context.known_account.id,
@@ -63,12 +65,6 @@ def create(context: OperationContext, body: CreateCredential) -> CredentialView:
         created_at=context.now,
     )
     return directory.add(context, credential)
-
-
-def _free_code(context: OperationContext) -> str:
-    while _is_taken(context, code := context.world.draws.digits(CODE_CHARS)):
-        pass
-    return code
 
 
 def _is_taken(context: OperationContext, code: str) -> bool:

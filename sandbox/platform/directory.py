@@ -29,12 +29,7 @@ Record = TypeVar("Record", bound=DirectoryRecord)
 
 Run = TypeVar("Run", bound=Callable[..., Any])
 
-_BY_KIND = {directory.kind: directory for directory in DIRECTORIES}
-
-
-def directory_of(record: Any) -> Directory:
-    """Return the directory that the record belongs to."""
-    return _BY_KIND[type(record)]
+_BY_KIND: Final[dict[type, Directory]] = {one.kind: one for one in DIRECTORIES}
 
 
 _CONDITIONS: Final = {"parent_id": "parent", "processor_mid": "mid", "processor_tid": "tid"}
@@ -53,7 +48,7 @@ def page_of(context: OperationContext, directory: Directory) -> Any:
 def add(context: OperationContext, record: Record) -> Record:
     """Keep a new record and announce it."""
     context.unit.put(record)
-    context.emit(f"{directory_of(record).name}.created", record)
+    context.emit(f"{_BY_KIND[type(record)].name}.created", record)
     return record
 
 
@@ -65,7 +60,7 @@ def change(
     `.updated` is announced before `.blocked` or `.unblocked`, each with the record of its moment;
     what changes nothing announces nothing (assumed 1.10).
     """
-    directory = directory_of(before)
+    directory = _BY_KIND[type(before)]
     record = replace(before, **changes)
     if record != before and directory.has_updates:
         moment: dict[str, Any] = {"updated_at": context.now}

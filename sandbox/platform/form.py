@@ -23,7 +23,6 @@ from sandbox.domain.transport_faults import TRANSPORT_FAULTS
 from sandbox.platform import wire
 from sandbox.platform.context import RequestContext
 from sandbox.platform.operation import Row, is_key_path
-from sandbox.platform.wire import BadInput
 from sandbox.scenarios.outcome_choice import UnknownOutcome, check_word
 
 OUTCOME_HEADER: Final = b"x-sandbox-outcome"
@@ -52,13 +51,13 @@ def check_form(context: RequestContext, row: Row) -> None:
         if row.body is not None:
             where = "body"
             context.body = _body(context, row.body(context.world.profile))
-    except (BadInput, ValidationError) as error:
+    except (wire.BadInput, ValidationError) as error:
         raise malformed(context, error, where) from None
 
 
 def malformed(
     context: RequestContext,
-    error: BadInput | ValidationError,
+    error: wire.BadInput | ValidationError,
     where: str,
     fault: Fault = faults.VALIDATION_ERROR,
 ) -> Refusal:
@@ -137,7 +136,7 @@ def _query(context: RequestContext, shape: type[BaseModel]) -> BaseModel:
     repeatable: frozenset[str] = getattr(shape, "repeatable", frozenset())
     for name, values in sent.items():
         if len(values) > 1 and name in known - repeatable:
-            raise BadInput(f"{name}: must be given once")
+            raise wire.BadInput(f"{name}: must be given once")
     _note_unknown(context, sent, shape, "query parameter")
     for name in wire.name_filters(shape).intersection(sent):
         named = [value for value in sent[name] if not wire.is_unset(value)]
@@ -150,7 +149,7 @@ def _query(context: RequestContext, shape: type[BaseModel]) -> BaseModel:
     if "limit" in sent and reading != "refused":
         clamped = _clamped(sent["limit"][0], shape)
         if [clamped] != sent["limit"] and reading == "unprocessable":
-            error = BadInput(f"limit: must be at most {clamped}")
+            error = wire.BadInput(f"limit: must be at most {clamped}")
             raise malformed(context, error, "query", faults.UNPROCESSABLE)
         sent["limit"] = [clamped]
     query = shape.model_validate(
@@ -207,36 +206,27 @@ def read_object(context: RequestContext) -> dict[str, Any]:
         raise Refusal(faults.BODY_TOO_LARGE)
     coding = (context.incoming.header(b"content-encoding") or b"identity").lower()
     if body and coding != b"identity":
-        context.note(f"Content-Encoding: {wire.quote(coding)} is not read; send the body as it is")
-        raise Refusal(
-            faults.UNSUPPORTED_MEDIA_TYPE,
-            f"Content-Encoding: {wire.quote(coding)}: a body is taken without an encoding",
-            source="assumed D46",
-        )
+        what = f"Content-Encoding: {wire.quote(coding)}"
+        context.note(f"{what} is not read; send the body as it is")
+        why = f"{what}: a body is taken without an encoding"
+        raise Refusal(faults.UNSUPPORTED_MEDIA_TYPE, why, source="assumed D46")
     content_type = context.incoming.header(b"content-type")
     if body and content_type and not wire.is_json(content_type):
         raise Refusal(faults.UNSUPPORTED_MEDIA_TYPE)
     if body and not content_type:
         _missing_header(context, "Content-Type")
     sent = wire.parse_object(body)
-    if b"\\u" in body or context.world.profile.key_format.hint_bytes in body:
-        _refuse_production_key(context, sent)
+    key_format = context.world.profile.key_format
+    is_near = b"\\u" in body or key_format.hint_bytes in body
+    if is_near and key_format.has_production_key(write_out(sent)):
+        # Nothing of the body is stored (assumed D5).
+        note = "a production key was sent to a sandbox, in a body; it was not stored"
+        context.note(note)
+        text, source = PRODUCTION_KEY.sentence, PRODUCTION_KEY.source
+        raise Refusal(faults.VALIDATION_ERROR, text, reason=note, source=source)
     # Only after the check, so a repeated request is refused again.
     context.sent = sent
     return sent
-
-
-def _refuse_production_key(context: RequestContext, sent: dict[str, Any]) -> None:
-    """Refuse a production key anywhere in a body; nothing of it is stored (assumed D5)."""
-    if context.world.profile.key_format.has_production_key(write_out(sent)):
-        note = "a production key was sent to a sandbox, in a body; it was not stored"
-        context.note(note)
-        raise Refusal(
-            faults.VALIDATION_ERROR,
-            PRODUCTION_KEY.sentence,
-            reason=note,
-            source=PRODUCTION_KEY.source,
-        )
 
 
 def _refuse_misplaced(

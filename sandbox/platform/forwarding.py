@@ -33,8 +33,7 @@ class Forwarder:
         self._elsewhere = elsewhere
         self._body_bytes_max = body_bytes_max
         self._worlds = worlds
-        self._profile = profile = worlds.profile
-        self._key_header = profile.api_key_header_bytes
+        self._profile = worlds.profile
 
     async def _agree_on_keys(self, incoming: IncomingRequest) -> None:
         """Learn which keys of the body are taken in the worlds of other servers."""
@@ -95,6 +94,6 @@ class Forwarder:
 
     def _read_key(self, incoming: IncomingRequest) -> bytes:
         try:
-            return (incoming.header(self._key_header) or b"").rstrip(b" \t")
+            return (incoming.header(self._profile.api_key_header_bytes) or b"").rstrip(b" \t")
         except BadInput:
             return b""

@@ -20,7 +20,7 @@ from sandbox.worlds.due_timers import catch_up
 from sandbox.worlds.journal import CONSOLE
 from sandbox.worlds.world import World
 
-_WITHOUT_KEY: Final = PresentedKey(None, None, "no API key was sent")
+_WITHOUT_KEY: Final = PresentedKey(reason="no API key was sent")
 
 
 class InternalAnswer(Struct, frozen=True, kw_only=True, gc=False):

@@ -8,28 +8,21 @@ from sandbox.domain.currencies import CurrencyWord
 from sandbox.domain.directory import LOCATIONS, Location, ResourceStatus, Terminal
 from sandbox.domain.faults import VALIDATION_ERROR, Refusal
 from sandbox.domain.field_types import Text
-from sandbox.platform import directory
+from sandbox.platform import directory, fields
 from sandbox.platform.context import OperationContext
-from sandbox.platform.fields import (
-    EXAMPLE_ADDRESS,
-    AccountsOwnQuery,
-    AddressBody,
-    CreateBody,
-    PricedBody,
-)
 
 
-class LocationsQuery(AccountsOwnQuery):
+class LocationsQuery(fields.AccountsOwnQuery):
     """Which locations; `search` looks into the name. Source: assumed 1.5."""
 
 
-class UpdateLocation(PricedBody):
+class UpdateLocation(fields.PricedBody):
     """Body of the update of a location; its account never changes. Source: assumed 1.5."""
 
     not_stored = frozenset({"metadata"})
 
     name: Text = ""
-    address: AddressBody = Field(default_factory=AddressBody)
+    address: fields.AddressBody = Field(default_factory=fields.AddressBody)
     phone: StrictStr = ""
     email: StrictStr = ""
     country_code: StrictStr = ""
@@ -41,7 +34,7 @@ class UpdateLocation(PricedBody):
     metadata: Any = None
 
 
-class CreateLocation(CreateBody, UpdateLocation):
+class CreateLocation(fields.CreateBody, UpdateLocation):
     """Body of the creation of a location. Source: assumed 1.5-create."""
 
     account_id: StrictStr
@@ -54,7 +47,11 @@ _LOCATIONS: Final = directory.Resource(LOCATIONS, "/v1/locations", "location_id"
 @_LOCATIONS.operation(
     "create",
     source="assumed 1.5-create",
-    example={"account_id": "{accounts.merchant}", "name": "Garden", "address": EXAMPLE_ADDRESS},
+    example={
+        "account_id": "{accounts.merchant}",
+        "name": "Garden",
+        "address": fields.EXAMPLE_ADDRESS,
+    },
 )
 def create(context: OperationContext, body: CreateLocation) -> Location:
     """Create a location."""
@@ -94,11 +91,8 @@ def _must_be_its_own(context: OperationContext, terminal_id: str | None) -> None
         return
     terminal = context.unit.get(Terminal, terminal_id)
     if terminal is None or terminal.deleted_at or terminal.account_id != context.known_account.id:
-        raise Refusal(
-            VALIDATION_ERROR,
-            "terminal_id: must be a terminal of the same account",
-            source="assumed 1.5-create",
-        )
+        why = "terminal_id: must be a terminal of the same account"
+        raise Refusal(VALIDATION_ERROR, why, source="assumed 1.5-create")
 
 
 @_LOCATIONS.operation("delete", source="assumed 1.5")

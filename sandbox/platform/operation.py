@@ -5,7 +5,6 @@ visibility tests all read these rows; nothing about an endpoint is written anywh
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
 from inspect import getdoc, iscoroutinefunction, signature
 from operator import attrgetter
 from typing import Annotated, Any, Final, Literal, TypeVar
@@ -26,7 +25,6 @@ from sandbox.domain.profile import Profile
 from sandbox.domain.records import Extended
 from sandbox.platform.routing import register
 from sandbox.platform.wire import BadInput
-from sandbox.worlds.journal import Decision
 
 Shape = Callable[[Profile], type[BaseModel]]
 """Gives the model of a body or query under a profile."""
@@ -111,7 +109,7 @@ def listing(plural: str, of: Any) -> Extended:
     return Extended(None, {plural: list[of], **counts})
 
 
-class Row(Struct, frozen=True, kw_only=True, eq=False, dict=True):
+class Row(Struct, frozen=True, kw_only=True, eq=False):
     """One endpoint. Without `run` it is a retired one: 405, before authentication.
 
     `narrow` selects the needed permission by the body, if the row leaves it open. `needs_besides`
@@ -172,11 +170,6 @@ class Row(Struct, frozen=True, kw_only=True, eq=False, dict=True):
         """Return what rules for requests know of it."""
         words = self.words or ((self.attempts.value,) if self.attempts else ())
         return ApiOperation(self.name, self.method, self.path, words, self.status != NO_CONTENT)
-
-    @cached_property
-    def found(self) -> Decision:
-        """The decision that this row serves a request."""
-        return ("route", "ok", self.name, self.source)
 
 
 def operation(

@@ -21,14 +21,9 @@ from collections.abc import Iterable
 from itertools import chain, repeat
 from typing import Any, Final
 
+from sandbox.domain import readings
 from sandbox.domain.faults import METHOD_NOT_ALLOWED, NOT_FOUND, RETIRED, Refusal
 from sandbox.domain.payments.transactions import Payment
-from sandbox.domain.readings import (
-    DECLINE_STATUS,
-    DECLINE_STATUSES,
-    UNKNOWN_ROUTES,
-    UNSET_STRINGS,
-)
 from sandbox.domain.records import to_bytes
 from sandbox.domain.text import nearest
 from sandbox.platform import gateway
@@ -91,11 +86,11 @@ async def answer_request(context: RequestContext, worlds: Worlds) -> tuple[int, 
 def _render(context: RequestContext, row: Row, shown: Any) -> tuple[int, bytes]:
     if row.status == NO_CONTENT and shown is None:
         return NO_CONTENT, b""
-    as_empty = context.world.readings[UNSET_STRINGS] == "as_empty"  # assumed D35-unset
+    as_empty = context.world.readings[readings.UNSET_STRINGS] == "as_empty"  # assumed D35-unset
     # assumed D35-deletion
     status = 200 if row.status == NO_CONTENT else row.status
     if row.attempts and shown.status == "declined":
-        status = DECLINE_STATUSES[context.world.readings[DECLINE_STATUS]]
+        status = readings.DECLINE_STATUSES[context.world.readings[readings.DECLINE_STATUS]]
     return status, to_bytes(shown, as_empty=as_empty)
 
 
@@ -106,9 +101,9 @@ def route(context: RequestContext, worlds: Worlds) -> Row:
     """Return the row that the request is for."""
     match = context.incoming.match
     if match is not None and match.row is not None and match.row.run is not None:
-        context.decisions += (match.row.found,)
+        context.explain("route", "ok", match.row.name, match.row.source)
         return match.row
-    if context.world.readings[UNKNOWN_ROUTES] == "key":  # assumed D35-routes
+    if context.world.readings[readings.UNKNOWN_ROUTES] == "key":  # assumed D35-routes
         authenticate(context, worlds)
         context.step = "route"
     if match is None:

@@ -12,19 +12,17 @@ import time
 from collections.abc import Callable, Iterable
 from enum import Enum
 from functools import lru_cache
-from ipaddress import IPv4Network, ip_address
+from ipaddress import ip_address
 from typing import Final
 
 from msgspec import Struct
 from starlette.types import Scope
 
 from sandbox.platform import wire
-from sandbox.platform.wire import quote
 
 EVERY_S: Final = 60.0
 """A warning of one kind is written again after so long."""
 
-_LOOPBACK: Final = IPv4Network("127.0.0.0/8")
 _AUTHORITY: Final = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+?)\.?)(?::\d{0,5})?")
 
 
@@ -56,10 +54,9 @@ def is_loopback(host: str) -> bool:
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:
-        address = ip_address(host)
+        return ip_address(host).is_loopback
     except ValueError:
         return False
-    return address in _LOOPBACK if address.version == 4 else address.is_loopback
 
 
 class Hosts:
@@ -86,10 +83,9 @@ class Hosts:
 def why_refused(value: bytes) -> str:
     """Tell client and operator why the server does not answer for a Host."""
     name = host_in(value.decode("latin-1")) or "NAME"
-    return (
-        f"the Host header is {quote(value)}, and a server without a token answers for loopback "
-        f"only; allow the name with --allow-host {name[:100]}"
-    )
+    allow = f"allow the name with --allow-host {name[:100]}"
+    whose = "a server without a token answers for loopback only"
+    return f"the Host header is {wire.quote(value)}, and {whose}; {allow}"
 
 
 # --- origins ----------------------------------------------------------------------------------
@@ -117,26 +113,20 @@ def why_foreign(scope: Scope) -> str | None:
     except wire.BadInput as error:
         return str(error)
     if site is not None:
-        if site in _OWN_SITES:
-            return None
-        return (
-            f"a page of another origin sent this (Sec-Fetch-Site: {quote(site)}), and the control "
-            "API answers to its own pages only"
-        )
-    if origin is None or _is_of(origin, host or b""):
+        sent = None if site in _OWN_SITES else f"Sec-Fetch-Site: {wire.quote(site)}"
+    elif origin is None or _is_of(origin, host or b""):
+        sent = None
+    else:
+        sent = f"Origin: {wire.quote(origin)}, and the host {wire.quote(host or b'')} was requested"
+    if sent is None:
         return None
-    return (
-        f"a page of another origin sent this (Origin: {quote(origin)}, and the host "
-        f"{quote(host or b'')} was requested), and the control API answers to its own pages only"
-    )
+    why = "the control API answers to its own pages only"
+    return f"a page of another origin sent this ({sent}), and {why}"
 
 
 def origin_of(scope: Scope) -> str:
     """Scheme and host by which a request came; "" where it names no host, or no usable one."""
-    try:
-        host = wire.header(scope["headers"], b"host") or b""
-    except wire.BadInput:
-        return ""
+    host = dict(scope["headers"]).get(b"host", b"")
     is_usable = _HOST.fullmatch(host) is not None
     return f"{scope.get('scheme', 'http')}://{host.decode()}" if is_usable else ""
 
@@ -182,9 +172,6 @@ class RareLog:
 # The platform's answers are bare (assumed D3): they only forbid storing. There are no CORS headers,
 # because no page of another origin may read an answer.
 
-Raw = tuple[tuple[bytes, bytes], ...]
-"""Headers as ASGI has them."""
-
 
 class AnswerKind(Enum):
     """The kind of an answer, which selects its headers."""
@@ -217,51 +204,45 @@ _CONTROL_SURFACE: Final[tuple[AnswerKind, ...]] = tuple(
     kind for kind in AnswerKind if kind is not AnswerKind.KEY
 )
 _APART: Final = "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-_NOTHING: Final = f"default-src 'none'; {_APART}"
+
+
+def _on_control(name: str, value: str, why: str) -> SecurityHeader:
+    return SecurityHeader(name=name, why=why, values=dict.fromkeys(_CONTROL_SURFACE, value))
+
 
 SECURITY_HEADERS: Final = (
-    SecurityHeader(
-        name="x-content-type-options",
-        why="a browser must not guess the type of an answer",
-        values=dict.fromkeys(_CONTROL_SURFACE, "nosniff"),
+    _on_control(
+        "x-content-type-options", "nosniff", "a browser must not guess the type of an answer"
     ),
     SecurityHeader(
         name="cache-control",
         why="no cache keeps a secret",
-        values={
-            AnswerKind.CONTROL: "no-store",
-            AnswerKind.KEY: "no-store",
-            AnswerKind.OPEN: "no-cache",
-            AnswerKind.CONSOLE: "no-cache",
-            AnswerKind.ASSET: "public, max-age=31536000, immutable",
-        },
+        values=dict.fromkeys((AnswerKind.CONTROL, AnswerKind.KEY), "no-store")
+        | dict.fromkeys((AnswerKind.OPEN, AnswerKind.CONSOLE), "no-cache")
+        | {AnswerKind.ASSET: "public, max-age=31536000, immutable"},
     ),
     SecurityHeader(
         name="content-security-policy",
         why="an answer that is opened in a browser loads nothing, runs nothing, and is not framed; "
         "the console loads its own files, and nothing in it turns text into a script",
-        values=dict.fromkeys(_CONTROL_SURFACE, _NOTHING)
+        values=dict.fromkeys(_CONTROL_SURFACE, f"default-src 'none'; {_APART}")
         | {
             AnswerKind.CONSOLE: "default-src 'none'; script-src 'self'; style-src 'self'; "
             f"connect-src 'self'; img-src 'self' data:; {_APART}; "
             "require-trusted-types-for 'script'; trusted-types 'none'"
         },
     ),
-    SecurityHeader(
-        name="referrer-policy",
-        why="the ids in an address go nowhere else",
-        values=dict.fromkeys(_CONTROL_SURFACE, "no-referrer"),
-    ),
-    SecurityHeader(
-        name="cross-origin-resource-policy",
-        why="a page of another origin gets nothing into its process",
-        values=dict.fromkeys(_CONTROL_SURFACE, "same-origin"),
+    _on_control("referrer-policy", "no-referrer", "the ids in an address go nowhere else"),
+    _on_control(
+        "cross-origin-resource-policy",
+        "same-origin",
+        "a page of another origin gets nothing into its process",
     ),
 )
 """Source: assumed D25-headers."""
 
 
-HEADERS_OF: Final[dict[AnswerKind, Raw]] = {
+HEADERS_OF: Final[dict[AnswerKind, tuple[tuple[bytes, bytes], ...]]] = {
     kind: tuple(
         (row.name.encode(), row.values[kind].encode())
         for row in SECURITY_HEADERS
@@ -270,5 +251,3 @@ HEADERS_OF: Final[dict[AnswerKind, Raw]] = {
     for kind in AnswerKind
 }
 """The headers of each kind of answer, written once."""
-
-SHOWS_KEY: Final = HEADERS_OF[AnswerKind.KEY]

@@ -17,8 +17,6 @@ from sandbox.platform.context import OperationContext
 from sandbox.platform.fields import AccountsOwnQuery, CreateBody, PricedBody, requires
 from sandbox.store.tables import processor_identity
 
-TID_CHARS = 8
-
 VAR_SHEET_FIELDS = {
     "acquirer_bin": "bin",
     "merchant_number": "mid",
@@ -83,7 +81,7 @@ class _TerminalBody(PricedBody):
         }
         number = sheet.get("terminal_number")
         if isinstance(number, str) and number:
-            filled["tid"] = number.zfill(TID_CHARS)
+            filled["tid"] = number.zfill(8)
         return filled | sent
 
 
@@ -128,8 +126,6 @@ _TERMINALS: Final = directory.Resource(TERMINALS, "/v2/terminals", "terminal_id"
 
 LISTED_MAX: Final = 20
 """How many payments a terminal lists."""
-
-READ_PAYMENTS: Final = "payments:read"
 
 _UNFINISHED: Final = ("open", "submitted", "rejected")
 
@@ -188,10 +184,8 @@ def read(context: OperationContext, terminal: Terminal) -> Terminal:
     It has its latest payments where the reading lists them (assumed D35-terminal). A key that may
     not read payments gets none (assumed D31).
     """
-    if (
-        context.world.readings[PAYMENTS_OF_A_TERMINAL] == "empty"
-        or READ_PAYMENTS not in context.known_caller.grants
-    ):
+    is_listed = context.world.readings[PAYMENTS_OF_A_TERMINAL] != "empty"
+    if not is_listed or "payments:read" not in context.known_caller.grants:
         return terminal
     where = {"terminal_id": terminal.terminal_id}
     latest, _ = context.unit.find(Payment, where, limit=LISTED_MAX)
@@ -213,20 +207,12 @@ def _must_be_boardable(context: OperationContext, terminal: Terminal) -> None:
     """Raise Refusal when the account lacks the processor, or another terminal is known by it."""
     configs = context.known_account.available_processor_configs
     if configs and terminal.processor_config_id not in configs:
-        raise Refusal(
-            VALIDATION_ERROR,
-            "processor_config_id: is not among the account's available_processor_configs",
-            source="assumed 1.4-config",
-        )
-    _, taken = context.unit.find(
-        Terminal, {"processor_identity": processor_identity(terminal)}, limit=0
-    )
-    if taken:
-        raise Refusal(
-            CONFLICT,
-            "another terminal has this processor_config_id, mid and tid",
-            source="assumed 1.4-duplicate",
-        )
+        why = "processor_config_id: is not among the account's available_processor_configs"
+        raise Refusal(VALIDATION_ERROR, why, source="assumed 1.4-config")
+    identity = {"processor_identity": processor_identity(terminal)}
+    if context.unit.find(Terminal, identity, limit=0)[1]:
+        why = "another terminal has this processor_config_id, mid and tid"
+        raise Refusal(CONFLICT, why, source="assumed 1.4-duplicate")
 
 
 @_TERMINALS.operation("delete", refuses=(CONFLICT,), source="assumed 1.4")
@@ -247,9 +233,8 @@ def refuse_unsettled(
     for batch in batches:
         is_empty = batch.status == "open" and not batch.transaction_count
         if not is_empty:
-            raise Refusal(
-                CONFLICT, f"the {whose}'s batch {batch.id} is {batch.status}", source=source
-            )
+            why = f"the {whose}'s batch {batch.id} is {batch.status}"
+            raise Refusal(CONFLICT, why, source=source)
 
 
 _TERMINALS.register_blocking(__name__)

@@ -207,13 +207,10 @@ def header(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> bytes | None:
 
     Raises BadInput if two differ, because it is unclear which one is meant.
     """
-    found: bytes | None = None
-    for key, value in headers:
-        if key == name:
-            if found is not None and found != value:
-                raise BadInput(f"{name.decode('latin-1')}: sent twice, with different values")
-            found = value
-    return found
+    found = {value for key, value in headers if key == name}
+    if len(found) > 1:
+        raise BadInput(f"{name.decode('latin-1')}: sent twice, with different values")
+    return next(iter(found), None)
 
 
 def by_name(headers: Sequence[tuple[bytes, bytes]]) -> dict[bytes, bytes] | None:
