@@ -38,7 +38,7 @@ from sandbox.platform import routes as platform
 from sandbox.platform.application import Platform
 from sandbox.platform.internal_client import InternalClient
 from sandbox.platform.routing import NoteRootPath
-from sandbox.platform.security import Hosts
+from sandbox.platform.security import plain_host
 from sandbox.scenarios.scenario import Scenario
 from sandbox.settings import Settings, SettingsError
 from sandbox.startup import Kept
@@ -151,7 +151,8 @@ def build(
 def _middleware(settings: Settings, token: str | None) -> list[Middleware]:
     """Return the middleware, outermost first."""
     # A client with the token is not a page of another site.
-    hosts = Hosts((settings.host, *settings.allow_hosts)) if token is None else None
+    given = frozenset(map(plain_host, (settings.host, *settings.allow_hosts)))
+    hosts = given if token is None else None
     found = [
         Middleware(NoteRootPath),
         Middleware(AnswerWhenStopped),

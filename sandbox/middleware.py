@@ -11,7 +11,7 @@ from sandbox.control.routing import PREFIX
 from sandbox.domain.faults import MISDIRECTED, UNAVAILABLE, VALIDATION_ERROR, Refusal
 from sandbox.platform.responses import ABORT
 from sandbox.platform.routing import path_of
-from sandbox.platform.security import Hosts, RareLog, why_refused
+from sandbox.platform.security import RareLog, is_answered_for, why_refused
 from sandbox.platform.wire import until_gone
 
 requests_log = logging.getLogger("sandbox.requests")
@@ -34,7 +34,7 @@ class CheckHost:
     Source: RFC 9112, 3.2; assumed D25-hosts.
     """
 
-    def __init__(self, app: ASGIApp, *, hosts: Hosts | None) -> None:
+    def __init__(self, app: ASGIApp, *, hosts: frozenset[str] | None) -> None:
         self._app, self._hosts = app, hosts
         self._rare_log = RareLog(requests_log)
 
@@ -53,7 +53,7 @@ class CheckHost:
             why = "A request must have one Host header (RFC 9112, 3.2)."
             return Refusal(VALIDATION_ERROR, why)
         # A request without a Host header does not come from a browser.
-        if not named or self._hosts is None or self._hosts.accepts(named[0], scope):
+        if not named or self._hosts is None or is_answered_for(named[0], self._hosts, scope):
             return None
         why = why_refused(named[0])
         self._rare_log.warn("host", f"a request was refused (421): {why}")

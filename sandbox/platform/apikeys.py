@@ -348,10 +348,8 @@ def delete(context: OperationContext, key: ApiKey) -> ApiKeyView:
 
     A repetition answers the same and does nothing.
     """
-    if (
-        key.id == context.known_caller.key.id
-        and context.world.readings[readings.KEY_DELETES_ITSELF] == "refused"
-    ):
+    own, reading = context.known_caller.key.id, context.world.readings[readings.KEY_DELETES_ITSELF]
+    if key.id == own and reading == "refused":
         raise Refusal(
             VALIDATION_ERROR,
             "the key of the request cannot delete itself",

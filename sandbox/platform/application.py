@@ -1,6 +1,7 @@
 """The platform as an ASGI application: bytes in, the pipeline, bytes out, a journal entry."""
 
 import logging
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Final
 
@@ -28,9 +29,6 @@ from sandbox.worlds.journal import REASON_CHARS_MAX
 from sandbox.worlds.registry import Worlds
 from sandbox.worlds.world import World
 
-NO_ANSWER: Final = 0
-"""The journal's status of a connection that was closed without an answer."""
-
 AGAIN_LATER: Final = (429, 503)
 """Statuses that say when to try again."""
 
@@ -55,28 +53,24 @@ KEYS_MAX: Final = 1_000
 """The most recognized keys to remember; then all are forgotten."""
 
 
+@dataclass(eq=False, repr=False)
 class Platform:
     """Answers every request of the platform, for all worlds."""
 
-    def __init__(
-        self,
-        worlds: Worlds,
-        *,
-        explain_headers: bool = True,
-        body_bytes_max: int = wire.BODY_BYTES_MAX,
-        log_requests: bool = False,
-        elsewhere: Elsewhere | None = None,
-    ) -> None:
-        self._worlds = worlds
-        self._key_header = worlds.profile.api_key_header_bytes
-        self._key_format = worlds.profile.key_format
+    worlds: Worlds
+    explain_headers: bool
+    body_bytes_max: int
+    log_requests: bool
+    elsewhere: Elsewhere | None
+
+    def __post_init__(self) -> None:
+        self._key_header = self.worlds.profile.api_key_header_bytes
+        self._key_format = self.worlds.profile.key_format
         self._forwarder = None
-        if elsewhere is not None:
-            self._forwarder = Forwarder(elsewhere, worlds, body_bytes_max=body_bytes_max)
+        if self.elsewhere is not None:
+            self._forwarder = Forwarder(self.elsewhere, self.worlds, self.body_bytes_max)
         self._known: dict[bytes, tuple[PresentedKey, World, ApiKey]] = {}
-        self._explain_headers = explain_headers
-        self._body_bytes_max = body_bytes_max
-        self._recorder = Recorder(worlds, log_requests=log_requests)
+        self._recorder = Recorder(self.worlds, log_requests=self.log_requests)
 
     async def respond(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, whether or not its path leads to an operation."""
@@ -85,7 +79,8 @@ class Platform:
             scope["method"], path_of(scope), scope["query_string"], headers, b"", match=match
         )
         incoming.fields = wire.by_name(headers)
-        incoming.has_unread_body = match is not None and match.has_body
+        row = None if match is None else match.row
+        incoming.has_unread_body = row is not None and row.body is not None
         try:
             presented = await self._find_world(incoming, scope, receive, send)
         except wire.ClientGone:
@@ -93,7 +88,7 @@ class Platform:
         if presented is None:
             return
         # A request without a known key goes into the journal of `default` (assumed D25).
-        world = presented.world or self._worlds.default
+        world = presented.world or self.worlds.default
         if len(fire_due(world)) == TIMERS_IN_A_ROW:
             await catch_up(world)
         answer = await self.answer(incoming, presented, world)
@@ -120,11 +115,11 @@ class Platform:
             if not (incoming.has_unread_body and self._is_usable(presented)):
                 return presented
             # Meanwhile the key may move to another world or server, or be deleted.
-            await incoming.read_body(receive, self._body_bytes_max)
+            await incoming.read_body(receive, self.body_bytes_max)
 
     async def refuse(self, scope: Scope, send: Send, refusal: Refusal) -> None:
         """Answer a request that no world and no journal is to know of."""
-        answer = responses.render_refusal(refusal, path_of(scope), self._worlds.profile)
+        answer = responses.render_refusal(refusal, path_of(scope), self.worlds.profile)
         await responses.send_whole(send, answer.status, answer.headers, answer.body)
 
     async def answer(
@@ -144,10 +139,11 @@ class Platform:
             presented=presented,
         )
         try:
-            status, body = await answer_request(context, self._worlds)
+            status, body = await answer_request(context, self.worlds)
         except Dropped:
             context.events = ()
-            status, body = NO_ANSWER, b""
+            # The status of a connection that was closed without an answer.
+            status, body = 0, b""
         except Refusal as refusal:
             status, body = self._refuse(context, refusal)
         except Exception as error:
@@ -170,7 +166,7 @@ class Platform:
         # A scenario may have webhooks of this request come before its answer (assumed D22).
         while context.request_id in world.outbox.pre_answer.values():
             await world.wait_for_change()
-        saver = self._worlds.saver
+        saver = self.worlds.saver
         return answer if saver is None else await self._once_saved(answer, saver, incoming, world)
 
     async def _once_saved(
@@ -184,7 +180,7 @@ class Platform:
         try:
             await saver.saved(world)
         except (WorldLost, Unavailable) as error:
-            if isinstance(error, WorldLost) and world is self._worlds.likeness:
+            if isinstance(error, WorldLost) and world is self.worlds.likeness:
                 return answer
             fault = faults.UNAVAILABLE
         except StoreError:
@@ -194,7 +190,7 @@ class Platform:
             fault = faults.NOT_WRITTEN
         else:
             return answer
-        return responses.render_refusal(Refusal(fault), incoming.path, self._worlds.profile)
+        return responses.render_refusal(Refusal(fault), incoming.path, self.worlds.profile)
 
     def _identify(self, incoming: IncomingRequest) -> PresentedKey:
         """Return the world and key that the request's key names, whether or not it may be used."""
@@ -215,11 +211,11 @@ class Platform:
         """
         if (known := self._known.get(sent)) is not None:
             presented, world, key = known
-            if world.store.get(ApiKey, key.id) is key and self._worlds.get(world.id) is world:
+            if world.store.get(ApiKey, key.id) is key and self.worlds.get(world.id) is world:
                 return presented
             del self._known[sent]
         parsed = self._key_format.parse(sent.decode("latin-1"))
-        if (holder := self._worlds.holder(parsed)) is None:
+        if (holder := self.worlds.holder(parsed)) is None:
             return _NOT_FOUND.get(parsed.kind, _UNKNOWN)
         if len(self._known) >= KEYS_MAX:
             self._known.clear()
@@ -245,16 +241,19 @@ class Platform:
         if not refusal.is_recorded:
             context.events = ()
         context.refusal = refusal.fault.code
-        if step == "authenticate" and _has_body(context.incoming):
+        was_sent = (b"transfer-encoding", b"content-length")
+        if step == "authenticate" and any(
+            name in was_sent and value != b"0" for name, value in context.incoming.headers
+        ):
             context.note("the body was neither read nor stored: the key is checked first")
         body = responses.error_body(
-            refusal, self._worlds.profile, is_for_keys=is_key_path(context.incoming.path)
+            refusal, self.worlds.profile, is_for_keys=is_key_path(context.incoming.path)
         )
         return refusal.fault.status, body
 
     def _headers(self, context: RequestContext, status: int, body: bytes) -> Headers:
         headers = [] if status == NO_CONTENT else responses.headers_of(body)
-        if self._explain_headers:
+        if self.explain_headers:
             headers.append((b"x-sandbox-request-id", context.request_id.encode()))
             if context.choice is not None:
                 headers.append((OUTCOME_HEADER, responses.explain(context.choice)))
@@ -271,14 +270,6 @@ class Platform:
         if status == faults.METHOD_NOT_ALLOWED.status and match and (allow := methods_of(match)):
             headers.append((b"allow", allow.encode()))
         return headers
-
-
-def _has_body(incoming: IncomingRequest) -> bool:
-    """Whether a body was sent or announced."""
-    return bool(incoming.body) or any(
-        name == b"transfer-encoding" or (name == b"content-length" and value != b"0")
-        for name, value in incoming.headers
-    )
 
 
 def _key_hint(headers: Headers, form: KeyFormat) -> str:

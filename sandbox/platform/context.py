@@ -114,7 +114,7 @@ class OperationContext(Struct, kw_only=True):
     world: World
     unit: UnitOfWork
     now: datetime
-    request_id: str | None
+    request_id: str | None = None
     caller: Caller | None = None
     holds: Holds = Holds.NONE
     account: Account | None = None
@@ -130,9 +130,7 @@ class OperationContext(Struct, kw_only=True):
     @classmethod
     def of_world(cls, world: World, now: datetime | None = None) -> "OperationContext":
         """Return an operation that no request asked for, at this time of the world."""
-        return cls(
-            world=world, unit=world.store.begin(), now=now or world.clock.now(), request_id=None
-        )
+        return cls(world=world, unit=world.store.begin(), now=now or world.clock.now())
 
     @property
     def now_ms(self) -> int:

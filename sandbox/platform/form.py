@@ -5,7 +5,6 @@ never be stored are refused.
 """
 
 from collections.abc import Mapping
-from itertools import islice
 from typing import Any, Final
 
 from pydantic import BaseModel, ValidationError
@@ -187,13 +186,11 @@ def _note_unknown(
 ) -> None:
     """Note ignored fields in the journal (assumed C8): most likely they are misspelt."""
     known = wire.field_names(shape)
-    if known.issuperset(sent):
-        return
-    for name in islice((name for name in sent if name not in known), UNKNOWN_NOTED_MAX):
+    unknown = [name for name in sent if name not in known]
+    for name in unknown[:UNKNOWN_NOTED_MAX]:
         hint = did_you_mean(name[:80], known)
         context.note(f"the {what} {name[:80]!r} is unknown and was ignored{hint}")
-    more = len(sent) - sum(name in sent for name in known) - UNKNOWN_NOTED_MAX
-    if more > 0:
+    if (more := len(unknown) - UNKNOWN_NOTED_MAX) > 0:
         context.note(f"and {more} more, of {what}s")
 
 

@@ -1,6 +1,7 @@
 """Forwarding: other servers answer the requests for worlds that they have."""
 
 import logging
+from dataclasses import dataclass
 from typing import Final
 
 from starlette.types import Receive, Scope, Send
@@ -26,25 +27,24 @@ def was_forwarded(headers: Headers) -> bool:
     return any(name == FORWARDED for name, _ in headers)
 
 
+@dataclass(eq=False, repr=False)
 class Forwarder:
     """Has other servers answer the requests of the platform whose worlds they have."""
 
-    def __init__(self, elsewhere: Elsewhere, worlds: Worlds, *, body_bytes_max: int) -> None:
-        self._elsewhere = elsewhere
-        self._body_bytes_max = body_bytes_max
-        self._worlds = worlds
-        self._profile = worlds.profile
+    elsewhere: Elsewhere
+    worlds: Worlds
+    body_bytes_max: int
 
     async def _agree_on_keys(self, incoming: IncomingRequest) -> None:
         """Learn which keys of the body are taken in the worlds of other servers."""
-        key_format = self._profile.key_format
-        found = self._worlds.holder(key_format.parse(self._read_key(incoming).decode("latin-1")))
+        key_format = self.worlds.profile.key_format
+        found = self.worlds.holder(key_format.parse(self._read_key(incoming).decode("latin-1")))
         if found is None:
             return
         for text in key_format.find_whole_keys(bytes(incoming.body or b"").decode("latin-1")):
             key = key_format.parse(text)
-            is_free = await self._elsewhere.may_have_key(found[0].id, text, key)
-            self._worlds.key_holders.note_taken(text, is_taken=not is_free)
+            is_free = await self.elsewhere.may_have_key(found[0].id, text, key)
+            self.worlds.key_holders.note_taken(text, is_taken=not is_free)
 
     async def forward(
         self, incoming: IncomingRequest, scope: Scope, receive: Receive, send: Send
@@ -53,7 +53,7 @@ class Forwarder:
 
         Its body is read if another server is to have it. Raises ClientGone.
         """
-        path, profile = incoming.path, self._profile
+        path, profile = incoming.path, self.worlds.profile
         try:
             # All servers have to agree on a key that the body may bring.
             if profile.key_format.hint_bytes in (incoming.body or b""):
@@ -64,12 +64,12 @@ class Forwarder:
                     answer.headers.append((FORWARDED, b"1"))
                     await send_answer(answer, scope, receive, send)
                     return True
-                await incoming.read_body(receive, self._body_bytes_max)
+                await incoming.read_body(receive, self.body_bytes_max)
                 body = incoming.body
                 if body is None:
                     # It was not kept; the owner refuses any other that is too large.
-                    body = b" " * (self._body_bytes_max + 1)
-                if await self._elsewhere.carry(peer, peer.url, scope, receive, send, body):
+                    body = b" " * (self.body_bytes_max + 1)
+                if await self.elsewhere.carry(peer, peer.url, scope, receive, send, body):
                     return True
         except StoreError as error:
             # The log has the reason; the client must not learn about databases.
@@ -85,15 +85,15 @@ class Forwarder:
         Raises Unavailable.
         """
         sent = self._read_key(incoming)
-        key = self._profile.key_format.parse(sent.decode("latin-1"))
-        if self._worlds.holder(key) is not None:
+        key = self.worlds.profile.key_format.parse(sent.decode("latin-1"))
+        if self.worlds.holder(key) is not None:
             return None
         # Another server thinks that the world is here.
         afresh = was_forwarded(incoming.headers)
-        return await self._elsewhere.have_key(sent, key, afresh=afresh)
+        return await self.elsewhere.have_key(sent, key, afresh=afresh)
 
     def _read_key(self, incoming: IncomingRequest) -> bytes:
         try:
-            return (incoming.header(self._profile.api_key_header_bytes) or b"").rstrip(b" \t")
+            return (incoming.header(self.worlds.profile.api_key_header_bytes) or b"").rstrip(b" \t")
         except BadInput:
             return b""

@@ -67,7 +67,7 @@ class InternalClient:
         presented = _WITHOUT_KEY if key is None else PresentedKey(world, key)
         request.origin = CONSOLE
         request.match = match = find_match(MOUNTS, request.method, request.path)
-        if match is None or not match.has_body:
+        if match is None or match.row is None or match.row.body is None:
             request.body = b""
         await catch_up(world)
         answer = await self._platform.answer(request, presented, world, request_id)

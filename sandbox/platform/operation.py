@@ -33,8 +33,6 @@ Run = TypeVar("Run", bound=Callable[..., Any])
 
 NO_CONTENT: Final = 204
 
-Relate = Callable[[Account, Account | None], Relation]
-
 
 class Target(Struct, frozen=True, eq=False):
     """The target of a request, and where the request names it.
@@ -50,7 +48,7 @@ class Target(Struct, frozen=True, eq=False):
     where: Literal["path", "body", "query"]
     name: str
     kind: type = Account
-    relate: Relate = relate
+    relate: Callable[[Account, Account | None], Relation] = relate
     may_be_deleted: bool = False
     is_required: bool = False
     is_repeatable: bool = False
@@ -179,7 +177,6 @@ def operation(
     *,
     needs: str | Need,
     also_needs: str | None = None,
-    source: str,
     example: Mapping[str, Any] | Example | None = None,
     **more: Any,
 ) -> Callable[[Run], Run]:
@@ -203,7 +200,6 @@ def operation(
             method=method,
             path=path,
             need=replace(need(needs) if isinstance(needs, str) else needs, also=also_needs),
-            source=source,
             summary=summary_of(run),
             run=_with_arguments(run, names),
             is_async=iscoroutinefunction(run),

@@ -99,8 +99,10 @@ async def send_answer(answer: Answer, scope: Scope, receive: Receive, send: Send
     """Send the answer: late, cut off, or not at all, if it is to be. Source: assumed 5.3."""
     if answer.delay_ms:
         await asyncio.sleep(answer.delay_ms / 1000)
-    body, headers = answer.arriving_body, answer.headers
-    key = "" if answer.fault is None else answer.fault.key
+    if answer.fault is None:
+        await send_whole(send, answer.status, answer.headers, answer.body)
+        return
+    body, headers, key = answer.arriving_body, answer.headers, answer.fault.key
     if key in LOST:
         if key == "half_answer":
             await send({"type": "http.response.start", "status": answer.status, "headers": headers})

@@ -41,11 +41,6 @@ class Match(Struct, Generic[RowT]):
     params: dict[str, str]
     others: Sequence[RowT] = ()
 
-    @property
-    def has_body(self) -> bool:
-        """Whether the row takes a body."""
-        return getattr(self.row, "body", None) is not None
-
 
 class PathEndpoint:
     """The operations of one path, by method. `surface` names what answers them in `app.state`."""

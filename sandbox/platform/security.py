@@ -9,7 +9,8 @@ server: the browser sends a request without a body, or with a text body, without
 import logging
 import re
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
 from ipaddress import ip_address
@@ -59,25 +60,19 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-class Hosts:
-    """The hosts that a server answers for: loopback, and the ones that it was given.
+def is_answered_for(value: bytes, given: Collection[str], scope: Scope) -> bool:
+    """Whether a server answers for this Host header: on loopback, and for the hosts it was given.
 
     Source: assumed D25-hosts.
     """
-
-    def __init__(self, given: Iterable[str]) -> None:
-        self._given = frozenset(map(plain_host, given))
-
-    def accepts(self, value: bytes, scope: Scope) -> bool:
-        """Whether the server answers for this Host header."""
-        host = host_in(value.decode("latin-1"))
-        if host is None:
-            return False
-        if host in self._given or is_loopback(host):
-            return True
-        # A client in the process names the host that it asks; on a socket it is its address.
-        server = scope.get("server")
-        return server is not None and plain_host(server[0]) == host
+    host = host_in(value.decode("latin-1"))
+    if host is None:
+        return False
+    if host in given or is_loopback(host):
+        return True
+    # A client in the process names the host that it asks; on a socket it is its address.
+    server = scope.get("server")
+    return server is not None and plain_host(server[0]) == host
 
 
 def why_refused(value: bytes) -> str:
@@ -141,30 +136,28 @@ def _is_of(origin: bytes, host: bytes) -> bool:
 # --- warnings ---------------------------------------------------------------------------------
 
 
+@dataclass
 class RareLog:
     """Warnings that clients can cause at will, limited to one line a minute for each kind.
 
     The others are counted for the next line.
     """
 
-    def __init__(
-        self, log: logging.Logger, *, seconds: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._log = log
-        self._seconds = seconds
-        self._written_at: dict[str, float] = {}
-        self._left_out: dict[str, int] = {}
+    log: logging.Logger
+    seconds: Callable[[], float] = time.monotonic
+    written_at: dict[str, float] = field(default_factory=dict)
+    left_out: dict[str, int] = field(default_factory=dict)
 
     def warn(self, kind: str, message: str) -> None:
         """Write the message, unless one of this kind was written within the last minute."""
-        now = self._seconds()
-        if now - self._written_at.get(kind, -EVERY_S) < EVERY_S:
-            self._left_out[kind] = self._left_out.get(kind, 0) + 1
+        now = self.seconds()
+        if now - self.written_at.get(kind, -EVERY_S) < EVERY_S:
+            self.left_out[kind] = self.left_out.get(kind, 0) + 1
             return
-        self._written_at[kind] = now
-        count = self._left_out.pop(kind, 0)
+        self.written_at[kind] = now
+        count = self.left_out.pop(kind, 0)
         more = f" ({count} more of this kind since the last line)" if count else ""
-        self._log.warning("%s%s", message, more)
+        self.log.warning("%s%s", message, more)
 
 
 # --- headers ----------------------------------------------------------------------------------

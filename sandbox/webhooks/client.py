@@ -56,6 +56,7 @@ class _Answer:
     is_on_kept_connection: bool = False
 
 
+@dataclass(eq=False, repr=False)
 class WebhookClient:
     """Sends webhooks over connections that it keeps for a while. Fulfils `Sending`.
 
@@ -64,24 +65,17 @@ class WebhookClient:
     takes a while: it reads the certificates of all authorities. Raises OSError if `ca` has none.
     """
 
-    def __init__(
-        self,
-        guard: Guard,
-        user_agent: str,
-        *,
-        mask: Callable[[str], str],
-        timeout_s: float = TIMEOUT_S,
-        connections_max: int = CONNECTIONS_MAX,
-        ca: Path | None = None,
-    ) -> None:
-        self._guard = guard
-        self._user_agent = user_agent
-        self._mask = mask
-        self._timeout_s = timeout_s
-        self._connections_max = connections_max
+    guard: Guard
+    user_agent: str
+    mask: Callable[[str], str]
+    timeout_s: float = TIMEOUT_S
+    connections_max: int = CONNECTIONS_MAX
+    ca: Path | None = None
+
+    def __post_init__(self) -> None:
         self._tls_context = ssl.create_default_context()
-        if ca is not None:
-            self._tls_context.load_verify_locations(ca)
+        if self.ca is not None:
+            self._tls_context.load_verify_locations(self.ca)
         self._tls_context.set_alpn_protocols(("http/1.1",))
         self._session: aiohttp.ClientSession | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -90,15 +84,15 @@ class WebhookClient:
         started, answer = perf_counter(), _Answer()
         problem: Exception | None = None
         try:
-            async with asyncio.timeout(self._timeout_s):
+            async with asyncio.timeout(self.timeout_s):
                 await self._post(url, body, headers, answer)
         except (aiohttp.ClientError, OSError, ValueError) as failure:
             problem = failure
         error = None if problem is None else describe(problem)
         is_timeout = isinstance(problem, TimeoutError)
         if is_timeout:
-            error = f"no complete answer within {self._timeout_s:g} s"
-        sent = judge(started, answer.status, answer.body, answer.retry_after, self._mask, error)
+            error = f"no complete answer within {self.timeout_s:g} s"
+        sent = judge(started, answer.status, answer.body, answer.retry_after, self.mask, error)
         is_unreachable = isinstance(problem, aiohttp.ClientConnectorError)
         return replace(sent, is_timeout=is_timeout, is_unreachable=is_unreachable)
 
@@ -138,15 +132,15 @@ class WebhookClient:
             self._loop = loop
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(
-                    limit=self._connections_max,
+                    limit=self.connections_max,
                     keepalive_timeout=IDLE_S,
                     ssl=self._tls_context,
-                    resolver=GuardedResolver(self._guard),
+                    resolver=GuardedResolver(self.guard),
                     socket_factory=_create_socket,
                     use_dns_cache=False,
                 ),
                 headers={
-                    "user-agent": self._user_agent,
+                    "user-agent": self.user_agent,
                     "accept": "*/*",
                     "content-type": "application/json",
                 },
@@ -164,7 +158,7 @@ class WebhookClient:
         self, request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType
     ) -> aiohttp.ClientResponse:
         """Ask the guard about the host of the URL: no resolver sees one that is an address."""
-        if refusal := self._guard.why_not_to(request.url.raw_host or ""):
+        if refusal := self.guard.why_not_to(request.url.raw_host or ""):
             raise ValueError(refusal)
         return await send(request)
 
@@ -205,9 +199,8 @@ def describe(problem: Exception) -> str:
         return f"the answer cannot be read: {_in_one_line(problem.message)}"
     if isinstance(problem, aiohttp.InvalidURL | aiohttp.NonHttpUrlClientError):
         return f"the URL cannot be used: {_in_one_line(str(problem))}"
-    if isinstance(problem, OSError) and problem.strerror:
-        return problem.strerror
-    return _in_one_line(str(problem)) or type(problem).__name__
+    text = getattr(problem, "strerror", None) or str(problem)
+    return _in_one_line(text) or type(problem).__name__
 
 
 def _describe_connecting(problem: aiohttp.ClientConnectorError) -> str:

@@ -8,10 +8,11 @@ from datetime import datetime
 from hashlib import sha256
 from typing import Final
 
+from msgspec import Struct
 from pydantic_core import from_json
 
 from sandbox.domain.events import Message, body_of
-from sandbox.domain.webhooks import AttemptTrigger, Endpoint, SentHead
+from sandbox.domain.webhooks import AttemptTrigger, Endpoint, SentHead, delivery_id
 from sandbox.scenarios.matcher import MatchedWebhookRule
 from sandbox.scenarios.queue import WebhookRules
 from sandbox.scenarios.webhook_rules import WebhookThen
@@ -22,6 +23,24 @@ STALE_S: Final = 600
 
 _NO_FAULTS: Final = WebhookThen.model_construct()
 _PLACES: Final = {"first": -1, None: 0, "last": 1}
+
+
+class Job(Struct, frozen=True):
+    """One attempt to make at an endpoint. With `is_single` a failure is not retried (assumed D22).
+
+    `then` is the effect of a scenario rule, which applies to a delivery's first attempt only.
+    """
+
+    message: Message
+    endpoint_id: str
+    trigger: AttemptTrigger = "scheduled"
+    is_single: bool = False
+    then: WebhookThen | None = None
+
+    @property
+    def delivery_id(self) -> str:
+        """The id of the delivery that it is an attempt at."""
+        return delivery_id(self.message.id, self.endpoint_id)
 
 
 def ruled(
@@ -56,27 +75,21 @@ def trigger_of(then: WebhookThen) -> AttemptTrigger:
 
 
 def write_attempt(
-    message: Message,
-    then: WebhookThen | None,
-    endpoint: Endpoint,
-    *,
-    prefix: str,
-    now: datetime,
-    sent_at: float,
+    job: Job, endpoint: Endpoint, *, prefix: str, now: datetime, sent_at: float
 ) -> tuple[dict[str, str], bytes, SentHead]:
     """Return headers and body of an attempt, with the faults of its rule, and what to keep of it.
 
     `now` is the world's time, `sent_at` the system time in Unix seconds. The signature always
     covers the whole body and the sent timestamp.
     """
-    then, body, secrets = then or _NO_FAULTS, body_of(message), endpoint.secrets_at(now)
+    then, body, secrets = job.then or _NO_FAULTS, body_of(job.message), endpoint.secrets_at(now)
     timestamp = int(sent_at) - (STALE_S if then.stale_timestamp else 0)
     if then.signature == "old_secret" and endpoint.replaced_secret is not None:
         secrets = (endpoint.replaced_secret,)
     elif then.signature in ("wrong", "old_secret"):
         # A secret that the endpoint never had, derived from its own, so runs are repeatable.
         secrets = (write_secret(sha256(b"never:" + endpoint.secret.encode()).digest()),)
-    headers = headers_of(prefix, message.id, timestamp, body, secrets)
+    headers = headers_of(prefix, job.message.id, timestamp, body, secrets)
     if then.signature == "missing":
         del headers[f"{prefix}-signature"]
     if then.truncate is not None and then.truncate is not False:

@@ -9,44 +9,24 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
-from msgspec import Struct
 from msgspec.structs import replace
 from pydantic_core import from_json
 
 from sandbox.domain import webhooks
 from sandbox.domain.clock import WEBHOOK_RETRY, Timer
 from sandbox.domain.events import Message, body_of
-from sandbox.domain.webhooks import AttemptTrigger, Delivery, DeliveryStatus, Endpoint, Sent
+from sandbox.domain.webhooks import Delivery, DeliveryStatus, Endpoint, Sent
 from sandbox.scenarios.matcher import MatchedWebhookRule
 from sandbox.scenarios.queue import WebhookRules
-from sandbox.scenarios.webhook_rules import WebhookThen
 from sandbox.store.ids import Ids
 from sandbox.store.store import Store, UnitOfWork
 from sandbox.store.tables import OLDEST_FIRST, Where
-from sandbox.webhooks.delivery_faults import ruled, trigger_of
+from sandbox.webhooks.delivery_faults import Job, ruled, trigger_of
 from sandbox.webhooks.endpoints import subscribers
 from sandbox.webhooks.receivers import Inbox
 
 Later = Callable[[float, Callable[[], None]], Callable[[], None]]
 """Calls a function after this many real seconds; returns a function that cancels it."""
-
-
-class Job(Struct, frozen=True):
-    """One attempt to make at an endpoint. With `is_single` a failure is not retried (assumed D22).
-
-    `then` is the effect of a scenario rule, which applies to a delivery's first attempt only.
-    """
-
-    message: Message
-    endpoint_id: str
-    trigger: AttemptTrigger = "scheduled"
-    is_single: bool = False
-    then: WebhookThen | None = None
-
-    @property
-    def delivery_id(self) -> str:
-        """The id of the delivery that it is an attempt at."""
-        return webhooks.delivery_id(self.message.id, self.endpoint_id)
 
 
 class WebhookWorld(Protocol):

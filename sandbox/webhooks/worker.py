@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from sandbox.domain.webhooks import Delivery, Endpoint, Sent
 from sandbox.measurements import Measured
 from sandbox.store.files.port import StoreError
-from sandbox.webhooks.delivery_faults import write_attempt
-from sandbox.webhooks.outbox import Job, WebhookWorld
+from sandbox.webhooks.delivery_faults import Job, write_attempt
+from sandbox.webhooks.outbox import WebhookWorld
 from sandbox.webhooks.receivers import ERROR_CHARS_MAX, LocalReceivers, is_inside
 
 PATIENCE_S: Final = 0.5
@@ -45,6 +45,7 @@ class _Lane:
     runner: asyncio.Task[None] | None = None
 
 
+@dataclass(eq=False, repr=False)
 class DeliveryWorker:
     """Sends the webhooks of all worlds. Each endpoint with something to send has a task.
 
@@ -54,22 +55,14 @@ class DeliveryWorker:
     thread: loading one takes a while. What goes to one of the `local_receivers` needs no network.
     """
 
-    def __init__(
-        self,
-        client: Sending | None,
-        *,
-        open_client: Callable[[], Sending],
-        header_prefix: str,
-        measured: Measured,
-        after_attempt: Callable[[Any], object],
-        local_receivers: LocalReceivers | None = None,
-    ) -> None:
-        self._client = client
-        self._local_receivers = local_receivers
-        self._open_client = open_client
-        self._prefix = header_prefix
-        self._measured = measured
-        self._after_attempt = after_attempt
+    client: Sending | None
+    open_client: Callable[[], Sending]
+    header_prefix: str
+    measured: Measured
+    after_attempt: Callable[[Any], object]
+    local_receivers: LocalReceivers | None = None
+
+    def __post_init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._begin_anew()
 
@@ -116,8 +109,8 @@ class DeliveryWorker:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        if self._client is not None:
-            await self._client.close()
+        if self.client is not None:
+            await self.client.close()
 
     # --- one endpoint
 
@@ -167,42 +160,40 @@ class DeliveryWorker:
         except Exception:
             log.exception("sending message %s failed: a defect of the sandbox", job.message.id)
             sent = _not_sent("the sandbox failed; its log says why")
-        self._measured.attempts.labels("failed" if sent.error else "delivered").inc()
+        self.measured.attempts.labels("failed" if sent.error else "delivered").inc()
         world.outbox.conclude(job, sent)
         # Without endpoints nothing was planned: the world may even be deleted.
         if world.outbox.endpoints:
-            self._after_attempt(world)
+            self.after_attempt(world)
 
     async def _send(self, world: WebhookWorld, endpoint: Endpoint, job: Job) -> Sent:
         """Sign the message and send it, over the network or to a receiver in this process."""
-        prefix, now, sent_at = self._prefix, world.now(), world.webhook_time()
+        prefix, now, sent_at = self.header_prefix, world.now(), world.webhook_time()
         self._note_lag(world, job)
-        headers, body, head = write_attempt(
-            job.message, job.then, endpoint, prefix=prefix, now=now, sent_at=sent_at
-        )
+        headers, body, head = write_attempt(job, endpoint, prefix=prefix, now=now, sent_at=sent_at)
         if is_inside(endpoint.url):
             sent = await world.inbox.take(
                 endpoint, body, headers, prefix=prefix, now=now, at_s=sent_at
             )
-        elif self._local_receivers is not None and self._local_receivers.has(endpoint.url):
-            sent = self._local_receivers.send(endpoint.url, body, headers)
+        elif self.local_receivers is not None and self.local_receivers.has(endpoint.url):
+            sent = self.local_receivers.send(endpoint.url, body, headers)
         else:
-            client = self._client or await self._get_client()
+            client = self.client or await self._get_client()
             sent = await client.send(endpoint.url, body, headers)
         return sent if sent.is_unreachable else replace(sent, head=head)
 
     async def _get_client(self) -> Sending:
         async with self._opening:
-            if self._client is None:
-                self._client = await asyncio.to_thread(self._open_client)
-        return self._client
+            if self.client is None:
+                self.client = await asyncio.to_thread(self.open_client)
+        return self.client
 
     def _note_lag(self, world: WebhookWorld, job: Job) -> None:
         delivery = world.store.get(Delivery, job.delivery_id)
         rate = world.clock_rate
         if rate is not None and delivery is not None and not delivery.attempts:
             lag_s = (world.now() - job.message.created_at).total_seconds()
-            self._measured.lags.observe(lag_s / rate)
+            self.measured.lags.observe(lag_s / rate)
 
 
 def _not_sent(why: str) -> Sent:

@@ -21,7 +21,8 @@ from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.webhooks import Delivery, DeliveryAttempt, Endpoint
 from sandbox.store.store import Store, UnitOfWork
 from sandbox.store.world_state import WorldState
-from sandbox.webhooks.outbox import Job, Outbox
+from sandbox.webhooks.delivery_faults import Job
+from sandbox.webhooks.outbox import Outbox
 from sandbox.worlds.clock import Clock
 from sandbox.worlds.journal import Journal
 
