@@ -234,10 +234,7 @@ def _add_operation(writer: Writer, row: ControlRow, *, needs_token: bool) -> Non
         example = writer.fill(row.body.EXAMPLE)
         body = body_of(writer.read(row.body), example, is_required=is_required)
     writer.add(
-        row.method,
-        row.path,
-        row.name,
-        row.summary,
+        row,
         parameters=[
             *(one | (_WORLD if one["name"] == "w" else {}) for one in in_path(row.path)),
             *in_query(writer.query_fields(row.query)),

@@ -18,14 +18,6 @@ from sandbox.domain.keys import ApiKeyEvent
 from sandbox.domain.payments.outcomes import OUTCOMES
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.profile import Profile
-from sandbox.domain.readings import (
-    BLOCK_ANSWER,
-    BLOCK_STOPS,
-    DECLINE_STATUS,
-    DECLINE_STATUSES,
-    DELETE_ANSWERS,
-    in_force,
-)
 from sandbox.domain.records import Extended
 from sandbox.domain.transport_faults import TRANSPORT_FAULTS
 from sandbox.platform import wire
@@ -107,11 +99,9 @@ def document(
     `sample` gives the body of an event. The `strict` one says all that schemas can say, and is for
     fuzzing; the `pure` one has nothing that only the sandbox adds.
     """
-    types = _types(profile)
-    writer = Writer(types, cast=cast, answers=ANSWERS, is_strict=strict, is_pure=pure)
-    writer.components["responses"] = {}
+    writer = _Platform(profile, cast=cast, is_strict=strict, is_pure=pure)
     for row in OPERATIONS:
-        _add_operation(writer, row, profile)
+        writer.add_row(row)
     scheme = {
         "type": "apiKey",
         "in": "header",
@@ -125,54 +115,16 @@ def document(
         url=url,
         tags=_TAGS,
         scheme=("apiKey", scheme),
-        webhooks={
-            row.name: {"post": _webhook(writer, row, profile, sample)} for row in EVENTS.values()
-        },
+        webhooks={row.name: {"post": writer.webhook(row, sample)} for row in EVENTS.values()},
     )
 
 
 def _types(profile: Profile) -> Iterator[tuple[Any, Mode]]:
-    for row in OPERATIONS:
-        if row.body is not None:
-            yield row.body(profile), "validation"
-        response = row.response
-        if isinstance(response, Extended):
-            for field in response.fields.values():
-                yield field, "serialization"
-            response = response.record
-        if response is not None:
-            yield response, "serialization"
-    for one in BODIES.values():
-        yield one, "serialization"
-
-
-def _add_operation(writer: Writer, row: Row, profile: Profile) -> None:
-    example = example_of(row.name)
-    more: Schema = {"description": _description(row), "x-source": row.source}
-    if row.run is None:
-        more |= {"deprecated": True, "security": []}
-    if row.need is not None:
-        base, sub = row.need.base, row.need.sub
-        more["x-permissions"] = [*base, sub] if sub else list(base)
-        if row.need.also:
-            more["x-also-permission"] = row.need.also
-    if row.events:
-        more["x-events"] = list(row.events)
-    body = None
-    if row.body is not None:
-        body = body_of(writer.read(row.body(profile)), example and writer.fill(example.body))
-    if example is not None and not writer.is_pure:
-        more["x-example"] = _beforehand(writer, example)
-    writer.add(
-        row.method,
-        row.path,
-        row.name,
-        row.summary,
-        parameters=_parameters(writer, row, profile, example),
-        body=body,
-        responses=_responses(writer, row, profile),
-        **more,
-    )
+    """Yield the types of all bodies, answers and events."""
+    yield from ((row.body(profile), "validation") for row in OPERATIONS if row.body is not None)
+    for one in (*BODIES.values(), *(row.response for row in OPERATIONS)):
+        parts = (*one.fields.values(), one.record) if isinstance(one, Extended) else (one,)
+        yield from ((part, "serialization") for part in parts if part is not None)
 
 
 def _description(row: Row) -> str:
@@ -198,126 +150,222 @@ def _description(row: Row) -> str:
     return " ".join(sentences)
 
 
-def _beforehand(writer: Writer, example: Example) -> Schema:
-    """Return the caller of the example, and the records that it needs."""
-    shown: Schema = {"by": example.by}
-    if (first := example.first) is not None:
-        body = writer.fill(first.body)
-        shown["first"] = {"operation": first.operation, "by": first.by, "body": body}
-        if example.takes:
-            shown["takes"] = example.takes
-    return shown
+class _Platform(Writer):
+    """Writes the document of the platform under a profile, whose readings can change answers."""
 
+    def __init__(self, profile: Profile, **more: Any) -> None:
+        super().__init__(_types(profile), answers=ANSWERS, **more)
+        self.components["responses"] = {}
+        self._profile = profile
+        self._readings = readings.in_force(profile.readings, {})
 
-def _parameters(
-    writer: Writer, row: Row, profile: Profile, example: Example | None
-) -> Iterator[Schema]:
-    for one in in_path(row.path):
-        yield one | ({"example": writer.fill(example.id)} if example and example.id else {})
-    fields: Schema = {}
-    if row.query is not None:
-        shape = row.query(profile)
-        fields = writer.query_fields(shape)
-        for name in wire.name_filters(shape).intersection(fields):
-            # An empty one is as if it was not sent.
-            fields[name].pop("minLength", None)
-    if row.target is not None and row.target.where == "query":
-        about = {"description": "An account that the caller may see."}
-        fields[row.target.name] = fields.get(row.target.name, TEXT) | about
-    yield from in_query(fields)
-    if not writer.is_pure:
-        words = {"type": "string", "enum": [*OUTCOMES, *TRANSPORT_FAULTS]}
-        forced = {
-            "name": "x-sandbox-outcome",
-            "in": "header",
-            "description": "How the attempt is to end, or a transport fault of any request; a "
-            "word for other operations is refused.",
-            "schema": writer.reference("schemas", "ForcedOutcome", words),
-        }
-        yield writer.reference("parameters", "SandboxOutcome", forced)
+    def add_row(self, row: Row) -> None:
+        """Add an operation."""
+        example = example_of(row.name)
+        more: Schema = {"description": _description(row), "x-source": row.source}
+        if row.run is None:
+            more |= {"deprecated": True, "security": []}
+        if row.need is not None:
+            base, sub = row.need.base, row.need.sub
+            more["x-permissions"] = [*base, sub] if sub else list(base)
+            if row.need.also:
+                more["x-also-permission"] = row.need.also
+        if row.events:
+            more["x-events"] = list(row.events)
+        body = None
+        if row.body is not None:
+            schema = self.read(row.body(self._profile))
+            body = body_of(schema, example and self.fill(example.body))
+        if example is not None and not self.is_pure:
+            more["x-example"] = self._beforehand(example)
+        parameters, responses = self._parameters(row, example), self._responses(row)
+        self.add(row, parameters=parameters, body=body, responses=responses, **more)
 
+    def _beforehand(self, example: Example) -> Schema:
+        """Return the caller of the example, and the records that it needs."""
+        shown: Schema = {"by": example.by}
+        if (first := example.first) is not None:
+            body = self.fill(first.body)
+            shown["first"] = {"operation": first.operation, "by": first.by, "body": body}
+            if example.takes:
+                shown["takes"] = example.takes
+        return shown
 
-def _responses(writer: Writer, row: Row, profile: Profile) -> dict[str, Schema]:
-    """Return the answers by status.
-
-    A reading gives declined attempts one of their own (D35-decline).
-    """
-    success, refusals = _success(writer, row, profile), add_refusals(writer, row, profile)
-    declined = str(DECLINE_STATUSES[in_force(profile.readings, {})[DECLINE_STATUS]])
-    if not row.attempts or declined in success:
-        return success | refusals
-    shown = success[str(OK)] | {"description": "The attempt was declined."}
-    if declined in refusals:
-        refused = refusals[declined]
-        if "$ref" in refused:
-            refused = writer.components["responses"][refused["$ref"].rpartition("/")[2]]
-        schemas = [one["content"][JSON]["schema"] for one in (refused, shown)]
-        shown["content"] = {JSON: {"schema": {"anyOf": schemas}}}
-        shown["description"] += f" Or: {refused['description']}"
-    return success | refusals | {declined: shown}
-
-
-def _success(writer: Writer, row: Row, profile: Profile) -> dict[str, Schema]:
-    if row.run is None:
-        return {}
-    status = row.status
-    if status == NO_CONTENT and in_force(profile.readings, {})[DELETE_ANSWERS] == "resource":
-        status = OK
-    shown: Schema = {"description": _DONE.get(status, "Done.")}
-    if not writer.is_pure:
-        request_id = writer.reference("headers", "SandboxRequestId", _REQUEST_ID)
-        shown["headers"] = {"x-sandbox-request-id": request_id}
-        if row.attempts:
-            outcome = writer.reference("headers", "SandboxOutcome", _OUTCOME)
-            shown["headers"]["x-sandbox-outcome"] = outcome
-    if row.response is not None and status != NO_CONTENT:
-        shown["content"] = writer.success(row.name, _response(writer, row.response))
-    return {str(status): shown}
-
-
-def _response(writer: Writer, response: Any) -> Schema:
-    """Return the body of a success, as the row has it."""
-    if not isinstance(response, Extended):
-        return writer.describe(response)
-    fields = {name: writer.describe(one) for name, one in response.fields.items()}
-    if response.record is None:
-        plural, *_ = fields
-        return writer.page(plural, fields[plural])
-    # Its further fields are only present on request.
-    record = writer.schemas[response.record.__name__]
-    return {**record, "properties": {**record["properties"], **fields}}
-
-
-def _webhook(
-    writer: Writer, row: EventRow, profile: Profile, sample: Callable[[str], str]
-) -> Schema:
-    body = writer.describe(BODIES[row.category])
-    if row.sparse:
-        body = writer.record(dict.fromkeys(row.sparse, TEXT))  # spec 6.1.4
-    return {
-        "operationId": f"webhook.{row.name}",
-        "summary": row.meaning.capitalize(),
-        "tags": ["webhooks"],
-        "description": f"Source: {row.source}. Bodies have no envelope.",
-        "x-source": row.source,
-        # No key is sent to a receiver.
-        "security": [],
-        "parameters": [
-            {
-                "name": f"{profile.webhook_header_prefix}-{part}",
+    def _parameters(self, row: Row, example: Example | None) -> Iterator[Schema]:
+        for one in in_path(row.path):
+            yield one | ({"example": self.fill(example.id)} if example and example.id else {})
+        fields: Schema = {}
+        if row.query is not None:
+            shape = row.query(self._profile)
+            fields = self.query_fields(shape)
+            for name in wire.name_filters(shape).intersection(fields):
+                # An empty one is as if it was not sent.
+                fields[name].pop("minLength", None)
+        if row.target is not None and row.target.where == "query":
+            about = {"description": "An account that the caller may see."}
+            fields[row.target.name] = fields.get(row.target.name, TEXT) | about
+        yield from in_query(fields)
+        if not self.is_pure:
+            words = {"type": "string", "enum": [*OUTCOMES, *TRANSPORT_FAULTS]}
+            forced = {
+                "name": "x-sandbox-outcome",
                 "in": "header",
-                "required": True,
-                "description": about,
-                "schema": TEXT,
+                "description": "How the attempt is to end, or a transport fault of any request; a "
+                "word for other operations is refused.",
+                "schema": self.reference("schemas", "ForcedOutcome", words),
             }
-            for part, about in _SIGNATURE.items()
-        ],
-        "requestBody": body_of(body, None if writer.is_strict else from_json(sample(row.name))),
-        "responses": {
-            "2XX": {"description": "Taken."},
-            "default": {"description": "Not taken: it is sent again later."},
-        },
-    }
+            yield self.reference("parameters", "SandboxOutcome", forced)
+
+    def _responses(self, row: Row) -> dict[str, Schema]:
+        """Return the answers by status.
+
+        A reading gives declined attempts one of their own (D35-decline).
+        """
+        success, refusals = self._success(row), self._refusals(row)
+        declined = str(readings.DECLINE_STATUSES[self._readings[readings.DECLINE_STATUS]])
+        if not row.attempts or declined in success:
+            return success | refusals
+        shown = success[str(OK)] | {"description": "The attempt was declined."}
+        if declined in refusals:
+            refused = refusals[declined]
+            if "$ref" in refused:
+                refused = self.components["responses"][refused["$ref"].rpartition("/")[2]]
+            schemas = [one["content"][JSON]["schema"] for one in (refused, shown)]
+            shown["content"] = {JSON: {"schema": {"anyOf": schemas}}}
+            shown["description"] += f" Or: {refused['description']}"
+        return success | refusals | {declined: shown}
+
+    def _success(self, row: Row) -> dict[str, Schema]:
+        if row.run is None:
+            return {}
+        status = row.status
+        if status == NO_CONTENT and self._readings[readings.DELETE_ANSWERS] == "resource":
+            status = OK
+        shown: Schema = {"description": _DONE.get(status, "Done.")}
+        if not self.is_pure:
+            request_id = self.reference("headers", "SandboxRequestId", _REQUEST_ID)
+            shown["headers"] = {"x-sandbox-request-id": request_id}
+            if row.attempts:
+                outcome = self.reference("headers", "SandboxOutcome", _OUTCOME)
+                shown["headers"]["x-sandbox-outcome"] = outcome
+        if row.response is not None and status != NO_CONTENT:
+            shown["content"] = self.success(row.name, self._response(row.response))
+        return {str(status): shown}
+
+    def _response(self, response: Any) -> Schema:
+        """Return the body of a success, as the row has it."""
+        if not isinstance(response, Extended):
+            return self.describe(response)
+        fields = {name: self.describe(one) for name, one in response.fields.items()}
+        if response.record is None:
+            plural, *_ = fields
+            return self.page(plural, fields[plural])
+        # Its further fields are only present on request.
+        record = self.schemas[response.record.__name__]
+        return {**record, "properties": {**record["properties"], **fields}}
+
+    def webhook(self, row: EventRow, sample: Callable[[str], str]) -> Schema:
+        """Return the request with an event, to a receiver."""
+        body = self.describe(BODIES[row.category])
+        if row.sparse:
+            body = self.record(dict.fromkeys(row.sparse, TEXT))  # spec 6.1.4
+        return {
+            "operationId": f"webhook.{row.name}",
+            "summary": row.meaning.capitalize(),
+            "tags": ["webhooks"],
+            "description": f"Source: {row.source}. Bodies have no envelope.",
+            "x-source": row.source,
+            # No key is sent to a receiver.
+            "security": [],
+            "parameters": [
+                {
+                    "name": f"{self._profile.webhook_header_prefix}-{part}",
+                    "in": "header",
+                    "required": True,
+                    "description": about,
+                    "schema": TEXT,
+                }
+                for part, about in _SIGNATURE.items()
+            ],
+            "requestBody": body_of(body, None if self.is_strict else from_json(sample(row.name))),
+            "responses": {
+                "2XX": {"description": "Taken."},
+                "default": {"description": "Not taken: it is sent again later."},
+            },
+        }
+
+    def _refusals(self, row: Row) -> Schema:
+        """Return the responses of the row's refusals, by status.
+
+        What many rows answer is among the components.
+        """
+        by_status: dict[int, list[Fault]] = {}
+        for fault in (*_refusals_of(row), *self._by_readings(row)):
+            by_status.setdefault(fault.status, []).append(fault)
+        responses = {}
+        for status, found in by_status.items():
+            shown = self._refusal(found, is_for_keys=is_key_path(row.path))
+            codes = {fault.code for fault in found}
+            if len(codes) == len(found) <= _FAULTS_OF_A_NAME_MAX:
+                name = "Or".join(fault.code.title().replace("_", "") for fault in found)
+                name += "OfKeys" if is_key_path(row.path) else ""
+                if found == [faults.UNPROCESSABLE]:
+                    name = "Unprocessable"
+                self.components["responses"][name] = shown
+                shown = {"$ref": f"#/components/responses/{name}"}
+            responses[str(status)] = shown
+        return responses
+
+    def _by_readings(self, row: Row) -> Iterator[Fault]:
+        """Yield what the row refuses with besides, because of the profile's readings."""
+        chosen = self._readings
+        is_limited = row.query and chosen[readings.LIMIT_ABOVE_MAXIMUM] == "unprocessable"
+        is_malformed = chosen[readings.VALIDATION_STATUS] == "unprocessable"
+        if row.run is not None and not is_key_path(row.path) and (is_malformed or is_limited):
+            yield faults.UNPROCESSABLE
+        block = faults.BLOCK_FAULTS[chosen[readings.BLOCK_ANSWER]]
+        if row.is_stopped_by(chosen[readings.BLOCK_STOPS]) and (
+            block is not faults.ACCOUNT_BLOCKED or not row.can_be_blocked
+        ):
+            yield block
+        for reading, value, fault in row.refuses_where:
+            if chosen[reading] == value:
+                yield fault
+
+    def _refusal(self, found: list[Fault], *, is_for_keys: bool) -> Schema:
+        """Return the response with these faults, of one status."""
+        profile = self._profile
+        bodies = {
+            one.code: from_json(error_body(Refusal(one), profile, is_for_keys=is_for_keys))
+            for one in reversed(found)
+        }
+        examples = {code: {"value": body} for code, body in bodies.items()}
+        schema = self._refusal_schema(found, bodies[found[0].code])
+        shown: Schema = {
+            "description": " ".join(f"`{one.code}`: {one.message} ({one.source})" for one in found),
+            "content": {JSON: {"schema": schema, "examples": examples}},
+        }
+        if found[0].status == faults.RATE_LIMITED.status:
+            after = {"schema": {"type": "string", "const": "1"}, "description": "Seconds."}
+            shown["headers"] = {"retry-after": after}
+        return shown
+
+    def _refusal_schema(self, found: list[Fault], names: Iterable[str]) -> Schema:
+        """Return the body of the refusals, whose fields have these names.
+
+        A plain document has one for all.
+        """
+        fields: Schema = dict.fromkeys(names, TEXT)
+        if "detail" in fields and self._readings[readings.VALIDATION_DETAIL] == "objects":
+            mistake = self.record({"type": TEXT, "loc": _PLACE, "msg": TEXT})
+            fields["detail"] = {"anyOf": [TEXT, {"type": "array", "items": mistake}]}
+        if self.is_strict:
+            if "error" in fields:
+                fields["error"] = {"enum": list(dict.fromkeys(fault.code for fault in found))}
+            return self.record(fields)
+        is_of_keys = "message" in fields and self._profile.errors.shape != "error_message_details"
+        shown = self.record(fields) | {"description": _ABOUT_REFUSALS}
+        return self.reference("schemas", "ApiKeyError" if is_of_keys else "Error", shown)
 
 
 # --- refusals ---------------------------------------------------------------------------------
@@ -334,7 +382,7 @@ _ABOUT_REFUSALS: Final = "Why a request was refused; `error` is the code for pro
 _PLACE: Final[Schema] = {"type": "array", "items": {"type": ["string", "integer"]}}
 
 
-def refusals_of(row: Row) -> tuple[Fault, ...]:
+def _refusals_of(row: Row) -> tuple[Fault, ...]:
     """Everything that the row may refuse with, in the order of its statuses."""
     if row.run is None:
         return (faults.RETIRED,)
@@ -348,92 +396,3 @@ def refusals_of(row: Row) -> tuple[Fault, ...]:
     if row.method != "GET":
         found.append(faults.NOT_WRITTEN)
     return tuple(sorted(found, key=lambda fault: fault.status))
-
-
-def add_refusals(writer: Writer, row: Row, profile: Profile) -> Schema:
-    """Return the responses of the row's refusals, by status.
-
-    What many rows answer is among the components.
-    """
-    by_status: dict[int, list[Fault]] = {}
-    is_for_keys = is_key_path(row.path)
-    for fault in (*refusals_of(row), *_by_readings(row, profile)):
-        by_status.setdefault(fault.status, []).append(fault)
-    responses = {}
-    for status, found in by_status.items():
-        shown = _refusal_response(writer, found, profile, is_for_keys=is_for_keys)
-        codes = {fault.code for fault in found}
-        if len(codes) == len(found) <= _FAULTS_OF_A_NAME_MAX:
-            name = _refusal_name(found, is_for_keys=is_for_keys)
-            writer.components["responses"][name] = shown
-            shown = {"$ref": f"#/components/responses/{name}"}
-        responses[str(status)] = shown
-    return responses
-
-
-def _by_readings(row: Row, profile: Profile) -> Iterator[Fault]:
-    """Yield what the row refuses with besides, because of the profile's readings."""
-    chosen = in_force(profile.readings, {})
-    is_limited = row.query is not None and chosen[readings.LIMIT_ABOVE_MAXIMUM] == "unprocessable"
-    is_malformed = chosen[readings.VALIDATION_STATUS] == "unprocessable"
-    if row.run is not None and not is_key_path(row.path) and (is_malformed or is_limited):
-        yield faults.UNPROCESSABLE
-    block = faults.BLOCK_FAULTS[chosen[BLOCK_ANSWER]]
-    if row.is_stopped_by(chosen[BLOCK_STOPS]) and (
-        block is not faults.ACCOUNT_BLOCKED or not row.can_be_blocked
-    ):
-        yield block
-    for reading, value, fault in row.refuses_where:
-        if chosen[reading] == value:
-            yield fault
-
-
-def _refusal_name(found: list[Fault], *, is_for_keys: bool) -> str:
-    if found == [faults.UNPROCESSABLE]:
-        return "Unprocessable"
-    words = "Or".join(fault.code.title().replace("_", "") for fault in found)
-    return words + ("OfKeys" if is_for_keys else "")
-
-
-def _refusal_response(
-    writer: Writer, found: list[Fault], profile: Profile, *, is_for_keys: bool
-) -> Schema:
-    examples: Schema = {
-        one.code: {"value": from_json(error_body(Refusal(one), profile, is_for_keys=is_for_keys))}
-        for one in reversed(found)
-    }
-    fields = examples[found[0].code]["value"]
-    shown: Schema = {
-        "description": " ".join(f"`{one.code}`: {one.message} ({one.source})" for one in found),
-        "content": {
-            JSON: {"schema": _refusal_schema(writer, found, fields, profile), "examples": examples}
-        },
-    }
-    if found[0].status == faults.RATE_LIMITED.status:
-        shown["headers"] = {
-            "retry-after": {"schema": {"type": "string", "const": "1"}, "description": "Seconds."}
-        }
-    return shown
-
-
-def _refusal_schema(
-    writer: Writer, found: list[Fault], names: Iterable[str], profile: Profile
-) -> Schema:
-    """Return the body of the refusals, whose fields have these names.
-
-    A plain document has one for all.
-    """
-    fields: Schema = dict.fromkeys(names, TEXT)
-    if (
-        "detail" in fields
-        and in_force(profile.readings, {})[readings.VALIDATION_DETAIL] == "objects"
-    ):
-        mistake = writer.record({"type": TEXT, "loc": _PLACE, "msg": TEXT})
-        fields["detail"] = {"anyOf": [TEXT, {"type": "array", "items": mistake}]}
-    if writer.is_strict and "error" in fields:
-        fields["error"] = {"enum": list(dict.fromkeys(fault.code for fault in found))}
-    is_of_keys = "message" in fields and profile.errors.shape != "error_message_details"
-    about = {} if writer.is_strict else {"description": _ABOUT_REFUSALS}
-    return writer.reference(
-        "schemas", "ApiKeyError" if is_of_keys else "Error", writer.record(fields) | about
-    )

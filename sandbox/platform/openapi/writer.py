@@ -112,28 +112,25 @@ class Writer:
 
     def add(
         self,
-        method: str,
-        path: str,
-        name: str,
-        summary: str,
+        row: Any,
         *,
         parameters: Iterable[Schema],
         body: Schema | None,
         responses: Schema,
         **more: Any,
     ) -> None:
-        """Add an operation; `more` are further fields of it."""
+        """Add the operation of a row of either surface; `more` are further fields of it."""
         shown: Schema = {
-            "operationId": name,
-            "summary": summary,
-            "tags": [name.partition(".")[0]],
+            "operationId": row.name,
+            "summary": row.summary,
+            "tags": [row.name.partition(".")[0]],
             **more,
         }
         if listed := list(parameters):
             shown["parameters"] = listed
         if body is not None:
             shown["requestBody"] = body
-        self._paths.setdefault(path, {})[method.lower()] = shown | {"responses": responses}
+        self._paths.setdefault(row.path, {})[row.method.lower()] = shown | {"responses": responses}
 
     def document(
         self,
