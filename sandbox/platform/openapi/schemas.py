@@ -5,7 +5,7 @@ generators of clients: they have no rules between fields, and answers may have f
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, reduce
 from operator import or_
 from types import UnionType
@@ -33,6 +33,7 @@ TEMPLATE: Final = "#/components/schemas/{model}"
 INT64: Final = "int64"
 NULL: Final[Schema] = {"type": "null"}
 _LIMITS: Final = {"ge": "minimum", "le": "maximum"}
+"""A limit on a validator's result appears under its Python name."""
 
 
 class _Plain(GenerateJsonSchema):
@@ -54,7 +55,7 @@ class _Plain(GenerateJsonSchema):
             self._finish_body(shown, shape)
         elif self.mode == "serialization":
             fields = shown["properties"].items()
-            shown["properties"] = {name: _without_limits(field) for name, field in fields}
+            shown["properties"] = {name: _renamed(field, _ONLY_READ) for name, field in fields}
             if self.is_strict:
                 shown["additionalProperties"] = False
         return shown
@@ -115,16 +116,18 @@ class _OfQueries(_Plain):
         return self.generate_inner(schema["schema"])
 
 
-_ONLY_READ: Final = frozenset(
-    {"default", "minLength", "maxLength", "pattern", "minimum", "maximum", "minItems", "maxItems"}
+_ONLY_READ: Final = dict.fromkeys(
+    ("default", "minLength", "maxLength", "pattern", "minimum", "maximum", "minItems", "maxItems")
 )
+"""Words for what a client sends, which answers leave out."""
 
 
-def _without_limits(value: Any) -> Any:
-    """Return a field of an answer with its type alone: limits are for what a client sends."""
+def _renamed(value: Any, words: Mapping[str, str | None]) -> Any:
+    """Return a copy of schemas with other names for these words; None leaves one out."""
     if isinstance(value, dict):
-        return {word: _without_limits(one) for word, one in value.items() if word not in _ONLY_READ}
-    return [_without_limits(one) for one in value] if isinstance(value, list) else value
+        named = {word: words.get(word, word) for word in value}
+        return {name: _renamed(value[word], words) for word, name in named.items() if name}
+    return [_renamed(one, words) for one in value] if isinstance(value, list) else value
 
 
 def or_null(schema: Schema) -> Schema:
@@ -148,18 +151,8 @@ def schemas_of(
         schema_generator=_Strict if is_strict else _Plain,
         ref_template=TEMPLATE,
     )
-    shown = {key: _with_limits(schema) for (key, _), schema in found.items()}
-    return shown, _with_limits(definitions.get("$defs", {}))
-
-
-def _with_limits(value: Any) -> Any:
-    """Return a copy of schemas with JSON Schema's words for limits.
-
-    A limit on a validator's result appears under its Python name.
-    """
-    if isinstance(value, dict):
-        return {_LIMITS.get(word, word): _with_limits(one) for word, one in value.items()}
-    return [_with_limits(one) for one in value] if isinstance(value, list) else value
+    shown = {key: _renamed(schema, _LIMITS) for (key, _), schema in found.items()}
+    return shown, _renamed(definitions.get("$defs", {}), _LIMITS)
 
 
 def _in_classes(hint: Any) -> Any:
@@ -167,15 +160,14 @@ def _in_classes(hint: Any) -> Any:
 
     Marks that a field may be left out are dropped.
     """
+    origin, arguments = get_origin(hint), get_args(hint)
     if isinstance(hint, type) and issubclass(hint, Struct):
         return as_class(hint)
-    if get_origin(hint) is Annotated:
-        return Annotated[(_in_classes(hint.__origin__), *hint.__metadata__)]
-    if get_origin(hint) in (UnionType, Union):
-        return reduce(or_, (_in_classes(one) for one in get_args(hint) if one is not UnsetType))
-    if get_origin(hint) in (list, dict, tuple):
-        return get_origin(hint)[tuple(map(_in_classes, get_args(hint)))]
-    return hint
+    if origin is Annotated:
+        return Annotated[(_in_classes(arguments[0]), *arguments[1:])]
+    if origin in (UnionType, Union):
+        return reduce(or_, (_in_classes(one) for one in arguments if one is not UnsetType))
+    return origin[tuple(map(_in_classes, arguments))] if origin in (list, dict, tuple) else hint
 
 
 @cache
@@ -196,8 +188,7 @@ def query_of(shape: type[BaseModel]) -> tuple[Schema, Schema]:
     shown = shape.model_json_schema(
         schema_generator=_OfQueries, mode="validation", ref_template=TEMPLATE
     )
-    fields = {name: _with_limits(field) for name, field in shown.get("properties", {}).items()}
-    return fields, shown.get("$defs", {})
+    return _renamed(shown.get("properties", {}), _LIMITS), shown.get("$defs", {})
 
 
 ENUMS: Final = {
@@ -377,21 +368,20 @@ def _name_enums(document: Schema, parameters: list[Schema]) -> None:
     """Put a reference to the named enum wherever its values stand."""
     schemas = document["components"]["schemas"]
     names = {frozenset(one["enum"]): name for name, one in schemas.items() if "enum" in one}
-    made: Schema = {}
-    for name, (schema, field) in ENUMS.items():
-        parts = _walk(schemas.get(schema, {}).get("properties", {}).get(field))
-        values = next((part["enum"] for part in parts if isinstance(part.get("enum"), list)), None)
-        if values is not None and names.setdefault(frozenset(values), name) == name:
-            made[name] = {"type": "string", "enum": values}
-    for one in parameters:
-        if one["name"] in PARAMETERS:
-            name, values = PARAMETERS[one["name"]], one["schema"]["enum"]
-            made[name] = {"type": "string", "enum": values}
-            names[frozenset(values)] = name
     tops = {id(one) for one in schemas.values()}
+    places = {
+        name: schemas.get(schema, {}).get("properties", {}).get(field)
+        for name, (schema, field) in ENUMS.items()
+    }
+    places |= {PARAMETERS[one["name"]]: one for one in parameters if one["name"] in PARAMETERS}
+    for name, place in places.items():
+        parts = (part["enum"] for part in _walk(place) if isinstance(part.get("enum"), list))
+        values = next(parts, None)
+        if values is not None and names.setdefault(frozenset(values), name) == name:
+            schemas[name] = {"type": "string", "enum": values}
+            tops.add(id(schemas[name]))
     for part in list(_walk(document)):
         values = part.get("enum")
         if isinstance(values, list) and id(part) not in tops and frozenset(values) in names:
             part.pop("type", None)
             part["$ref"] = f"{_SCHEMAS}{names[frozenset(part.pop('enum'))]}"
-    schemas |= made

@@ -5,14 +5,13 @@ and generators of clients, which make one type for each inlined schema: it names
 several places, and has recorded answers. A pure one has nothing that only the sandbox adds.
 """
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 from pydantic import BaseModel
+from pydantic_core import from_json
 
 from sandbox.platform.openapi.examples import Cast, with_ids
 from sandbox.platform.openapi.schemas import INT64, Mode, Schema, finish, query_of, schemas_of
@@ -47,7 +46,7 @@ class Writer:
         self.is_strict, self.is_pure = is_strict, is_pure and not is_strict
         self._refs, self.schemas = schemas_of(types, is_strict=is_strict)
         self.components: Schema = {"schemas": self.schemas}
-        self._cast, self._answers = cast, _read(answers)
+        self._cast, self._answers = cast, from_json(answers.read_bytes())
         self._paths: dict[str, Schema] = {}
 
     def read(self, kind: Any) -> Schema:
@@ -185,9 +184,3 @@ def body_of(schema: Schema, example: Any = None, *, is_required: bool = True) ->
     """Return a body of a request or a webhook."""
     content = {"schema": schema} | ({} if example is None else {"example": example})
     return {"required": is_required, "content": {JSON: content}}
-
-
-@cache
-def _read(path: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return found
