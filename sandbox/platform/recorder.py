@@ -9,15 +9,7 @@ from sandbox.domain import keys
 from sandbox.platform.context import RequestContext
 from sandbox.platform.operation import Row
 from sandbox.platform.security import why_foreign
-from sandbox.worlds.journal import (
-    ADDRESS_CHARS_MAX,
-    CONSOLE,
-    REASON_CHARS_MAX,
-    Entry,
-    capture_answer,
-    capture_body,
-    headers_shown_by,
-)
+from sandbox.worlds import journal
 from sandbox.worlds.registry import Worlds
 
 log = logging.getLogger("sandbox.platform")
@@ -37,9 +29,9 @@ class Recorder:
         self._log_requests = log_requests
         # Clients ask for the same things again and again.
         self._shown_path = lru_cache(_PATHS_MAX)(
-            partial(worlds.profile.scrub_start, chars_max=ADDRESS_CHARS_MAX)
+            partial(worlds.profile.scrub_start, chars_max=journal.ADDRESS_CHARS_MAX)
         )
-        self._shown_headers = headers_shown_by(worlds.profile)
+        self._shown_headers = journal.headers_shown_by(worlds.profile)
 
     def record(self, context: RequestContext, status: int, body: bytes, duration_ms: float) -> None:
         """Add the request to the journal, the log and the counters."""
@@ -48,7 +40,9 @@ class Recorder:
         row = None if match is None else match.row
         is_literal = row is not None and row.path == incoming.path
         path = incoming.path if is_literal else self._shown_path(incoming.path)
-        query = self._scrub_query(incoming.query_string) if incoming.query_string else ""
+        query = unquote(incoming.query_string.decode("latin-1")) if incoming.query_string else ""
+        if query:
+            query = profile.scrub_start(query, journal.ADDRESS_CHARS_MAX)
         if query or context.refusal is not None:
             self._mask_reasons(context)
         # Bodies of requests without a usable key are not stored (assumed D25-bodies).
@@ -56,7 +50,7 @@ class Recorder:
         secrets = () if row is None else row.secrets
         if context.sent is not None and context.sent.keys().isdisjoint(secrets):
             secrets = ()
-        entry = Entry(
+        entry = journal.Entry(
             context.request_id,
             context.now,
             incoming.method,
@@ -67,8 +61,8 @@ class Recorder:
             None if key is None else key.account_id,
             status,
             duration_ms,
-            capture_body(sent, profile, secrets, may_hold_secret=context.may_hold_secret),
-            capture_answer(body, profile, has_key=row is None or row.is_key_shown),
+            journal.capture_body(sent, profile, secrets, may_hold_secret=context.may_hold_secret),
+            journal.capture_answer(body, profile, has_key=row is None or row.is_key_shown),
             context.decisions,
             context.events,
             context.notes,
@@ -87,20 +81,17 @@ class Recorder:
             self._log(entry, context.world.id)
         if context.presented.is_production:
             log.warning("request %s: %s", context.request_id, context.presented.reason)
-        if incoming.origin != CONSOLE:
+        if incoming.origin != journal.CONSOLE:
             self._count(context, row, status, duration_ms / 1000)
-
-    def _scrub_query(self, query: bytes) -> str:
-        return self._profile.scrub_start(unquote(query.decode("latin-1")), ADDRESS_CHARS_MAX)
 
     def _mask_reasons(self, context: RequestContext) -> None:
         """Mask what reasons and notes quote of the request."""
         scrub = self._profile.scrub_start
         context.decisions = tuple(
-            (step, word, scrub(why, REASON_CHARS_MAX), source)
+            (step, word, scrub(why, journal.REASON_CHARS_MAX), source)
             for step, word, why, source in context.decisions
         )
-        context.notes = tuple(scrub(note, REASON_CHARS_MAX) for note in context.notes)
+        context.notes = tuple(scrub(note, journal.REASON_CHARS_MAX) for note in context.notes)
 
     def _count(
         self, context: RequestContext, row: Row | None, status: int, duration_s: float
@@ -115,7 +106,7 @@ class Recorder:
         self._measured.count_request(name, status, duration_s)
         world.coverage.answered(name, status, context.refusal, context.choice)
 
-    def _log(self, entry: Entry, world_id: str) -> None:
+    def _log(self, entry: journal.Entry, world_id: str) -> None:
         _, _, why, source = entry.decisions[-1]
         requests_log.info(
             "%s %s %d %s %s (%s)",

@@ -34,6 +34,7 @@ from sandbox.platform.lists import all_known
 from sandbox.platform.operation import ACCOUNT_IN_QUERY, Example, Row, Target, listing, operation
 from sandbox.platform.payments import attempts, conclusions
 from sandbox.platform.payments.bodies import BreakdownBody, example_of_sale
+from sandbox.platform.payments.points_of_sale import invalid
 from sandbox.platform.routing import register
 from sandbox.store.tables import Order
 
@@ -309,9 +310,7 @@ def _take(context: OperationContext, payment: Payment, step: edits.Edit) -> Paym
     try:
         after = edits.edited(payment, step, partial_refund_shows=shows)
     except ValueError as error:
-        raise Refusal(
-            faults.VALIDATION_ERROR, str(error), source="assumed F8", step="rule"
-        ) from None
+        raise invalid(str(error), "assumed F8") from None
     if after == payment:
         return payment
     if after.status == "pending":

@@ -9,43 +9,18 @@ from typing import Any, Final, TypeVar
 
 from msgspec.structs import replace
 
+from sandbox.domain import readings
 from sandbox.domain.faults import DUPLICATE_EVENT, Refusal
-from sandbox.domain.payments import follow_ups
+from sandbox.domain.payments import follow_ups, outcomes
 from sandbox.domain.payments.action_plans import ActionRequest
 from sandbox.domain.payments.follow_ups import Case
-from sandbox.domain.payments.outcomes import (
-    APPROVED,
-    OUTCOMES,
-    PARTIAL,
-    TIMED_OUT,
-    Operation,
-    Outcome,
-)
+from sandbox.domain.payments.outcomes import APPROVED, OUTCOMES, Operation, Outcome
 from sandbox.domain.payments.transactions import Payment, Transaction
 from sandbox.domain.payments.transitions import EVENT_OF, TRANSITIONS, Transition
-from sandbox.domain.readings import (
-    ABOVE_THE_HOLD,
-    CAPTURE_AMOUNT,
-    INCREMENT_AMOUNT,
-    RULE_FAILURES,
-)
 from sandbox.platform import settlement
 from sandbox.platform.context import OperationContext, RequestContext
 from sandbox.platform.operation import NOWHERE, Example, Run, Target, operation
-from sandbox.platform.payments import attempts, conclusions, late_answers, processor
-from sandbox.platform.payments.bodies import (
-    Adjust,
-    Capture,
-    Confirm,
-    Increment,
-    Refund,
-    Reverse,
-    StandaloneRefund,
-    card_in,
-    example_of_sale,
-    parts_of,
-    percent_in,
-)
+from sandbox.platform.payments import attempts, bodies, conclusions, late_answers, processor
 from sandbox.scenarios.outcome_choice import ChosenOutcome
 from sandbox.store.tables import event_claim
 
@@ -54,7 +29,7 @@ Acted = Payment | Refusal
 """The result of an action: the payment as it is then, or a refusal that was recorded."""
 
 
-_HOLD: Final = Example(operation="payments.preauth", body=example_of_sale())
+_HOLD: Final = Example(operation="payments.preauth", body=bodies.example_of_sale())
 
 
 def _register(name: str, path: str, kind: Operation, **more: Any) -> Callable[[Run], Run]:
@@ -111,10 +86,10 @@ def _action(kind: Operation, segment: str, needs: str, example: Any) -> Callable
     "payments:capture",
     Example(body={"amount": 2500}, first=_HOLD),
 )
-def capture(context: RequestContext, payment: Payment, body: Capture) -> ActionRequest:
+def capture(context: RequestContext, payment: Payment, body: bodies.Capture) -> ActionRequest:
     """Capture an authorization. Source: assumed 1.8-capture."""
-    parts, amount = parts_of(context, body.breakdown), body.amount
-    if amount is not None and context.world.readings[CAPTURE_AMOUNT] != "with_tip":
+    parts, amount = bodies.parts_of(context, body.breakdown), body.amount
+    if amount is not None and context.world.readings[readings.CAPTURE_AMOUNT] != "with_tip":
         # The amount leaves the tip out (assumed D35-capture).
         amount += body.tip_amount or (parts.tip if parts else 0)
     return ActionRequest(
@@ -122,7 +97,7 @@ def capture(context: RequestContext, payment: Payment, body: Capture) -> ActionR
         amount=amount,
         tip_amount=body.tip_amount,
         breakdown=parts,
-        limit=context.world.readings[ABOVE_THE_HOLD],
+        limit=context.world.readings[readings.ABOVE_THE_HOLD],
     )
 
 
@@ -132,38 +107,38 @@ def capture(context: RequestContext, payment: Payment, body: Capture) -> ActionR
     "payments:incremental-auth",
     Example(body={"amount": 500}, first=_HOLD),
 )
-def increment(context: RequestContext, payment: Payment, body: Increment) -> ActionRequest:
+def increment(context: RequestContext, payment: Payment, body: bodies.Increment) -> ActionRequest:
     """Add to an authorization. Source: assumed 1.8-increment."""
     return ActionRequest(
         operation=Operation.INCREMENT,
         amount=body.amount,
-        breakdown=parts_of(context, body.breakdown),
-        is_new_total=context.world.readings[INCREMENT_AMOUNT] == "new_total",
+        breakdown=bodies.parts_of(context, body.breakdown),
+        is_new_total=context.world.readings[readings.INCREMENT_AMOUNT] == "new_total",
     )
 
 
 @_action(Operation.REVERSE, "reverse", "payments:void", {})
-def reverse(context: RequestContext, payment: Payment, body: Reverse) -> ActionRequest:
+def reverse(context: RequestContext, payment: Payment, body: bodies.Reverse) -> ActionRequest:
     """Reverse a payment before settlement. Source: assumed 1.8-reverse."""
     return ActionRequest(operation=Operation.REVERSE, amount=body.amount)
 
 
 @_action(Operation.ADJUST, "adjust", "payments:tipadjust", {"type": "fixed", "amount": 400})
-def adjust(context: RequestContext, payment: Payment, body: Adjust) -> ActionRequest:
+def adjust(context: RequestContext, payment: Payment, body: bodies.Adjust) -> ActionRequest:
     """Adjust the tip of a captured payment. Source: assumed 1.8-adjust."""
-    is_percentage = body.type == "percentage"
+    amount, rate = (None, body.percentage) if body.type == "percentage" else (body.amount, None)
     return ActionRequest(
         operation=Operation.ADJUST,
-        amount=None if is_percentage else body.amount,
-        percentage=percent_in(context, "percentage", body.percentage) if is_percentage else None,
-        limit=context.world.readings[ABOVE_THE_HOLD],
+        amount=amount,
+        percentage=bodies.percent_in(context, "percentage", rate),
+        limit=context.world.readings[readings.ABOVE_THE_HOLD],
     )
 
 
 @_action(Operation.REFUND, "refund", "payments:refund", {"amount": 1000})
-def refund(context: RequestContext, payment: Payment, body: Refund) -> ActionRequest:
+def refund(context: RequestContext, payment: Payment, body: bodies.Refund) -> ActionRequest:
     """Refund a payment. Source: assumed 1.8-refund."""
-    card_in(body)
+    bodies.card_in(body)
     return ActionRequest(operation=Operation.REFUND, amount=body.amount)
 
 
@@ -175,16 +150,18 @@ def refund(context: RequestContext, payment: Payment, body: Refund) -> ActionReq
         by="partner",
         body={"confirm": True},
         first=Example(
-            operation="payments.create", by="partner", body=example_of_sale("surcharge_merchant")
+            operation="payments.create",
+            by="partner",
+            body=bodies.example_of_sale("surcharge_merchant"),
         ),
     ),
 )
-def confirm(context: RequestContext, payment: Payment, body: Confirm) -> ActionRequest:
+def confirm(context: RequestContext, payment: Payment, body: bodies.Confirm) -> ActionRequest:
     """Tell the cardholder's answer to a surcharge. Source: assumed 1.8-confirm."""
     return ActionRequest(
         operation=Operation.CONFIRM,
         amount=body.amount,
-        breakdown=parts_of(context, body.breakdown),
+        breakdown=bodies.parts_of(context, body.breakdown),
         is_confirmed=body.confirm,
     )
 
@@ -198,7 +175,9 @@ def confirm(context: RequestContext, payment: Payment, body: Confirm) -> ActionR
     source="spec 4.4-paths-refunds",
     example=Example(body={"transaction_id": NOWHERE, "amount": 1000}, takes="transaction_id"),
 )
-async def refund_by_id(context: RequestContext, payment: Payment, body: StandaloneRefund) -> Acted:
+async def refund_by_id(
+    context: RequestContext, payment: Payment, body: bodies.StandaloneRefund
+) -> Acted:
     """Refund a payment, named in the body. Source: assumed 1.8-standalone."""
     return await _act(context, payment, body.event_id, refund(context, payment, body))
 
@@ -262,7 +241,7 @@ def _finish(
     if taken is not None:
         return _conclude(context, case, taken, None, event_id)
     outcome = OUTCOMES["payment_failed"] if is_key_lost else choice.outcome
-    if outcome is PARTIAL and not follow_ups.approve_in_part(case, choice.approved_amount):
+    if outcome is outcomes.PARTIAL and not follow_ups.approve_in_part(case, choice.approved_amount):
         outcome = APPROVED
         context.choice = replace(choice, outcome=outcome)
     if choice.should_disarm:
@@ -315,11 +294,7 @@ def _case(context: OperationContext, payment: Payment, action: ActionRequest) ->
 
 
 def _conclude(
-    context: OperationContext,
-    case: Case,
-    taken: Transition,
-    outcome: Outcome | None,
-    event_id: str,
+    context: OperationContext, case: Case, taken: Transition, outcome: Outcome | None, event_id: str
 ) -> Acted:
     """Store the result of the row and fire its events.
 
@@ -333,8 +308,8 @@ def _conclude(
         case, taken, outcome, event_id=event_id, at=at, batch_id=batch_id
     )
     conclusion = conclusions.save(context, conclusion, payment, batch)
-    if taken.answer == "failed" and outcome is not None and outcome.key in TIMED_OUT:
+    if taken.answer == "failed" and outcome is not None and outcome.key in outcomes.TIMED_OUT:
         late_answers.remember(context, case, event_id)
-    if not taken.is_rule_failure or context.world.readings[RULE_FAILURES.id] == "http_200":
+    if not taken.is_rule_failure or context.world.readings[readings.RULE_FAILURES.id] == "http_200":
         return conclusion.shown
     return follow_ups.refusal(case, taken)

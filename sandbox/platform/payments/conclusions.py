@@ -16,10 +16,7 @@ from sandbox.platform.context import OperationContext
 
 
 def save(
-    context: OperationContext,
-    conclusion: Conclusion,
-    before: Payment,
-    joined: Batch | None = None,
+    context: OperationContext, conclusion: Conclusion, before: Payment, joined: Batch | None = None
 ) -> Conclusion:
     """Store the record, count it in its batches, set its timers, and fire its events.
 

@@ -57,14 +57,24 @@ def need_to_tap(sent: dict[str, Any]) -> Need:
     return _NEED_OF_PLATFORM.get(platform, _EITHER) if isinstance(platform, str) else _EITHER
 
 
+_STARTS: Final[dict[str, Any]] = {
+    "needs": _EITHER,
+    "narrow": need_to_tap,
+    "target": _PLACE,
+    "response": Transaction,
+    "can_be_blocked": True,
+    "attempts": Operation.SALE,
+    "refuses": (DUPLICATE_EVENT,),
+    "source": "spec 4.4-paths-payments",
+    "example": example_of_sale(),
+}
+"""What the row of a sale and that of a preauthorization share."""
+
+
 @operation(
     "payments.create",
     "POST",
     "/v3/payment",
-    needs=_EITHER,
-    narrow=need_to_tap,
-    target=_PLACE,
-    response=Transaction,
     events=(
         "transaction.create",
         "batch.opened",
@@ -72,12 +82,8 @@ def need_to_tap(sent: dict[str, Any]) -> Need:
         "transaction.authorize",
         "transaction.cancel",
     ),
-    can_be_blocked=True,
-    attempts=Operation.SALE,
     words=("sale", "auth"),
-    refuses=(DUPLICATE_EVENT,),
-    source="spec 4.4-paths-payments",
-    example=example_of_sale(),
+    **_STARTS,
 )
 async def create(context: RequestContext, body: StartPayment) -> Payment | Refusal:
     """Take a payment.
@@ -91,17 +97,9 @@ async def create(context: RequestContext, body: StartPayment) -> Payment | Refus
     "payments.preauth",
     "POST",
     "/v3/preauth",
-    needs=_EITHER,
-    narrow=need_to_tap,
-    target=_PLACE,
-    response=Transaction,
     events=("transaction.create", "batch.opened", "transaction.authorize", "transaction.cancel"),
-    can_be_blocked=True,
-    attempts=Operation.SALE,
     words=("auth",),
-    refuses=(DUPLICATE_EVENT,),
-    source="spec 4.4-paths-payments",
-    example=example_of_sale(),
+    **_STARTS,
 )
 async def preauthorize(context: RequestContext, body: StartPayment) -> Payment | Refusal:
     """Authorize a payment, to be captured later.
@@ -121,7 +119,7 @@ async def _start(
 
     An attempt that is answered again has its record.
     """
-    known = points_of_sale.find(context, *body.place)
+    known = points_of_sale.find(context, body)
     if body.currency not in (None, known.currency):
         raise points_of_sale.invalid(
             f"currency: must be {known.currency} here", "assumed 1.8-currency"

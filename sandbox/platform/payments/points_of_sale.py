@@ -22,6 +22,7 @@ from sandbox.domain.payments.pricing import PointOfSale
 from sandbox.domain.readings import BLOCK_ANSWER
 from sandbox.platform.access import blocked_account
 from sandbox.platform.context import OperationContext
+from sandbox.platform.payments.bodies import StartPayment
 from sandbox.store.store import UnitOfWork
 
 
@@ -67,17 +68,13 @@ class KnownPlace(PointOfSale, frozen=True, kw_only=True, gc=False):
         }
 
 
-def find(
-    context: OperationContext,
-    terminal_id: str | None,
-    location_id: str | None,
-    account_id: str | None,
-) -> KnownPlace:
+def find(context: OperationContext, body: StartPayment) -> KnownPlace:
     """Return the place that a body names, each part of which was found visible before.
 
     It is the merchant account of the key where the body names none (assumed D27). Raises Refusal
     where the parts do not fit together.
     """
+    terminal_id, location_id, account_id = body.place
     if terminal_id is None and location_id is None and account_id is None:
         account_id = _own_account(context)
     location = context.unit.get(Location, location_id) if location_id else None
