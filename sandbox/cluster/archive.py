@@ -86,7 +86,15 @@ class Archive(StateFile):
                 (counters,) = (one.text for table, one in change.puts if table == COUNTERS)
                 requests = from_json(counters).get("requests", 0)
                 # The server that comes first looks what is due.
-                head = Head(wid, wid, 1, state, payments, requests, due_s=0)
+                head = Head(
+                    wid=wid,
+                    new_wid=wid,
+                    n=1,
+                    state=state,
+                    payments=payments,
+                    requests=requests,
+                    due_s=0,
+                )
                 await connection.execute(_ADD, change.world, wid, team_of(change.world), _SESSION)
                 await commits.write_rows(connection, rows, wid)
                 await commits.commit(connection, _SESSION, [head], Rows(), [])

@@ -1,7 +1,7 @@
 """Requests that another server answers: sent on as they came, and their answers passed back."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -30,13 +30,8 @@ _KEPT_S: Final = 3.0
 REFUSED: Final = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
 """What is raised where a server cannot be reached; nothing was sent."""
 
-_OF_THE_CONNECTION: Final = frozenset(
-    (
-        *(b"connection", b"keep-alive", b"transfer-encoding", b"upgrade", b"expect", b"te"),
-        *(b"trailer", b"content-length", FORWARDED),
-    )
-)
 _LEFT_OUT: Final = (b"connection", b"keep-alive", b"transfer-encoding")
+_NOT_SENT_ON: Final = (b"upgrade", b"expect", b"te", b"trailer", b"content-length", FORWARDED)
 
 
 class Forwarding:
@@ -96,24 +91,26 @@ class Forwarding:
         target = quote(path, safe="/:@!$&'()*+,;=~-._")
         if scope["query_string"]:
             target += "?" + scope["query_string"].decode("latin-1")
-        headers = [
-            (key.decode("latin-1"), value.decode("latin-1"))
-            for key, value in scope["headers"]
-            if key not in _OF_THE_CONNECTION
-        ]
-        headers.append(_SENT_ON)
+        kept = [one for one in scope["headers"] if one[0] not in (*_LEFT_OUT, *_NOT_SENT_ON)]
+        sent = [*_decode(kept), _SENT_ON]
         if body:
-            headers.append(("content-length", str(len(body))))
+            sent.append(("content-length", str(len(body))))
         async with self._open().request(
             scope["method"],
             URL(url + target, encoded=True),
-            headers=headers,
+            headers=sent,
             data=body or None,
             allow_redirects=False,
         ) as answer:
             if answer.status == NOT_HERE and _SENT_ON[0] in answer.headers:
                 return False
-            await _pass_on(answer, peer.name, send)
+            headers = [(key.lower(), value) for key, value in answer.raw_headers]
+            headers = [one for one in headers if one[0] not in _LEFT_OUT]
+            headers.append((SERVER, peer.name.encode("latin-1", "replace")))
+            await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+            async for chunk in answer.content.iter_any():
+                await send({"type": "http.response.body", "body": chunk, "more_body": True})
+            await send({"type": "http.response.body", "body": b""})
         return True
 
     async def ask(
@@ -123,11 +120,10 @@ class Forwarding:
 
         None if it does not answer well.
         """
-        sent = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in headers]
         try:
             async with self._open().get(
                 URL(url + target, encoded=True),
-                headers=[*sent, _SENT_ON],
+                headers=[*_decode(headers), _SENT_ON],
                 timeout=aiohttp.ClientTimeout(total=_ASK_S, sock_connect=_CONNECT_S),
             ) as answer:
                 return await answer.read() if answer.ok else None
@@ -162,12 +158,5 @@ class Forwarding:
             await self._client.close()
 
 
-async def _pass_on(answer: aiohttp.ClientResponse, name: str, send: Any) -> None:
-    headers = [
-        (key.lower(), value) for key, value in answer.raw_headers if key.lower() not in _LEFT_OUT
-    ]
-    headers.append((SERVER, name.encode("latin-1", "replace")))
-    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
-    async for chunk in answer.content.iter_any():
-        await send({"type": "http.response.body", "body": chunk, "more_body": True})
-    await send({"type": "http.response.body", "body": b""})
+def _decode(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[str, str]]:
+    return [(name.decode("latin-1"), value.decode("latin-1")) for name, value in headers]

@@ -62,9 +62,16 @@ class OwnedWorld:
 
     def head(self, new_wid: int, state: str | None) -> Head:
         """Return what its next commit says of it."""
-        payments, requests = len(self.world.store.all(Payment)), self.world.store.counters.requests
-        due_s = _due_s(self.world)
-        return Head(self.wid, new_wid, self.n + 1, state, payments, requests, due_s)
+        store = self.world.store
+        return Head(
+            wid=self.wid,
+            new_wid=new_wid,
+            n=self.n + 1,
+            state=state,
+            payments=len(store.all(Payment)),
+            requests=store.counters.requests,
+            due_s=_due_s(self.world),
+        )
 
 
 class _Part(NamedTuple):
@@ -110,7 +117,8 @@ class ClusterSaver:
         self._owned: dict[str, OwnedWorld] = {}
         # What has changes; a dictionary as an ordered set.
         self._dirty: dict[OwnedWorld, None] = {}
-        self._tokens: str | None = None
+        # Tokens that were changed here and are not written, so what was read may be older.
+        self.new_tokens: str | None = None
         self._work = asyncio.Event()
         # Set and replaced whenever something was written or lost.
         self._news = asyncio.Event()
@@ -179,16 +187,11 @@ class ClusterSaver:
     def drop_all(self) -> None:
         """Write nothing more of what was owned."""
         self.drop(self._owned)
-        self._tokens = None
+        self.new_tokens = None
 
     def keep_tokens(self, tokens: str) -> None:
         """Write these tokens of teams in place of those that are there."""
-        self._tokens = tokens
-
-    @property
-    def has_new_tokens(self) -> bool:
-        """Whether tokens were changed here, so what was read may be older."""
-        return self._tokens is not None
+        self.new_tokens = tokens
 
     # --- waiting
 
@@ -198,8 +201,8 @@ class ClusterSaver:
         Raises WorldLost if another server may own it, and Unavailable if tokens cannot be written.
         """
         if world is None:
-            if self._tokens is not None:
-                await asyncio.shield(self._write_tokens(self._tokens))
+            if self.new_tokens is not None:
+                await asyncio.shield(self._write_tokens(self.new_tokens))
             return
         owned = self._owned.get(world.id)
         if owned is None or owned.world is not world:
@@ -219,8 +222,8 @@ class ClusterSaver:
             await self._session.run(ANSWER_S, put_meta, "tokens", tokens)
         except (*FAILURES, SessionLost) as error:
             raise self._database.unreachable(error) from error
-        if self._tokens is tokens:
-            self._tokens = None
+        if self.new_tokens is tokens:
+            self.new_tokens = None
 
     # --- writing
 

@@ -80,7 +80,7 @@ class ClusterServer:
         self._session = OwnerSession(
             self._database, address, on_lost=self._lose_all, on_sign=self._take_tokens
         )
-        self.clock = self._session.clock
+        self.clock = self._session.now
         self.saver = ClusterSaver(self._database, self._session, on_lost=self._lose)
         self.on_tokens: Callable[[str], None] = lambda tokens: None
         self._tokens = ""
@@ -295,7 +295,7 @@ class ClusterServer:
         return list((await self._database.ask(ownership.servers)).values())
 
     def _take_tokens(self, tokens: str) -> None:
-        if tokens != self._tokens and not self.saver.has_new_tokens:
+        if tokens != self._tokens and self.saver.new_tokens is None:
             self._tokens = tokens
             self.on_tokens(tokens)
 

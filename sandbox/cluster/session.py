@@ -72,22 +72,6 @@ class Address(NamedTuple):
     version: str
 
 
-class Clock:
-    """Seconds since 1970 by PostgreSQL's clock, which never go back."""
-
-    def __init__(self) -> None:
-        self._offset = self._last = 0.0
-
-    def __call__(self) -> float:
-        """Return the present."""
-        self._last = max(self._last, time.time() + self._offset)
-        return self._last
-
-    def set(self, theirs: float) -> None:
-        """Learn the time that PostgreSQL has now."""
-        self._offset = theirs - time.time()
-
-
 def _elapsed_s() -> float:
     """Seconds of a clock that runs on while a virtual machine is suspended, where there is one."""
     clock = getattr(time, "CLOCK_BOOTTIME", None)
@@ -110,13 +94,14 @@ class OwnerSession:
         on_sign: Callable[[str], None],
     ) -> None:
         self.address = address
-        self.clock = Clock()
         self.problem = "there is no session with PostgreSQL yet"
         self._database = database
         self._on_lost, self._on_sign = on_lost, on_sign
         self._connection: asyncpg.Connection | None = None
         self._number = self._pid = 0
         self._spoke_s = 0.0
+        # How far PostgreSQL's clock is ahead, and the last time that was told.
+        self._ahead_s = self._told_s = 0.0
         self._turn = asyncio.Lock()
         self._is_open, self._is_lost = asyncio.Event(), asyncio.Event()
         self._confirming: asyncio.Task[None] | None = None
@@ -130,6 +115,11 @@ class OwnerSession:
     def silent_s(self) -> float:
         """How long ago the last statement began that PostgreSQL has answered."""
         return _elapsed_s() - self._spoke_s
+
+    def now(self) -> float:
+        """Return the seconds since 1970 by PostgreSQL's clock, which never go back."""
+        self._told_s = max(self._told_s, time.time() + self._ahead_s)
+        return self._told_s
 
     # --- having one
 
@@ -235,7 +225,7 @@ class OwnerSession:
         if pid != self._pid:
             self.lose(ConnectionError("a pooler in transaction mode is in between"))
             raise SessionLost(self.problem)
-        self.clock.set(now.timestamp())
+        self._ahead_s = now.timestamp() - time.time()
         self._on_sign(tokens or "")
 
     async def confirm(self) -> None:
