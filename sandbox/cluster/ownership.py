@@ -71,8 +71,9 @@ _GIVE: Final = """
 UPDATE uat_sandbox.worlds SET session = $3, touched_at = now()
 WHERE id = ANY($1) AND session = $2"""
 _NOT_MADE: Final = """
-DELETE FROM uat_sandbox.worlds
-WHERE n = 0 AND session = $1 AND touched_at < now() - interval '10 seconds' AND NOT id = ANY($2)"""
+DELETE FROM uat_sandbox.worlds w
+WHERE n = 0 AND (session = $1 AND touched_at < now() - interval '10 seconds' AND NOT id = ANY($2)
+    OR NOT EXISTS (SELECT FROM uat_sandbox.living l WHERE l.number = w.session))"""
 COUNT_ALONE: Final = f"""
 SET LOCAL idle_in_transaction_session_timeout = 3000;
 SELECT pg_advisory_xact_lock({_MAKING})"""
@@ -114,8 +115,6 @@ WITH gone AS (
     RETURNING wid
 ) INSERT INTO uat_sandbox.leftovers SELECT wid FROM gone ON CONFLICT DO NOTHING"""
 _SWEEP: Final = """
-DELETE FROM uat_sandbox.worlds w WHERE n = 0
-    AND NOT EXISTS (SELECT FROM uat_sandbox.living l WHERE l.number = w.session);
 DELETE FROM uat_sandbox.sessions s
 WHERE NOT EXISTS (SELECT FROM uat_sandbox.living l WHERE l.number = s.number);
 DELETE FROM uat_sandbox.brought_keys WHERE at < now() - interval '1 hour';

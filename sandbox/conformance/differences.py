@@ -18,7 +18,7 @@ from typing import Any, Final, Literal
 from sandbox import library
 from sandbox.conformance.clients import HttpAnswer
 from sandbox.domain.events import EVENTS
-from sandbox.domain.json_text import value_of
+from sandbox.domain.json_text import map_texts, value_of
 from sandbox.domain.profile import Profile
 from sandbox.domain.text import decode_text, did_you_mean
 from sandbox.webhooks.signing import verify
@@ -98,13 +98,7 @@ class Names:
 
     def translated(self, value: Any) -> Any:
         """Return a value of the recording as the replay has it: whole texts, at any depth."""
-        if isinstance(value, str):
-            return self.replayed.get(value, value)
-        if isinstance(value, list):
-            return [self.translated(one) for one in value]
-        if isinstance(value, dict):
-            return {name: self.translated(one) for name, one in value.items()}
-        return value
+        return map_texts(value, lambda text: self.replayed.get(text, text))
 
 
 Unlike = tuple[Kind, str, str, str]

@@ -12,7 +12,7 @@ from sandbox.domain.operations import API_WORDS
 from sandbox.domain.payments.cards import CARDS, Card
 from sandbox.domain.payments.outcomes import OUTCOMES, TRIGGERS, Outcome, Trigger, operations_of
 from sandbox.domain.payments.transitions import SAME, TRANSITIONS
-from sandbox.domain.states import Machine, Step
+from sandbox.domain.states import Step
 from sandbox.domain.text import OneOf, nearest
 from sandbox.domain.transport_faults import TRANSPORT_FAULTS, When
 
@@ -191,7 +191,9 @@ def read_machine(request: ControlRequest) -> MachineView:
 
 
 def _view_machine(name: str) -> MachineView:
-    rows = _of_payments() if name == _PAYMENT else _of_life(_LIVES[name])
+    rows = _of_payments()
+    if name != _PAYMENT:
+        rows = [MachineRow.of(step, when="", to=step.target) for step in _LIVES[name].steps]
     states = dict.fromkeys(state for row in rows for state in (row.state, row.to))
     return MachineView(name=name, states=list(states), rows=rows)
 
@@ -207,7 +209,3 @@ def _of_payments() -> list[MachineRow]:
         for row in TRANSITIONS
         for state in row.states
     ]
-
-
-def _of_life(life: Machine) -> list[MachineRow]:
-    return [MachineRow.of(step, when="", to=step.target) for step in life.steps]

@@ -107,17 +107,12 @@ def _as_function(code: str) -> str:
 
 
 @get(f"{PREFIX}/", "console.page", is_open=True, media_type=HTML, kind=AnswerKind.CONSOLE)
+@get(f"{PREFIX}/docs", "docs.page", is_open=True, media_type=HTML, kind=AnswerKind.CONSOLE)
 def read_console_page(request: ControlRequest) -> Written[str]:
-    """Return the web console.
+    """Return the web console, which shows its room of the API at `docs`.
 
     It names its files with their version, and can be mounted anywhere.
     """
-    return Written(_console_page())
-
-
-@get(f"{PREFIX}/docs", "docs.page", is_open=True, media_type=HTML, kind=AnswerKind.CONSOLE)
-def read_docs_page(request: ControlRequest) -> Written[str]:
-    """Return the web console, which opens its room of the API."""
     return Written(_console_page())
 
 

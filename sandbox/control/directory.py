@@ -13,6 +13,7 @@ from sandbox.domain.directory import Account
 from sandbox.domain.keys import KeyUsage
 from sandbox.domain.payments.transactions import Payment
 from sandbox.platform.payments.points_of_sale import currency_at
+from sandbox.store.store import UnitOfWork
 from sandbox.store.tables import EVERYTHING, LAST_DIGITS, Where
 from sandbox.worlds.elsewhere import Elsewhere
 from sandbox.worlds.world import World
@@ -94,24 +95,23 @@ def directory_entries(
     world: World, kind: RecordKind, records: Iterable[Any]
 ) -> Iterator[DirectoryEntry]:
     """Yield the records as the directory shows them."""
-    names = cast_names(world, kind)
+    names, unit = cast_names(world, kind), world.store.begin()
     for record in records:
         parents = record.parent_account_ids if kind == "account" else [record.account_id]
-        more: dict[str, Any] = {"currency": None}
-        if kind == "account":
-            more["counts"] = _counts(world, record.id)
-        elif kind == "terminal":
-            more["currency"] = currency_at(world.store.begin(), record)
-        elif kind == "key":
-            usage = world.store.get(KeyUsage, record.id)
-            more["last_used_at"] = usage and usage.last_used_at
-        cast, parent_id = names.get(record.id), parents[-1] if parents else None
-        yield DirectoryEntry.of(record, kind=kind, cast=cast, parent_id=parent_id, **more)
+        usage = unit.get(KeyUsage, record.id)
+        yield DirectoryEntry.of(
+            record,
+            kind=kind,
+            cast=names.get(record.id),
+            parent_id=parents[-1] if parents else None,
+            counts=_counts(unit, record.id) if kind == "account" else None,
+            currency=currency_at(unit, record) if kind == "terminal" else None,
+            last_used_at=usage and usage.last_used_at,
+        )
 
 
-def _counts(world: World, id: str) -> Counts:
-    unit = world.store.begin()
-    counts: dict[str, int] = {}
+def _counts(unit: UnitOfWork, id: str) -> Counts:
+    counts = {}
     for noun, kind in KINDS.items():
         where = {"parent" if kind is Account else "account": id}
         _, counts[f"{noun}s"] = unit.find(kind, where, limit=1)

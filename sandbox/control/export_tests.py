@@ -20,10 +20,11 @@ from urllib.parse import quote
 from pydantic_core import to_jsonable_python
 
 from sandbox.control import export_checks as checks
-from sandbox.control.context import cast_names, conflict
+from sandbox.control.context import Services, cast_names, conflict
 from sandbox.control.export_checks import fault_of, is_spared
 from sandbox.control.journal import REFUSED_FROM, JournalEntry
 from sandbox.domain.instants import parse_rfc3339
+from sandbox.domain.json_text import map_texts
 from sandbox.domain.readings import DEFAULTS as READINGS_AS_USUAL
 from sandbox.domain.switches import SWITCHES
 from sandbox.domain.transport_faults import LOST, NEED_BODY
@@ -49,9 +50,12 @@ class ExportCase:
     world: World
     views: list[JournalEntry]
     entries: Mapping[str, Entry]
-    url: str
-    key_header: str
-    version: str
+    services: Services
+
+    @property
+    def key_header(self) -> str:
+        """The name of the header that has the key."""
+        return self.services.worlds.profile.api_key_header
 
     @cached_property
     def _names(self) -> Mapping[str, str]:
@@ -78,7 +82,8 @@ class ExportCase:
     def address(self, view: JournalEntry) -> str:
         """Return the URL of a request."""
         query = quote(view.query, safe=IN_A_QUERY)
-        return f"{self.url}{quote(view.path)}" + (f"?{query}" if query else "")
+        url = self.services.platform_url.rstrip("/") + quote(view.path)
+        return f"{url}?{query}" if query else url
 
 
 _ASSERTED: Final = (
@@ -111,7 +116,7 @@ async def write_test(case: ExportCase, steps: list[dict[str, Any]]) -> str:
     lines = [
         f'"""What was seen in the world {case.world.spec.id}.',
         "",
-        f"Written by uat-sandbox {case.version}.",
+        f"Written by uat-sandbox {case.services.version}.",
         "It needs pytest-uat-sandbox. Assert below what your software made of all this.",
         '"""',
         "",
@@ -202,11 +207,7 @@ class _Known(dict[str, str]):
 
     def of(self, value: Any) -> Any:
         """Return the value with the code in place of each id."""
-        if isinstance(value, dict):
-            return {name: self.of(one) for name, one in value.items()}
-        if isinstance(value, list):
-            return [self.of(one) for one in value]
-        return self.get(value, value) if isinstance(value, str) else value
+        return map_texts(value, lambda text: self.get(text, text))
 
     def path(self, path: str, query: str) -> str:
         """Return the code for a path with its query."""

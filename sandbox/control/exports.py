@@ -76,7 +76,7 @@ def write_curl(case: ExportCase) -> str:
 
 def write_har(case: ExportCase) -> str:
     """Write the requests as an HTTP archive."""
-    creator = {"name": "uat-sandbox", "version": case.version}
+    creator = {"name": "uat-sandbox", "version": case.services.version}
     entries = [_har_entry(case, view) for view in case.views]
     log = {"log": {"version": "1.2", "creator": creator, "entries": entries}}
     return json.dumps(log, indent=2, ensure_ascii=False) + "\n"
@@ -169,7 +169,7 @@ async def export_requests(request: ControlRequest, body: ExportBody) -> Exported
 
 
 async def _write_export(request: ControlRequest, body: ExportBody) -> ExportedFile:
-    world, services = request.world, request.services
+    world = request.world
     entries = await _choose_entries(world, body)
     if not entries:
         raise conflict("nothing_to_export", "no request of the journal fits")
@@ -180,22 +180,20 @@ async def _write_export(request: ControlRequest, body: ExportBody) -> ExportedFi
         world=world,
         views=put_looks_after(world, views) if body.format == "pytest" else views,
         entries={one.id: one for one in entries},
-        url=services.platform_url.rstrip("/"),
-        key_header=services.worlds.profile.api_key_header,
-        version=services.version,
+        services=request.services,
     )
     count = len(case.views)
     if body.format == "scenario":
-        content, count = await _write_scenario(request, case)
+        content, count = await _write_scenario(case)
     elif body.format == "pytest":
-        content = await _write_proved_test(request, case)
+        content = await _write_proved_test(case)
     else:
         content = await run_in_thread(_WRITE[body.format], case)
     name, media_type = _FILES[body.format]
     return ExportedFile(name=name, media_type=media_type, content=content, requests=count)
 
 
-async def _write_proved_test(request: ControlRequest, case: ExportCase) -> str:
+async def _write_proved_test(case: ExportCase) -> str:
     """Write a test. Raises ControlFault if its requests are answered otherwise in its world.
 
     A custom fixture is known to this server alone, and is not proved with.
@@ -207,7 +205,7 @@ async def _write_proved_test(request: ControlRequest, case: ExportCase) -> str:
         kinds = ("account", "terminal", "location")
         ids = {f"{kind}s": case.world.cast.ids_of(kind) for kind in kinds}
         # It takes a sandbox with a loop of its own; the platform goes on beside it.
-        repeat = request.services.repeat
+        repeat = case.services.repeat
         mistake = await asyncio.to_thread(repeat, world_options(case), ids, steps)
     if mistake is not None:
         raise conflict(
@@ -218,14 +216,14 @@ async def _write_proved_test(request: ControlRequest, case: ExportCase) -> str:
     return content
 
 
-async def _write_scenario(request: ControlRequest, case: ExportCase) -> tuple[str, int]:
+async def _write_scenario(case: ExportCase) -> tuple[str, int]:
     """Write the requests as a scenario whose examples came true; returns how many are in it.
 
     Raises ControlFault. Source: assumed D25-export.
     """
     document, count, left_out = build_scenario(case)
     # Examples take a sandbox with a loop of its own; the platform goes on beside them.
-    mistake = await run_in_thread(_find_mistake, request, document)
+    mistake = await run_in_thread(_find_mistake, case, document)
     if mistake is not None:
         raise conflict(
             "not_exportable",
@@ -236,10 +234,10 @@ async def _write_scenario(request: ControlRequest, case: ExportCase) -> tuple[st
     return "\n".join([*lines, await run_in_thread(to_toml, document)]), count
 
 
-def _find_mistake(request: ControlRequest, document: dict[str, Any]) -> str | None:
+def _find_mistake(case: ExportCase, document: dict[str, Any]) -> str | None:
     """Run the examples of a scenario; the first thing that does not come as expected."""
     try:
-        found = request.services.prove(parse_scenario(dict(document)))
+        found = case.services.prove(parse_scenario(dict(document)))
     except ScenarioError as error:
         return str(error)
     named = zip(document["example"], found.values(), strict=True)

@@ -51,12 +51,8 @@ class TapBody(Body, example={"card": "tok_visa_credit"}):
 
 @shows(outcomes.Queued)
 class QueuedView(View):
-    """An outcome that waits for the next request that fits. Amounts are minor units.
+    """An outcome that waits for the next request that fits. Amounts are minor units."""
 
-    `id` is null for entries of files of earlier versions.
-    """
-
-    id: str | None
     outcome: OutcomeKey | None
     operation: OperationName | None
     method: str | None
@@ -91,7 +87,7 @@ def queue_outcome(request: ControlRequest, body: NextOutcome) -> QueuedView:
             f"approved_amount: a part of {body.amount} is less than that, not "
             f"{body.approved_amount}"
         )
-    return _view_queued(request.world.queue.add(outcomes.Queued(**body.__dict__)))
+    return QueuedView.of(request.world.queue.add(outcomes.Queued(**vars(body))))
 
 
 def _must_be_possible(request: ControlRequest, body: NextOutcome) -> None:
@@ -114,14 +110,10 @@ def _must_be_possible(request: ControlRequest, body: NextOutcome) -> None:
         _find_outcome(body.outcome, outcomes.Operation(min(attempts)), "operation")
 
 
-def _view_queued(entry: outcomes.Queued) -> QueuedView:
-    return QueuedView.of(entry, id=entry.id or None)
-
-
 @get(f"{WORLD}/scenario/next", "next.list")
 def list_queued_outcomes(request: ControlRequest) -> Queue:
     """List the queued outcomes."""
-    return Queue(queue=list(map(_view_queued, request.world.queue.entries)))
+    return Queue(queue=request.world.queue.entries)
 
 
 @delete(f"{WORLD}/scenario/next/{{id}}", "next.delete")
@@ -262,9 +254,7 @@ def add_fault(request: ControlRequest, body: NewWebhookFault) -> WebhookFaultVie
 @get(f"{WORLD}/webhooks/next", "webhooks.next.list")
 def list_faults(request: ControlRequest) -> WebhookFaultQueue:
     """List the faults for the next deliveries."""
-    return WebhookFaultQueue(
-        queue=list(map(WebhookFaultView.of, request.world.webhook_faults.entries))
-    )
+    return WebhookFaultQueue(queue=request.world.webhook_faults.entries)
 
 
 @delete(f"{WORLD}/webhooks/next", "webhooks.next.clear")

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import islice
 from typing import Final, Literal
 
 from sandbox.control.clock import DueView, view_timer
@@ -32,7 +33,6 @@ DELIVERIES_MAX: Final = 20
 """The newest deliveries to an endpoint by which its health is judged."""
 
 _NEEDS_OF_A_KIND_MAX: Final = 50
-_BATCHES_MAX: Final = 20
 
 _MESSAGES_MAX: Final = 200
 """The newest messages whose deliveries are looked at."""
@@ -112,7 +112,7 @@ async def read_overview(request: ControlRequest) -> OverviewView:
     return OverviewView(
         now=world.now(),
         scenario=view_running(world),
-        needs=[need for find in needs for need in find(world)],
+        needs=[need for find in needs for need in islice(find(world), _NEEDS_OF_A_KIND_MAX)],
         due=[view_timer(world, timer) for _, timer in timers[:DUE_MAX]],
         due_total=len(timers),
         endpoints=_endpoints(world),
@@ -143,11 +143,11 @@ def _taps(world: World) -> Iterator[Need]:
             yield Need.of(waiting.tap, kind="tap", id=id, says="waits for a card")
 
 
-def _surcharges(world: World) -> list[Need]:
-    where = {"status": "surcharge_pending"}
-    found, _ = world.store.begin().find(Payment, where, limit=_NEEDS_OF_A_KIND_MAX)
-    says = "waits for an answer to its surcharge"
-    return [Need.of(one.transaction, kind="surcharge", id=one.id, says=says) for one in found]
+def _surcharges(world: World) -> Iterator[Need]:
+    found, _ = world.store.begin().find(Payment, {"status": "surcharge_pending"})
+    for one in found:
+        says = "waits for an answer to its surcharge"
+        yield Need.of(one.transaction, kind="surcharge", id=one.id, says=says)
 
 
 def _failing(world: World) -> Iterator[Need]:
@@ -157,12 +157,10 @@ def _failing(world: World) -> Iterator[Need]:
             yield Need(kind="endpoint", id=one.id, says=why, since=one.failing_since)
 
 
-def _batches(world: World) -> list[Need]:
+def _batches(world: World) -> Iterator[Need]:
     """Batches that were sent back, and those with records that no batch has taken since."""
     unit = world.store.begin()
-    words = ("rejected", "partially_accepted")
-    found, _ = unit.find(Batch, {"status": words}, limit=_BATCHES_MAX)
-    needs: list[Need] = []
+    found, _ = unit.find(Batch, {"status": ("rejected", "partially_accepted")})
     for batch in found:
         says, amount = "was sent back: edit it and close it again", batch.captured_amount
         if batch.status != "rejected":
@@ -175,22 +173,18 @@ def _batches(world: World) -> list[Need]:
         terminal = world.store.get(Terminal, batch.terminal_id)
         currency = in_letters(None if terminal is None else terminal.currency_code)
         more = {"since": batch.closed_at, "amount": amount, "currency": currency}
-        needs.append(Need(kind="batch", id=batch.id, says=says, **more))
-    return needs
+        yield Need(kind="batch", id=batch.id, says=says, **more)
 
 
-def _keys(world: World) -> list[Need]:
-    """Return the keys that cannot be used, and with which a request of the journal came."""
+def _keys(world: World) -> Iterator[Need]:
+    """Yield the keys that cannot be used, and with which a request of the journal came."""
     entries = world.journal.entries()
     last = {entry.key_id: entry for entry in entries if entry.key_id is not None}
-    needs: list[Need] = []
     for id, entry in reversed(last.items()):
         key = world.store.get(ApiKey, id)
-        unusable = None if key is None else why_unusable(key, world.now())
-        if key is not None and unusable is not None and len(needs) < _NEEDS_OF_A_KIND_MAX:
+        if key is not None and (unusable := why_unusable(key, world.now())) is not None:
             says = f"{key.name!r} is asked with, but {unusable[0]} ({unusable[1]})"
-            needs.append(Need(kind="key", id=id, says=says, since=entry.at))
-    return needs
+            yield Need(kind="key", id=id, says=says, since=entry.at)
 
 
 # --- endpoints --------------------------------------------------------------------------------

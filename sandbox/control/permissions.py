@@ -133,12 +133,10 @@ def _target_of(world: World, row: Row, text: str | None) -> str | None:
     """Return the id of the target, which a name of the cast may stand for."""
     if row.target is None:
         return None
-    if text is None:
-        if row.target.where == "path":
-            raise invalid(f"target: {row.name} needs the id of a {row.target.noun}")
-        return None
+    if text is None and row.target.where == "path":
+        raise invalid(f"target: {row.name} needs the id of a {row.target.noun}")
     noun = NOUNS.get(row.target.kind)
-    return text if noun is None else world.cast.ids_of(noun).get(text, text)
+    return world.cast.ids_of(noun).get(text, text) if noun and text else text
 
 
 async def find_permitted_keys(world: World, row: Row, target: str | None) -> list[KeyName]:
@@ -158,8 +156,7 @@ def list_permissions(request: ControlRequest) -> LensTable:
 def view_permissions(world: World, key: ApiKey) -> LensTable:
     """All operations with the statuses that this key gets."""
     account = world.store.get(Account, key.account_id)
-    unusable = why_unusable(key, world.clock.now())
-    why = None if unusable is None else unusable[0]
+    why, _ = why_unusable(key, world.clock.now()) or (None, "")
     if why is None and (account is None or account.deleted_at is not None):
         why = "its account was deleted"
     return LensTable(
@@ -302,7 +299,10 @@ def _view_action(
         taken = row_if_approved(context, payment, action)
     except Refusal as refusal:
         fault, shown["clause"] = refusal.fault, refusal.source
-        return Move.of(fault, **shown, error=fault.code, row=_row_of(refusal), says=refusal.reason)
+        # The source ends with the id of the row of the state machine that refuses, if one does.
+        id = (refusal.source or "").rpartition(" ")[2]
+        row_id = id if any(one.id == id for one in TRANSITIONS) else None
+        return Move.of(fault, **shown, error=fault.code, row=row_id, says=refusal.reason)
     least, most = _limits(context, payment, action) if confirms else (None, None)
     natural = plan(payment, action).amount if confirms else None
     if operation in _WITHOUT_NATURAL_AMOUNT:
@@ -320,12 +320,6 @@ def _view_action(
         min=least,
         max=most,
     )
-
-
-def _row_of(refusal: Refusal) -> str | None:
-    """Return the row of the state machine that refuses; its source ends with the row's id."""
-    id = (refusal.source or "").rpartition(" ")[2]
-    return next((row.id for row in TRANSITIONS if row.id == id), None)
 
 
 def _limits(context: OperationContext, payment: Payment, action: ActionRequest) -> tuple[int, int]:

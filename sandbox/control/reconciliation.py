@@ -149,22 +149,16 @@ def _compare(
     for there in theirs:
         here = known.get((there.transaction_id, there.event_id))
         if here is None:
-            yield _difference("missing_here", there, there.amount, None)
+            yield DifferenceView.of(there, kind="missing_here", there=there.amount, here=None)
             continue
         named |= {(here.transaction_id, here.event_id), (here.transaction_id, None)}
-        if there.amount not in (None, here.amount):
-            yield _difference("other_amount", there, there.amount, here.amount)
-        if there.status not in (None, here.status):
-            yield _difference("other_status", there, there.status, here.status)
+        for kind, name in (("other_amount", "amount"), ("other_status", "status")):
+            said, known_here = getattr(there, name), getattr(here, name)
+            if said not in (None, known_here):
+                yield DifferenceView.of(there, kind=kind, there=said, here=known_here)
     for entry in expected:
         if (entry.transaction_id, entry.event_id if by_event else None) not in named:
-            yield _difference("missing_there", entry, None, entry.amount)
-
-
-def _difference(
-    kind: DifferenceKind, one: _Entry, there: int | str | None, here: int | str | None
-) -> DifferenceView:
-    return DifferenceView.of(one, kind=kind, there=there, here=here)
+            yield DifferenceView.of(entry, kind="missing_there", there=None, here=entry.amount)
 
 
 # --- the file ---------------------------------------------------------------------------------

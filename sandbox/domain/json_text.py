@@ -1,6 +1,7 @@
 """Reading JSON that came from outside: strictly, or as far as it can be read."""
 
 import json
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from pydantic_core import from_json
@@ -36,6 +37,15 @@ def value_of(text: str | bytes | None) -> Any:
 def fields_of(value: Any) -> dict[str, Any]:
     """Return a value of JSON that is an object, an empty object in place of any other."""
     return value if isinstance(value, dict) else {}
+
+
+def map_texts(value: Any, change: Callable[[str], Any]) -> Any:
+    """Return a value of JSON with every text in it changed, but not the names of fields."""
+    if isinstance(value, Mapping):
+        return {name: map_texts(one, change) for name, one in value.items()}
+    if isinstance(value, list):
+        return [map_texts(one, change) for one in value]
+    return change(value) if isinstance(value, str) else value
 
 
 def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> None:

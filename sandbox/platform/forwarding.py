@@ -84,13 +84,10 @@ class Forwarder:
 
         Raises Unavailable.
         """
-        sent = self._read_key(incoming)
-        key = self.worlds.profile.key_format.parse(sent.decode("latin-1"))
+        key = self.worlds.profile.key_format.parse(self._read_key(incoming).decode("latin-1"))
         if self.worlds.holder(key) is not None:
             return None
-        # Another server thinks that the world is here.
-        afresh = was_forwarded(incoming.headers)
-        return await self.elsewhere.have_key(sent, key, afresh=afresh)
+        return await self.elsewhere.have_key(key)
 
     def _read_key(self, incoming: IncomingRequest) -> bytes:
         try:

@@ -9,7 +9,7 @@ from typing import Any, Final, TypedDict
 import httpx2
 from starlette.types import ASGIApp
 
-from sandbox.domain.json_text import fields_of, value_of
+from sandbox.domain.json_text import fields_of, map_texts, value_of
 from sandbox.domain.profile import Profile
 from sandbox.http_client import send, send_json
 from sandbox.scenario_examples.own_sandbox import Build, Receiver
@@ -125,7 +125,7 @@ class _Repeating:
         if (key := step["key"]) is not None:
             headers[self.key_header] = self.keys.get(key, key)
         if step["body"] is not None:
-            body = self._here(step["body"])
+            body = map_texts(step["body"], lambda text: self.ids.get(text, text))
             content = (body if isinstance(body, str) else json.dumps(body)).encode()
             if not isinstance(body, str):
                 headers["content-type"] = "application/json"
@@ -141,11 +141,3 @@ class _Repeating:
         if not answer.is_success:
             raise _Differs(str(fields.get("message", answer.status_code)))
         return fields
-
-    def _here(self, value: Any) -> Any:
-        """Return the value with the ids of this world in place of those that were seen."""
-        if isinstance(value, Mapping):
-            return {name: self._here(one) for name, one in value.items()}
-        if isinstance(value, list):
-            return [self._here(one) for one in value]
-        return self.ids.get(value, value) if isinstance(value, str) else value

@@ -7,10 +7,12 @@ not follow from the kind of operation.
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any, Final
 
 from msgspec.structs import replace
 
+from sandbox.domain.json_text import map_texts
 from sandbox.domain.profile import Profile
 from sandbox.platform.operation import NOWHERE, Example, Row
 from sandbox.platform.routes import OPERATIONS
@@ -68,13 +70,7 @@ def with_ids(value: Any, cast: Cast) -> Any:
 
 
 def _filled(value: Any, fill: Callable[[str, str], str]) -> Any:
-    if isinstance(value, Mapping):
-        return {name: _filled(one, fill) for name, one in value.items()}
-    if isinstance(value, list):
-        return [_filled(one, fill) for one in value]
-    if isinstance(value, str):
-        return OF_CAST.sub(lambda found: fill(*found.groups()), value)
-    return value
+    return map_texts(value, partial(OF_CAST.sub, lambda found: fill(*found.groups())))
 
 
 SCHEMA: Final = "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"
