@@ -896,7 +896,7 @@ declare namespace Api {
     delay_ms: number;
     fault: TransportFault | null;
     approved_amount: number | null;
-    id: string | null;
+    id: string;
   };
   type RateBasis = "subtotal" | "subtotal_plus_tax" | "subtotal_plus_tip" | "total";
   type ReadingValueView = {
@@ -905,9 +905,9 @@ declare namespace Api {
   };
   type ReadingView = {
     id: string;
+    clause: string;
     sentence: string;
     values: Array<ReadingValueView>;
-    clause: string;
     default: string;
   };
   type Readings = {
