@@ -152,9 +152,7 @@ class ClusterSaver:
         # Otherwise another state takes the place of the world, under the same id.
         owned.world = world
         self._owned[world.id] = owned
-        owned.log = world.store.log = ChangeLog(
-            world.id, world.store, world.spec.fixture.document, partial(self._note, owned)
-        )
+        owned.log = world.store.log = ChangeLog(world, partial(self._note, owned))
         if not is_in_file:
             owned.log.begin_anew()
 

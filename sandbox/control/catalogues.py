@@ -1,5 +1,6 @@
 """Catalogues: outcomes, test cards, amounts that choose, and state machines."""
 
+from functools import cache
 from typing import Annotated, Final
 
 from sandbox.control.context import ControlRequest, not_found
@@ -163,49 +164,47 @@ class Machines(View):
     total: int = TOTAL
 
 
-_LIVES: Final = {
-    life.name: life
-    for life in (BATCH_LIFE, ACCOUNTS.life, TERMINALS.life, LOCATIONS.life, KEY_LIFE)
-}
-_PAYMENT: Final = "transaction"
-_NAMES: Final = (_PAYMENT, *_LIVES)
-
-
 @get(f"{PREFIX}/machines", "machines.list")
 def list_machines(request: ControlRequest) -> Machines:
     """List the state machines with all of their rows."""
-    return Machines(machines=list(map(_view_machine, _NAMES)))
+    return Machines(machines=list(_machines().values()))
 
 
 @get(f"{PREFIX}/machines/{{name}}", "machines.read")
 def read_machine(request: ControlRequest) -> MachineView:
     """Read a state machine."""
-    name = request.params["name"]
-    if name not in _NAMES:
+    name, known = request.params["name"], _machines()
+    if name not in known:
         raise not_found(
             f"there is no state machine {name[:80]!r}",
-            details=f"there are: {', '.join(_NAMES)}",
-            nearest=nearest(name, _NAMES),
+            details=f"there are: {', '.join(known)}",
+            nearest=nearest(name, known),
         )
-    return _view_machine(name)
+    return known[name]
 
 
-def _view_machine(name: str) -> MachineView:
-    rows = _of_payments()
-    if name != _PAYMENT:
-        rows = [MachineRow.of(step, when="", to=step.target) for step in _LIVES[name].steps]
-    states = dict.fromkeys(state for row in rows for state in (row.state, row.to))
-    return MachineView(name=name, states=list(states), rows=rows)
-
-
-def _of_payments() -> list[MachineRow]:
-    return [
-        MachineRow.of(
-            row,
-            state=state,
-            when=", ".join(part for part in (row.when, row.answer) if part),
-            to=state if row.next_status == SAME else row.next_status,
-        )
-        for row in TRANSITIONS
-        for state in row.states
-    ]
+@cache
+def _machines() -> dict[str, MachineView]:
+    """Return every state machine by its name."""
+    found = {
+        "transaction": [
+            MachineRow.of(
+                row,
+                state=state,
+                when=", ".join(part for part in (row.when, row.answer) if part),
+                to=state if row.next_status == SAME else row.next_status,
+            )
+            for row in TRANSITIONS
+            for state in row.states
+        ]
+    }
+    for life in (BATCH_LIFE, ACCOUNTS.life, TERMINALS.life, LOCATIONS.life, KEY_LIFE):
+        found[life.name] = [MachineRow.of(step, when="", to=step.target) for step in life.steps]
+    states = {
+        name: dict.fromkeys(state for row in rows for state in (row.state, row.to))
+        for name, rows in found.items()
+    }
+    return {
+        name: MachineView(name=name, states=list(states[name]), rows=rows)
+        for name, rows in found.items()
+    }

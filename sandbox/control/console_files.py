@@ -106,8 +106,8 @@ def _as_function(code: str) -> str:
     return f"{code};\nreturn {{ {', '.join(exports)} }};"
 
 
-@get(f"{PREFIX}/", "console.page", is_open=True, media_type=HTML, kind=AnswerKind.CONSOLE)
 @get(f"{PREFIX}/docs", "docs.page", is_open=True, media_type=HTML, kind=AnswerKind.CONSOLE)
+@get(f"{PREFIX}/", "console.page", is_open=True, media_type=HTML, kind=AnswerKind.CONSOLE)
 def read_console_page(request: ControlRequest) -> Written[str]:
     """Return the web console, which shows its room of the API at `docs`.
 

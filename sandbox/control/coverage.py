@@ -5,7 +5,7 @@ Every section covers a table of the sandbox, and has a count for each of its row
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import Any, Final
 
 from sandbox import library
 from sandbox.control.context import ControlRequest
@@ -108,24 +108,19 @@ def _section(counts: Counter[str], table: Iterable[str]) -> Section:
     )
 
 
-def _counts(coverage: CoverageCounters) -> dict[str, Counter[str]]:
-    """How often each name of each section was counted."""
-    counts: dict[str, Counter[str]] = {name: Counter() for name in Coverage.model_fields}
+def _counts(coverage: CoverageCounters) -> dict[str, Counter[Any]]:
+    """How often each name of each section was counted, and None of what had none."""
+    counts: dict[str, Counter[Any]] = {name: Counter() for name in Coverage.model_fields}
     for answered, count in coverage.answers.items():
         if answered.route is not None:
             counts["operations"][answered.route] += count
             counts["answers"][f"{answered.route} {answered.status}"] += count
-        for section, name in (
-            ("refusals", answered.refusal),
-            ("outcomes", answered.outcome),
-            ("outcomes", answered.fault),
-        ):
-            if name is not None:
-                counts[section][name] += count
+        counts["refusals"][answered.refusal] += count
+        counts["outcomes"][answered.outcome] += count
+        counts["outcomes"][answered.fault] += count
     for kind, count in coverage.messages.items():
         counts["events"][kind.event_type] += count
-        if kind.status is not None and kind.status_reason is not None:
-            counts["statuses"][kind.status] += count
-            counts["status_reasons"][kind.status_reason] += count
+        counts["statuses"][kind.status] += count
+        counts["status_reasons"][kind.status_reason] += count
     counts["statuses"]["settled"] += coverage.settled
     return counts

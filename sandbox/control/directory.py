@@ -1,6 +1,7 @@
 """The directory of a world, and the search for anything by its id."""
 
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any, Final, Literal
 
 from sandbox.control.context import KINDS, ControlRequest, cast_names, unknown_among
@@ -15,7 +16,6 @@ from sandbox.domain.payments.transactions import Payment
 from sandbox.platform.payments.points_of_sale import currency_at
 from sandbox.store.store import UnitOfWork
 from sandbox.store.tables import EVERYTHING, LAST_DIGITS, Where
-from sandbox.worlds.elsewhere import Elsewhere
 from sandbox.worlds.world import World
 
 RecordKind = Literal["account", "terminal", "location", "key"]
@@ -151,7 +151,11 @@ async def find_anything(request: ControlRequest, query: FindQuery) -> Findings:
     who, all_worlds, others = request.who, request.services.worlds, other_servers(request)
     ids = [world.id for world in all_worlds]
     if others is not None:
-        ids += await _load_unowned_worlds(request, others, ids)
+        # Worlds that no server has are taken over to be looked into, a few at a time.
+        kept = await list_stored_worlds(request, others, ids)
+        for one in [one for one in kept if not one.is_held][:TAKEN_OVER_MAX]:
+            await others.have_world(one.id)
+        ids += [one.id for one in kept]
     worlds = who.worlds(all_worlds)
     if query.world is not None:
         world = who.world(all_worlds, query.world)
@@ -161,28 +165,12 @@ async def find_anything(request: ControlRequest, query: FindQuery) -> Findings:
         if world is None:
             raise unknown_among(ids, query.world, who)
         worlds, others = [world], None
-    found: list[FoundThing] = []
-    for world in worlds:
-        found += _find_in(world, query.q)
-        if len(found) > FOUND_MAX:
-            break
+    things = (thing for world in worlds for thing in _find_in(world, query.q))
+    found = list(islice(things, FOUND_MAX + 1))
     if others is not None:
         for said in await ask_other_servers(request, others, Findings):
             found += said.found
     return Findings(found=found[:FOUND_MAX], more=len(found) > FOUND_MAX)
-
-
-async def _load_unowned_worlds(
-    request: ControlRequest, others: Elsewhere, own: list[str]
-) -> list[str]:
-    """Take over worlds that no server has, so that they are looked into, a few at a time.
-
-    Returns the ids of all worlds but the own ones.
-    """
-    kept = await list_stored_worlds(request, others, own)
-    for one in [one for one in kept if not one.is_held][:TAKEN_OVER_MAX]:
-        await others.have_world(one.id)
-    return [one.id for one in kept]
 
 
 def _find_payments(world: World, q: str) -> list[Payment]:

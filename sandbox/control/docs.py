@@ -195,8 +195,11 @@ def document(
     # `nearest` is only there where a word was misspelt.
     fields: Schema = {"error": TEXT, "message": TEXT, "details": TEXT}
     misses = {"near_misses": {"type": "array", "items": writer.describe(NearMiss)}}
+    for reading in READINGS.values():
+        if len(reading.names) > 2:
+            words: Schema = {"type": "string", "enum": list(reading.names)}
+            writer.schemas[reading.id.title().replace("_", "")] = words
     writer.schemas |= {
-        **_words_of_readings(),
         "Error": writer.record(fields, nearest=TEXT),
         "NothingCame": writer.record(fields | misses, nearest=TEXT),
     }
@@ -274,12 +277,3 @@ def _refusals(row: ControlRow, *, needs_token: bool) -> Iterator[tuple[str, Sche
     for status in sorted(status for status, refuses in found.items() if refuses):
         schema = {"$ref": f"#/components/schemas/{'NothingCame' if status == 408 else 'Error'}"}
         yield str(status), {"description": _SAID[status], "content": {JSON: {"schema": schema}}}
-
-
-def _words_of_readings() -> Schema:
-    """Return a named list of words for each reading with more than two values."""
-    return {
-        reading.id.title().replace("_", ""): {"type": "string", "enum": list(reading.names)}
-        for reading in READINGS.values()
-        if len(reading.names) > 2
-    }

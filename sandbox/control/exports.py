@@ -109,19 +109,17 @@ def _har_entry(case: ExportCase, view: JournalEntry) -> dict[str, Any]:
 
 def write_markdown(case: ExportCase) -> str:
     """Write the requests as Markdown, with the reason for each answer."""
-    return "\n".join(_markdown_of(case, view) for view in case.views)
-
-
-def _markdown_of(case: ExportCase, view: JournalEntry) -> str:
-    key, last = case.key_name(view.key_id), view.decisions[-1]
-    path = view.path.replace("`", "'")
-    lines = [f"## `{view.method} {path}`: {view.status}", ""]
-    lines += [f"`{view.id}` at {view.at}, " + (f"key `{key}`" if key else "no key"), ""]
-    lines += [f"> {_plain(last.reason)} ({last.clause})", ""]
-    for title, shown in (("Request", view.request), ("Response", view.response)):
-        if shown is not None:
-            # Nothing in an indented block can end it.
-            lines += [f"{title}:", "", indent(json.dumps(shown, indent=2), " " * 4), ""]
+    lines: list[str] = []
+    for view in case.views:
+        key, last = case.key_name(view.key_id), view.decisions[-1]
+        path = view.path.replace("`", "'")
+        lines += [f"## `{view.method} {path}`: {view.status}", ""]
+        lines += [f"`{view.id}` at {view.at}, " + (f"key `{key}`" if key else "no key"), ""]
+        lines += [f"> {_plain(last.reason)} ({last.clause})", ""]
+        for title, shown in (("Request", view.request), ("Response", view.response)):
+            if shown is not None:
+                # Nothing in an indented block can end it.
+                lines += [f"{title}:", "", indent(json.dumps(shown, indent=2), " " * 4), ""]
     return "\n".join(lines)
 
 

@@ -20,8 +20,17 @@ from sandbox.worlds.journal import CUT_OFF, MASK, Entry
 PATH_CHARS_MAX: Final = 8_192
 
 
+class ReplayBody(Body):
+    """What to change in a request that is sent again; what is left out stays."""
+
+    key: KeyWord | None = None
+    headers: HeaderFields = Field(default_factory=dict)
+    body: Any = None
+    wait: bool = True
+
+
 class SendBody(
-    Body,
+    ReplayBody,
     example={
         "method": "POST",
         "path": "/v3/payment",
@@ -42,25 +51,12 @@ class SendBody(
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"]
     path: Annotated[str, Field(pattern=r"^/", max_length=PATH_CHARS_MAX)]
     query: Annotated[str, Field(max_length=PATH_CHARS_MAX)] = ""
-    headers: HeaderFields = Field(default_factory=dict)
-    body: Any = None
-    key: KeyWord | None = None
-    wait: bool = True
 
     @model_validator(mode="after")
     def _has_one_query(self) -> Self:
         if self.query and "?" in self.path:
             raise ValueError("query: the path has one already")
         return self
-
-
-class ReplayBody(Body):
-    """What to change in a request that is sent again; what is left out stays."""
-
-    key: KeyWord | None = None
-    headers: HeaderFields = Field(default_factory=dict)
-    body: Any = None
-    wait: bool = True
 
 
 _OF_THE_CONNECTION: Final = frozenset(
@@ -133,7 +129,7 @@ def _why_not_again(entry: Entry, payload: bytes) -> str | None:
 
 async def _send(
     request: ControlRequest,
-    asked: SendBody | ReplayBody,
+    asked: ReplayBody,
     method: str,
     path: str,
     query: str,

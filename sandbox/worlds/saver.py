@@ -19,28 +19,21 @@ from sandbox.measurements import Measured
 from sandbox.store.documents import to_text
 from sandbox.store.files.port import COUNTERS, TIMERS, Change, Document, StateFile, StoreError
 from sandbox.store.records import Records
-from sandbox.store.store import Store, UnitOfWork
-from sandbox.store.world_documents import Fixture, Moment, Put, counters_document, message_documents
+from sandbox.store.store import UnitOfWork
+from sandbox.store.world_documents import Moment, Put, counters_document, message_documents
 from sandbox.worlds.world import World
 
 
 class ChangeLog:
     """The changes of the store of one world.
 
-    `on_change` is called after each that has to be durable before an answer. `fixture` is the
-    document with which the world began, if the file has to hold it.
+    `on_change` is called after each that has to be durable before an answer.
     """
 
-    def __init__(
-        self,
-        world_id: str,
-        store: Store,
-        fixture: Fixture | None,
-        on_change: Callable[[], None],
-    ) -> None:
-        self._world_id = world_id
-        self._store = store
-        self._fixture = fixture
+    def __init__(self, world: World, on_change: Callable[[], None]) -> None:
+        self._world_id, self._store = world.id, world.store
+        # The document with which the world began, if the file has to hold it.
+        self._fixture = world.spec.fixture.document
         self._on_change = on_change
         self._is_anew = False
         self.forget()
@@ -134,9 +127,7 @@ class FileSaver:
 
     def follow(self, world: World, *, is_in_file: bool) -> None:
         """Write every change of the world from now on, and all of it unless the file has it."""
-        log = ChangeLog(
-            world.id, world.store, world.spec.fixture.document, partial(self._note, world.id)
-        )
+        log = ChangeLog(world, partial(self._note, world.id))
         self._logs[world.id] = world.store.log = log
         if not is_in_file:
             log.begin_anew()
