@@ -905,9 +905,9 @@ declare namespace Api {
   };
   type ReadingView = {
     id: string;
-    clause: string;
     sentence: string;
     values: Array<ReadingValueView>;
+    clause: string;
     default: string;
   };
   type Readings = {
@@ -1186,13 +1186,13 @@ declare namespace Api {
     never: Array<string>;
   };
   type SendBody = {
+    key?: string | null;
+    headers?: Record<string, any>;
+    body?: any;
+    wait?: boolean;
     method: RequestMethod;
     path: string;
     query?: string;
-    headers?: Record<string, any>;
-    body?: any;
-    key?: string | null;
-    wait?: boolean;
   };
   type SentView = {
     timestamp: number;
