@@ -29,7 +29,7 @@ allowed bypass delivered disabled expired genuine possible proved signed_in
 surcharge_applied surcharge_confirmation_required tells_amounts
 before confirm include_transactions more ok pure strict wait
 before_answer drop stale_timestamp
-as_json explain_headers known_keys log_requests reasons receives_webhooks shared tls watch
+explain_headers known_keys log_requests reasons receives_webhooks shared tls watch
 """
 FACES = frozenset(_WORDS.split())
 """Booleans that users see by these names: fields of the APIs, of files and of the kit, options."""

@@ -154,8 +154,9 @@ def _parse_target(value: str) -> str:
     address, _, path = value.partition("/")
     match = _ADDRESS.fullmatch(address)
     if match is None or not 0 < int(match["port"]) < 65_536:
-        examples = "9000, 127.0.0.1:9000/hook or http://127.0.0.1:9000/hook"
-        raise ValueError(f"{value!r}: write it like {examples}")
+        raise ValueError(
+            f"{value!r}: write it like 9000, 127.0.0.1:9000/hook or http://127.0.0.1:9000/hook"
+        )
     return f"http://{match['host'] or '127.0.0.1'}:{int(match['port'])}/{path}"
 
 
@@ -188,8 +189,9 @@ def parse_counts(value: str) -> dict[str, int]:
     try:
         return {name: int(n) for name, n in (one.split("=") for one in value.split(","))}
     except ValueError:
-        example = "merchants=200,terminals_per_merchant=2"
-        raise ValueError(f"{value!r}: write it like {example}") from None
+        raise ValueError(
+            f"{value!r}: write it like merchants=200,terminals_per_merchant=2"
+        ) from None
 
 
 def _parse_statuses(value: str) -> tuple[str, ...]:

@@ -138,8 +138,9 @@ def answer(
     if reason is not None and result != "rejected":
         raise click.UsageError("--reason belongs to the result rejected")
     if bool(rejected) != (result == "partially_accepted"):
-        needs = "--rejected belongs to the result partially_accepted, which needs it"
-        raise click.UsageError(needs)
+        raise click.UsageError(
+            "--rejected belongs to the result partially_accepted, which needs it"
+        )
     id, _ = stage.batch(batch, "submitted")
     payments = [stage.payment(one).id for one in rejected]
     given = {"answer": result, "reason": reason, "rejected": payments}

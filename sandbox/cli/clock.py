@@ -69,8 +69,9 @@ def advance(
       sandbox clock advance --next
     """
     if [by is not None, to is not None, to_next].count(True) != 1:
-        choices = "a duration, like 3d, or --to with an instant, or --next"
-        raise click.UsageError(f"give either {choices}")
+        raise click.UsageError(
+            "give either a duration, like 3d, or --to with an instant, or --next"
+        )
     body = drop_none({"by": by, "to": "next" if to_next else to, "before": before or None})
     with working("advancing"):
         moved = world.with_timeout(_ADVANCE_S).read("POST", "clock", "advance", body=body)

@@ -175,8 +175,9 @@ def verify(
         "partner": _key(partner, None, profile) if partner else None,
     }
     if "directory" in wanted.allowed and keys["partner"] is None:
-        needs = "needs a partner's key; name its variable by --partner-key-env"
-        output.refuse(f"--allow directory: {needs}")
+        output.refuse(
+            "--allow directory: needs a partner's key; name its variable by --partner-key-env"
+        )
     if out.exists() and not out.is_dir():
         output.refuse(f"--out {out}: is not a folder")
     # SIGTERM ends a run as Ctrl+C does, so that it deletes what it made.
@@ -260,8 +261,9 @@ def _clean(run: str, platform: clients.Platform, out: Path, keys: Mapping[str, A
         register = read_register(out, run)
     before = register.list_left()
     if any(one.by == "partner" for one in before) and keys["partner"] is None:
-        needs = "the run used a partner's key; name its variable with --partner-key-env"
-        output.refuse(f"--clean: {needs}")
+        output.refuse(
+            "--clean: the run used a partner's key; name its variable with --partner-key-env"
+        )
     left = Cleaner(register, platform, _pace(), keys).clean()
     output.say(f"{len(before) - len(left)} of {len(before)} deleted")
     if left:
@@ -299,7 +301,8 @@ def _key(name: str, file: Path | None, profile: Profile) -> str:
     where = f"--key-file {file}" if file else f"the variable {name[:80]}"
     key = output.read_text(file, "--key-file ") if file else os.environ.get(name, "")
     if not key.strip():
-        advice = "put an API key of UAT there, or use --plan to see the requests"
-        output.refuse(f"{where} has no key; {advice}")
+        output.refuse(
+            f"{where} has no key; put an API key of UAT there, or use --plan to see the requests"
+        )
     with output.refusing(clients.Unusable, before=f"{where}: the key cannot be used: "):
         return clients.check_key(key, profile)

@@ -39,14 +39,7 @@ Body = Mapping[str, Any] | bytes | None
 
 
 class Unanswered(Refused):
-    """A request that failed, which ends the command unless it is caught.
-
-    `status` is that of the answer, or None without one.
-    """
-
-    def __init__(self, message: str, code: int = EXIT_UNUSABLE, status: int | None = None) -> None:
-        super().__init__(message, code)
-        self.status = status
+    """A request that failed, which ends the command unless it is caught."""
 
 
 class Away(Unanswered):
@@ -195,13 +188,11 @@ class Remote:
                 f"{self.url} wants its bearer token, which it was given or printed at its start: "
                 "give it with SANDBOX_TOKEN, --token-file or --token",
                 EXIT_REFUSED,
-                status,
             )
         if not {"error", "message"} <= refusal.keys():
             raise Unanswered(
                 f"{self.url} answered {status}, and not as a sandbox's control API "
-                "does; if that has a port of its own (--control-port), name it with --url",
-                status=status,
+                "does; if that has a port of its own (--control-port), name it with --url"
             )
         hint = f"; did you mean {refusal['nearest']!r}?" if refusal.get("nearest") else ""
         message = str(refusal["message"]).removesuffix(hint) + hint
@@ -212,7 +203,7 @@ class Remote:
             message += self._worlds_there()
         # A word that is misspelt is unusable input, wherever that is noticed.
         code = EXIT_UNUSABLE if status == 400 or error.startswith("unknown_") else EXIT_REFUSED
-        raise Unanswered(message, code, status)
+        raise Unanswered(message, code)
 
     def _worlds_there(self) -> str:
         """Return a few of the worlds, in words; nothing if they cannot be listed."""

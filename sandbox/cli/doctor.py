@@ -10,7 +10,6 @@ from collections.abc import Collection, Iterable, Iterator
 from fnmatch import filter as fitting
 from pathlib import Path
 from textwrap import wrap
-from time import time
 from typing import Any, Final
 
 import click
@@ -103,7 +102,7 @@ def doctor(
         # A receiver with another secret may say so.
         return profile.scrub(re.sub(rf"{SECRET_PREFIX}[\w+/=-]+", f"{SECRET_PREFIX}***", masked))
 
-    builder = ProbeBuilder(secret, header_prefix, events, time)
+    builder = ProbeBuilder(secret, header_prefix, events)
     limits = {name: given[name] for name in ("timeout_s", "slow_after_ms")}
     examination = _examine(url, builder, only, scrub=scrub, **limits)
     report = "\n".join(_lines(examination, url))

@@ -11,12 +11,11 @@ import click
 from sandbox.cli.arguments import SOME_EVENTS, TARGET
 from sandbox.cli.control_client import RemoteWorld, Unanswered, WorldCommand
 from sandbox.cli.output import is_json, refuse, say, show_json, styled, tell
-from sandbox.cli.tail import Happened, attempts_at, follow, until_stopped
+from sandbox.cli.tail import LIST_MAX, Happened, attempts_at, follow, until_stopped
 from sandbox.cli.webhooks import Received, Receiver, receiving
 from sandbox.domain.json_text import fields_of
 from sandbox.domain.text import printable
 
-_LIST_MAX: Final = 1_000
 _SAID_MAX: Final = 200
 """Characters of a receiver's answer that are shown; the message has them all."""
 
@@ -139,11 +138,8 @@ class _Listener:
 
     def _see_to_endpoint(self) -> None:
         """Register it again with its id and secret if a restarted server has lost it."""
-        try:
-            self.world.read("GET", "endpoints", self.endpoint["id"])
-        except Unanswered as error:
-            if error.status != 404:
-                raise
+        listed = self.world.read("GET", "endpoints")["endpoints"]
+        if self.endpoint["id"] not in [one["id"] for one in listed]:
             self.times_lost += 1
             self._create(id=self.endpoint["id"], secret=self.endpoint["secret"])
             tell("the endpoint was gone and is registered again")
@@ -160,7 +156,7 @@ class _Listener:
         """Yield the newest messages of the world with their attempts."""
         if self.endpoint:
             self._see_to_endpoint()
-        listed = self.world.read("GET", "messages", limit=_LIST_MAX)
+        listed = self.world.read("GET", "messages", limit=LIST_MAX)
         for message in listed["messages"]:
             attempts = list(attempts_at(message))
             del message["deliveries"]

@@ -166,9 +166,10 @@ def _action(segment: str) -> Callable[[Callable[..., Body]], click.Command]:
         @wraps(give_body)
         def act(*, payment: str, outcome: str | None, stage: Stage, **given: Any) -> output.Result:
             if "." in payment:
-                word = arguments.quote_word(payment)
-                advice = "name it before the amount: an id, the beginning of an id, or `last`"
-                raise click.UsageError(f"{word} is not a payment; {advice}")
+                raise click.UsageError(
+                    f"{arguments.quote_word(payment)} is not a payment; name it before the "
+                    "amount: an id, the beginning of an id, or `last`"
+                )
             id, member, currency = stage.payment(payment)
             path, body = f"/v3/payments/{id}/{segment}", give_body(currency=currency, **given)
             return _send(stage, member, path, body, outcome)

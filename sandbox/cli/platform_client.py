@@ -86,14 +86,11 @@ class Stage:
 
     # --- who --------------------------------------------------------------------------------
 
-    def member(self, name: str | None = None) -> Member:
-        """Return the member of that name.
-
-        The actor, the usual one, or the first with a key, without a name.
-        """
+    def member(self) -> Member:
+        """Return the actor, or else the usual member, or else the first one with a key."""
         keys, accounts = self.world["keys"], self.world["accounts"]
         usual = USUAL if USUAL in keys else next(iter(keys), None)
-        name = next((one for one in (name, self.actor, usual) if one is not None), None)
+        name = usual if self.actor is None else self.actor
         if name is None:
             refuse(f"the world {self.world['id']} has no key to act with", EXIT_REFUSED)
         if name in keys:
@@ -110,7 +107,7 @@ class Stage:
         keys, names = self.world["keys"], {id: one for one, id in self.world["accounts"].items()}
         name = names.get(account, account)
         if name in keys:
-            return self.member(name)
+            return Member(name, keys[name]["key"])
         for parent in reversed(self._parents(account) if parents is None else parents):
             if (parent_name := names.get(parent)) in keys:
                 return Member(name, keys[parent_name]["key"])
@@ -122,8 +119,8 @@ class Stage:
 
         They are as the first key that sees the account shows them.
         """
-        for name in self.world["keys"]:
-            reply = self.ask(self.member(name), "GET", f"/v1/accounts/{account}")
+        for name, key in self.world["keys"].items():
+            reply = self.ask(Member(name, key["key"]), "GET", f"/v1/accounts/{account}")
             if reply.is_success:
                 return list(value_of(reply.content)["parent_account_ids"])
         return []
@@ -160,9 +157,11 @@ class Stage:
         try:
             return self.platform.ask(member.key, method, path, body, **headers)
         except control_client.Unanswered as error:
-            hint = "`sandbox tail --no-follow --limit 1` shows the request"
-            said = f"{str(error).rstrip('.')}; the platform may have carried it out all the same"
-            refuse(f"{said}: {hint}", EXIT_REFUSED)
+            refuse(
+                f"{str(error).rstrip('.')}; the platform may have carried it out all the same: "
+                "`sandbox tail --no-follow --limit 1` shows the request",
+                EXIT_REFUSED,
+            )
 
     def must(self, member: Member, method: str, path: str, body: Any = None, **query: Any) -> Any:
         """Return the body of the platform's answer.

@@ -78,8 +78,8 @@ def find_unknown_variables(
             continue
         if is_link(name, value):
             if name in names:
-                told = f"{name}={printable(value)[:80]}"
-                yield f"{told} is the address of a service, not a port, and is passed over"
+                shown = printable(value)[:80]
+                yield f"{name}={shown} is the address of a service, not a port, and is passed over"
         elif name not in names | _OF_COMMANDS and not _OTHERS.fullmatch(name):
             known = [one.removeprefix("SANDBOX_").lower() for one in sorted(names | _OF_COMMANDS)]
             near = nearest(name.removeprefix("SANDBOX_"), known)
@@ -94,8 +94,9 @@ def _parse_clock(value: str) -> ClockSetting:
     try:
         return ClockBody.model_validate({"now": value, "mode": "frozen"}).setting()
     except ValueError:
-        hint = "is neither 'running' nor an instant like 2026-07-01T00:00:00Z"
-        raise ValueError(f"{value!r} {hint}") from None
+        raise ValueError(
+            f"{value!r} is neither 'running' nor an instant like 2026-07-01T00:00:00Z"
+        ) from None
 
 
 def _parse_generated_data(value: str) -> GeneratedData:
@@ -131,9 +132,11 @@ class _ServeCommand(arguments.TokenCommand):
         except click.NoSuchOption as error:
             if error.option_name not in _FOR_A_FILE:
                 raise
-            hint = "Each option has an environment variable, like SANDBOX_PORT for --port"
-            told = f"there is no {error.option_name}: the sandbox has no file of settings. {hint}"
-            raise click.UsageError(told, ctx) from None
+            raise click.UsageError(
+                f"there is no {error.option_name}: the sandbox has no file of settings. Each "
+                "option has an environment variable, like SANDBOX_PORT for --port",
+                ctx,
+            ) from None
 
 
 def _limit(name: str, default: int, help: str) -> Callable[[arguments.C], arguments.C]:

@@ -72,8 +72,10 @@ def follow(
                     happened = Happened(event.event, data)
                     if happened.kind == "gap":
                         missed = output.count_things(data["missed"], "event")
-                        why = "came faster than could be read; what the world still has comes now"
-                        output.tell(f"{missed} {why}")
+                        output.tell(
+                            f"{missed} came faster than could be read; what the world still has "
+                            "comes now"
+                        )
                         yield past.catch_up()
                     elif past.is_new(happened):
                         yield False, [happened]
@@ -186,7 +188,9 @@ def _watching_the_reader() -> Iterator[None]:
 
 # --- the journal --------------------------------------------------------------------------------
 
-_LIST_MAX: Final = 1_000
+LIST_MAX: Final = 1_000
+"""The most messages, or requests, that the server lists at once."""
+
 _SHOWN_OF_KEY: Final = 4
 """The number of characters of a key that the journal shows."""
 
@@ -206,7 +210,7 @@ _COLORS: Final = {"2": "green", "3": "cyan", "4": "yellow", "5": "red"}
 @click.option("--reasons/--no-reasons", default=True, help="Show the reasons below each request.")
 @click.option(
     "--limit",
-    type=click.IntRange(0, _LIST_MAX),
+    type=click.IntRange(0, LIST_MAX),
     default=10,
     help="Number of past requests to start with.",
 )
@@ -253,8 +257,7 @@ class _Tail:
     only: Mapping[str, Any]
     names: Mapping[str, str]
     reasons: bool
-    as_json: bool = field(default_factory=output.is_json)
-    shown: deque[str] = field(default_factory=lambda: deque(maxlen=_LIST_MAX))
+    shown: deque[str] = field(default_factory=lambda: deque(maxlen=LIST_MAX))
     """The ids of the last requests that were shown."""
 
     def run(self, limit: int) -> None:
@@ -265,18 +268,18 @@ class _Tail:
         for is_past, events in follow(self.world, kinds, _identify, self.read_past):
             if is_past:
                 self.show_past(events, limit)
-                limit = _LIST_MAX
+                limit = LIST_MAX
                 continue
             ((kind, data),) = events
             if kind == "request" and self._is_wanted(data):
                 self._show(data)
-            elif kind == "attempt" and not self.as_json:
+            elif kind == "attempt" and not output.is_json():
                 self._show_attempt(data)
-            elif kind == "clock" and not self.as_json:
+            elif kind == "clock" and not output.is_json():
                 words = output.styled("clock", bold=True), f"{data['mode']} at {data['now']}"
                 output.say(data["now"][11:23], *words, between="  ")
 
-    def read_past(self, limit: int = _LIST_MAX) -> list[Happened]:
+    def read_past(self, limit: int = LIST_MAX) -> list[Happened]:
         """Return the newest requests of the journal. Raises Unanswered."""
         route = self.only["route"] or None
         listed = self.world.read("GET", "requests", limit=limit, route=route)["requests"]
@@ -286,8 +289,8 @@ class _Tail:
         """Show the last of these requests, each with its webhooks. Raises Unanswered."""
         wanted = deque((data for _, data in past if self._is_wanted(data)), maxlen=last)
         webhooks = defaultdict[str, list[dict[str, Any]]](list)
-        if wanted and not self.as_json:
-            for message in self.world.read("GET", "messages", limit=_LIST_MAX)["messages"]:
+        if wanted and not output.is_json():
+            for message in self.world.read("GET", "messages", limit=LIST_MAX)["messages"]:
                 webhooks[str(message["request_id"])] += attempts_at(message)
         for entry in wanted:
             self._show(entry)
@@ -317,7 +320,7 @@ class _Tail:
         output.say_parts(filter(None, parts))
 
     def _show(self, entry: dict[str, Any]) -> None:
-        if self.as_json:
+        if output.is_json():
             output.show_json(entry, indent=None)
             return
         self.shown.append(entry["id"])

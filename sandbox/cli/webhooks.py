@@ -121,8 +121,9 @@ def _choose_message(named: str, listed: list[dict[str, Any]], world_id: str) -> 
         missing += "; name a message, a payment, `last` or `failed`"
         code = output.EXIT_UNUSABLE
         if named.startswith("msg_") and len({one["id"] for one in fitting}) > 1:
-            begins = f"begins with {quote_word(named)}"
-            output.refuse(f"{len(fitting)} messages have an id that {begins}")
+            output.refuse(
+                f"{len(fitting)} messages have an id that begins with {quote_word(named)}"
+            )
     if not fitting:
         output.refuse(missing, code)
     return fitting[-1]
@@ -166,8 +167,9 @@ def _show_message(message: dict[str, Any], world: RemoteWorld) -> None:
     for delivery in message["deliveries"]:
         output.say("  ", *_result(delivery), f"  {urls.get(delivery['endpoint_id'], '')}")
     if not message["deliveries"]:
-        advice = "`sandbox listen URL` registers one"
-        output.tell(f"no endpoint of the world subscribes to this event; {advice}")
+        output.tell(
+            "no endpoint of the world subscribes to this event; `sandbox listen URL` registers one"
+        )
 
 
 def _result(delivery: dict[str, Any]) -> tuple[str, str]:

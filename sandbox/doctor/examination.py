@@ -4,6 +4,7 @@ import asyncio
 import ssl
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from time import perf_counter
 from typing import Final, Literal
 
@@ -32,6 +33,10 @@ ANSWER_BYTES_MAX: Final = 4_096
 """The most bytes of an answer to read."""
 
 
+Scrub = Callable[[str], str]
+"""Masks secrets in a text."""
+
+
 @dataclass(frozen=True, slots=True)
 class ReceiverAnswer:
     """The result of one request: its kind, and the receiver's reaction in words."""
@@ -44,45 +49,35 @@ class ReceiverAnswer:
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ProbeSender:
-    """Sends to one URL, each request over a connection of its own, until it is closed.
+async def send(
+    client: AsyncClient, url: str, timeout_s: float, scrub: Scrub, webhook: Webhook
+) -> ReceiverAnswer:
+    """Return the answer to one request, over a connection of its own. Never raises.
 
-    So leftovers of one probe do not affect the next one. Redirects are not followed, and proxies of
-    the environment are ignored. An answer that is not complete after `timeout_s` counts as none.
-    `scrub` masks secrets in what the receiver says, which comes in one line.
+    So leftovers of one probe do not affect the next one. An answer that is not complete after
+    `timeout_s` counts as none. What the receiver says is scrubbed, and comes in one line.
     """
-
-    client: AsyncClient
-    url: str
-    timeout_s: float
-    scrub: Callable[[str], str]
-
-    async def send(self, webhook: Webhook) -> ReceiverAnswer:
-        """Return the answer to one request. Never raises."""
-        started, status, text = perf_counter(), None, bytearray()
-        request = self.client.stream(
-            webhook.method, self.url, content=webhook.body, headers=dict(webhook.headers)
-        )
-        try:
-            async with asyncio.timeout(self.timeout_s), request as answer:
-                status = answer.status_code
-                async for part in answer.aiter_raw():
-                    text += part[: ANSWER_BYTES_MAX - len(text)]
-                    if len(text) >= ANSWER_BYTES_MAX:
-                        break
-        except TimeoutError:
-            way, summary = Way.SILENT, f"no complete answer within {self.timeout_s:g} s"
-        except (HTTPError, InvalidURL) as problem:
-            way, summary = _way_of_problem(problem)
-        else:
-            way, summary = way_of(answer.status_code), f"answered {answer.status_code}"
-            if answer.is_redirect and (location := answer.headers.get("location")):
-                summary += f" to {location}"
-        duration_ms = (perf_counter() - started) * 1000
-        said = text.decode("utf-8", "replace")
-        shown, quoted = (_readable(self.scrub(one)) for one in (summary, said))
-        return ReceiverAnswer(webhook.label, way, shown, status, duration_ms, quoted)
+    started, status, text = perf_counter(), None, bytearray()
+    request = client.stream(webhook.method, url, content=webhook.body, headers=webhook.headers)
+    try:
+        async with asyncio.timeout(timeout_s), request as answer:
+            status = answer.status_code
+            async for part in answer.aiter_raw():
+                text += part[: ANSWER_BYTES_MAX - len(text)]
+                if len(text) >= ANSWER_BYTES_MAX:
+                    break
+    except TimeoutError:
+        way, summary = Way.SILENT, f"no complete answer within {timeout_s:g} s"
+    except (HTTPError, InvalidURL) as problem:
+        way, summary = _way_of_problem(problem)
+    else:
+        way, summary = way_of(answer.status_code), f"answered {answer.status_code}"
+        if answer.is_redirect and (location := answer.headers.get("location")):
+            summary += f" to {location}"
+    duration_ms = (perf_counter() - started) * 1000
+    said = text.decode("utf-8", "replace")
+    shown, quoted = (_readable(scrub(one)) for one in (summary, said))
+    return ReceiverAnswer(webhook.label, way, shown, status, duration_ms, quoted)
 
 
 def _readable(text: str) -> str:
@@ -119,8 +114,6 @@ def _way_of_problem(problem: HTTPError | InvalidURL) -> tuple[Way, str]:
 
 # --- findings -----------------------------------------------------------------------------------
 
-Verdict = Literal["passed", "failed", "skipped"]
-
 _NAMED_MAX: Final = 5
 """The most requests of a probe to name one by one."""
 
@@ -137,7 +130,7 @@ class Finding:
     is_skipped: bool = False
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> Literal["passed", "failed", "skipped"]:
         """The result in a word."""
         return "skipped" if self.is_skipped else "failed" if self.wrong else "passed"
 
@@ -263,7 +256,7 @@ async def examine(
     *,
     timeout_s: float,
     slow_after_ms: float,
-    scrub: Callable[[str], str],
+    scrub: Scrub,
 ) -> Examination:
     """Send the probes, the good one first, and grade the answers.
 
@@ -272,24 +265,20 @@ async def examine(
     """
     findings: list[Finding] = []
     async with _client(url, timeout_s) as client:
-        sender = ProbeSender(client, url, timeout_s, scrub)
+        ask = partial(send, client, url, timeout_s, scrub)
         for probe in probes:
             if findings and findings[0].wrong:
                 findings.append(Finding(probe, is_skipped=True))
             elif probe is QUICK:
                 findings.append(judge_pace(probe, findings, slow_after_ms))
             else:
-                answers = await _send(sender, probe, builder)
+                webhooks = probe.plan(builder)
+                if probe.is_at_once:
+                    answers = await asyncio.gather(*map(ask, webhooks))
+                else:
+                    answers = [await ask(webhook) for webhook in webhooks]
+                if probe is GOOD and answers[0].way == Way.UNREACHABLE:
+                    raise Unreachable(answers[0].summary)
                 wrong = [one for one in answers if not probe.is_met_by(one.way)]
                 findings.append(Finding(probe, answers, wrong))
     return Examination(findings=findings, is_whole=len(findings) == len(PROBES))
-
-
-async def _send(sender: ProbeSender, probe: Probe, builder: ProbeBuilder) -> list[ReceiverAnswer]:
-    webhooks = probe.plan(builder)
-    if probe.is_at_once:
-        return await asyncio.gather(*map(sender.send, webhooks))
-    answers = [await sender.send(webhook) for webhook in webhooks]
-    if probe is GOOD and answers[0].way == Way.UNREACHABLE:
-        raise Unreachable(answers[0].summary)
-    return answers

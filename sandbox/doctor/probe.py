@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
+from time import time
 from typing import Any, Final, Literal
 
 from sandbox import library
@@ -38,15 +39,13 @@ class Webhook:
 class ProbeBuilder:
     """The settings of the receiver: its secret, its header names, its events.
 
-    `ids` are those that no run before this one has drawn.
-    `now` is the system time in seconds since 1970. `events` are in the order of their table, and
-    never empty.
+    `ids` are those that no run before this one has drawn. `events` are in the order of their table,
+    and never empty.
     """
 
     secret: str
     header_prefix: str
     events: tuple[str, ...]
-    now: Callable[[], float]
     ids: Ids = field(default_factory=lambda: Ids(seed=secrets.randbits(62), world_id="doctor"))
 
     @cached_property
@@ -87,7 +86,7 @@ class ProbeBuilder:
             # As the platform writes it.
             body = self.fields() if content is None else content
             content = json.dumps(body, separators=(",", ":"), ensure_ascii=False).encode()
-        id, sent_at = id or self.ids.message_id(), self.now() - age_s
+        id, sent_at = id or self.ids.message_id(), time() - age_s
         known = [self.secret] if signed_with is None else signed_with
         headers = headers_of(self.header_prefix, id, sent_at, content, known)
         return Webhook(label, {"content-type": "application/json", **headers}, content)
@@ -233,23 +232,34 @@ _WORK_LATER: Final = (
 
 _NO_ANSWER: Final = {
     Way.SILENT: f"{_WORK_LATER} After 15 seconds a delivery counts as failed.",
-    Way.CLOSED: "Look into the receiver's log: it closes the connection before its answer is "
-    "complete, as a crashed worker does, or a proxy whose upstream is away.",
-    Way.NOT_HTTP: "What listens there does not speak HTTP/1.1. Check the port, and whether it is "
-    "https.",
-    Way.UNREACHABLE: "It stopped taking connections in between. Look whether the receiver "
-    "crashed, or a firewall shut you out.",
+    Way.CLOSED: (
+        "Look into the receiver's log: it closes the connection before its answer is complete, as "
+        "a crashed worker does, or a proxy whose upstream is away."
+    ),
+    Way.NOT_HTTP: (
+        "What listens there does not speak HTTP/1.1. Check the port, and whether it is https."
+    ),
+    Way.UNREACHABLE: (
+        "It stopped taking connections in between. Look whether the receiver crashed, or a "
+        "firewall shut you out."
+    ),
 }
 
 ADVICE_TAKEN: Final[Mapping[Way, str]] = {
     **_NO_ANSWER,
-    Way.REDIRECTED: "Register the address to which it redirects, with its scheme and trailing "
-    "slash, and keep log-in pages away from it: redirects are not followed, and count as failures.",
+    Way.REDIRECTED: (
+        "Register the address to which it redirects, with its scheme and trailing slash, and keep "
+        "log-in pages away from it: redirects are not followed, and count as failures."
+    ),
     Way.GONE: "Never answer 410 to a genuine webhook: it disables the endpoint at once.",
-    Way.REFUSED: "Answer 2xx to whatever is signed properly, also to what you have no use for. "
-    "What is refused is tried again for more than a day, and then the endpoint is disabled.",
-    Way.BROKE: "Find the exception in the receiver's log. Store what was verified before you "
-    "interpret it, so unexpected content does not cause endless retries.",
+    Way.REFUSED: (
+        "Answer 2xx to whatever is signed properly, also to what you have no use for. What is "
+        "refused is tried again for more than a day, and then the endpoint is disabled."
+    ),
+    Way.BROKE: (
+        "Find the exception in the receiver's log. Store what was verified before you interpret "
+        "it, so unexpected content does not cause endless retries."
+    ),
     Way.SLOW: _WORK_LATER,
 }
 
@@ -259,10 +269,14 @@ ADVICE_REFUSED: Final[Mapping[Way, str]] = {
     **_NO_ANSWER,
     Way.TAKEN: "Verify with a Standard Webhooks library, and process nothing before it has agreed.",
     Way.REDIRECTED: f"{_REFUSE}: senders are not people who would log in.",
-    Way.BROKE: f"{_REFUSE}: catch what the verifying library raises, ValueError for malformed "
-    "headers included. With 5xx, forgeries set off the alarms that are meant for your own errors.",
-    Way.SILENT: "Verify before anything that takes time, and answer 401 at once: otherwise anyone "
-    "can keep the receiver busy.",
+    Way.BROKE: (
+        f"{_REFUSE}: catch what the verifying library raises, ValueError for malformed headers "
+        "included. With 5xx, forgeries set off the alarms that are meant for your own errors."
+    ),
+    Way.SILENT: (
+        "Verify before anything that takes time, and answer 401 at once: otherwise anyone can keep "
+        "the receiver busy."
+    ),
     Way.CLOSED: f"{_REFUSE}: a closed connection looks like a crash, and may be one.",
 }
 
