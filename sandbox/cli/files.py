@@ -83,8 +83,8 @@ def load(file: Path, *, world: RemoteWorld) -> output.Result:
         content = sys.stdin.buffer.read() if file == _STANDARD else file.read_bytes()
         content = strip_mark(content)
     with output.working(f"loading {world.id}"):
-        answer = world.server.ask("PUT", world.path("snapshot"), content)
-    return output.Result(answer.json(), _at_terminal(f"{world.id} is as {file} has it"))
+        loaded = world.read("PUT", "snapshot", body=content)
+    return output.Result(loaded, _at_terminal(f"{world.id} is as {file} has it"))
 
 
 @click.command(cls=output.ResultCommand)

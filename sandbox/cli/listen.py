@@ -113,13 +113,11 @@ class _Listener:
         """Use the existing endpoint with the wanted settings, or else register a new one."""
         listed = self.world.read("GET", "endpoints")["endpoints"]
         same_url = [one for one in listed if one["url"] == self.wanted["url"]]
-        fitting = [one for one in same_url if self._matches(one)]
-        if fitting:
-            self.endpoint = fitting[0]
+        if fitting := next(filter(self._matches, same_url), None):
+            self.endpoint = fitting
             return
         if same_url:
-            other = same_url[0]["id"]
-            tell(f"{other}, which has other settings, sends there too")
+            tell(f"{same_url[0]['id']}, which has other settings, sends there too")
         self._create()
 
     def _create(self, **again: str) -> None:

@@ -102,9 +102,10 @@ class _Past:
     def catch_up(self) -> Followed:
         """Read the past; what was not seen yet."""
         past, seen = {self._identify(one): one for one in self._read()}, set(self._seen)
+        new = {key: one for key, one in past.items() if key not in seen}
         self._ahead = set(past)
-        self._seen.extend(self._ahead - seen)
-        return True, [one for key, one in past.items() if key not in seen]
+        self._seen.extend(new)
+        return True, list(new.values())
 
     def is_new(self, happened: Happened) -> bool:
         """Whether an event of the connection was not read with the past."""
