@@ -2,28 +2,23 @@
 
 import logging
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from inspect import isawaitable
-from typing import Any, Final, get_args
+from typing import Any, Final
 
 from pydantic import BaseModel
 from pydantic_core import ValidationError, to_json
 from starlette.types import Receive, Scope, Send
 
-from sandbox.control.context import (
-    ControlFault,
-    ControlRequest,
-    Services,
-    invalid,
-    not_found,
-    unknown_world,
-)
-from sandbox.control.identity import ANONYMOUS, THE_OPERATOR, Identity, Sessions, TooManyTokens
+from sandbox.control import identity
+from sandbox.control.context import ControlFault, ControlRequest, Services, invalid, not_found
+from sandbox.control.identity import Sessions, TooManyTokens
 from sandbox.control.models import NoQuery
 from sandbox.control.routing import JSON, PREFIX, SNAPSHOT_BYTES_MAX, Accepted, ControlRow, Written
 from sandbox.control.servers import forward, unavailable
+from sandbox.control.sessions import GIVEN_OR_PRINTED
 from sandbox.domain.batches import UnknownZone
 from sandbox.domain.faults import UNAVAILABLE, Refusal
 from sandbox.domain.keys import KeyFormat
@@ -41,7 +36,6 @@ from sandbox.store.files.port import StoreError, Unavailable
 from sandbox.worlds.due_timers import catch_up
 from sandbox.worlds.elsewhere import WorldLost
 from sandbox.worlds.spec import OPERATOR, Protected, TooManyWorlds, WorldTaken
-from sandbox.worlds.world import World
 
 TEXT_CHARS_MAX: Final = 4_096
 """Length limit of an error message, because it repeats words of the request."""
@@ -82,8 +76,7 @@ class Control:
 
     async def respond(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, whether or not its path leads to an endpoint."""
-        headers: dict[str, str] = {}
-        is_stream, media_type, kind, name = False, JSON, AnswerKind.CONTROL, "none"
+        name, answering = "none", None
         try:
             row, request = self._route(scope)
             name, headers = row.name, request.answer_headers
@@ -91,27 +84,22 @@ class Control:
             if await forward(request, row, read, (scope, receive, send)):
                 return
             # A body is read only for an endpoint and a world that exist (assumed D25-bodies).
-            self._find_world(request)
+            request.find_world()
             body = await read()
-            status = row.status
-            shown = await self._carry_out(row, request, receive, body)
+            status, shown = row.status, await self._carry_out(row, request, receive, body)
             if isinstance(shown, Accepted):
                 status, shown = 202, shown.content
-            is_stream, media_type, kind = row.is_stream, row.media_type, row.answer_kind
+            answering = row
         except wire.ClientGone:
             return
         except Exception as error:
             fault = self._fault_of(error)
             status, shown, headers = fault.status, self._error(fault), fault.headers
         self._services.worlds.measured.control_requests.labels(name, status).inc()
-        if is_stream and scope["method"] == "HEAD":
-            shown.close()
-            headers["content-type"] = "text/event-stream"
-            await _send(send, status, Written(b""), headers, media_type, kind)
-        elif is_stream:
+        if answering is not None and answering.is_stream:
             await shown.deliver(scope, receive, send)
         else:
-            await _send(send, status, shown, headers, media_type, kind)
+            await _send(send, status, shown, headers, answering)
 
     def _fault_of(self, error: Exception) -> ControlFault:
         """How to refuse a request that ended with this error."""
@@ -134,14 +122,9 @@ class Control:
     def _error(self, fault: ControlFault) -> dict[str, Any]:
         """Return the body of a refusal. It repeats no key (assumed D5), nor a whole book."""
         scrub = self._services.worlds.profile.scrub_start
+        message, details = (scrub(one, TEXT_CHARS_MAX) for one in (fault.message, fault.details))
         near = {} if fault.nearest is None else {"nearest": fault.nearest}
-        return {
-            "error": fault.error,
-            "message": scrub(fault.message, TEXT_CHARS_MAX),
-            "details": scrub(fault.details, TEXT_CHARS_MAX),
-            **near,
-            **fault.more,
-        }
+        return {"error": fault.error, "message": message, "details": details, **near, **fault.more}
 
     async def refuse(self, scope: Scope, send: Send, refusal: Refusal) -> None:
         """Answer a request that is refused before its endpoint is looked for."""
@@ -160,30 +143,21 @@ class Control:
         if match is None or match.row is None or not match.row.is_open:
             self._check_origin(scope)
             if who is None:
-                raise ControlFault(
-                    401,
-                    "unauthorized",
-                    "this server's control API needs its bearer token",
-                    details="the server was given one (SANDBOX_TOKEN, --token-file), or printed "
-                    "one at its start",
-                    headers={"www-authenticate": "Bearer"},
-                )
+                why = "this server's control API needs its bearer token"
+                more: Any = {"details": GIVEN_OR_PRINTED, "headers": {"www-authenticate": "Bearer"}}
+                raise ControlFault(401, "unauthorized", why, **more)
         elif match.row.method != "GET":
             self._check_origin(scope)
         if match is None:
             raise not_found(f"no control endpoint has the path {path_of(scope)}")
         if match.row is None:
             served = ", ".join(row.method for row in match.others)
-            raise ControlFault(
-                405, "method_not_allowed", f"this path serves {served}", headers={"allow": served}
-            )
+            why, headers = f"this path serves {served}", {"allow": served}
+            raise ControlFault(405, "method_not_allowed", why, headers=headers)
         if match.row.is_for_operator and (who is None or who.team != OPERATOR):
-            raise ControlFault(
-                403,
-                "operator_only",
-                "this needs the token of the operator of the server; yours is that of a team",
-            )
-        services, sessions, who = self._services, self._sessions, who or ANONYMOUS
+            why = "this needs the token of the operator of the server; yours is that of a team"
+            raise ControlFault(403, "operator_only", why)
+        services, sessions, who = self._services, self._sessions, who or identity.ANONYMOUS
         return match.row, ControlRequest(services, match.params, scope, sessions, who)
 
     def _check_origin(self, scope: Scope) -> None:
@@ -191,7 +165,7 @@ class Control:
             self._rare_log.warn("origin", f"a control request was refused (403): {why}")
             raise ControlFault(403, "foreign_origin", why)
 
-    def _who(self, scope: Scope) -> Identity | None:
+    def _who(self, scope: Scope) -> identity.Identity | None:
         """Who asks, by token or session; None if that is unknown.
 
         The scheme is read in any case (RFC 9110, 11.1; assumed D25-token).
@@ -204,7 +178,7 @@ class Control:
             scheme, _, token = sent.partition(b" ")
         if scheme.lower() == b"bearer":
             return self._tokens.who(token.lstrip(b" "))
-        return None if self._tokens.are_needed else THE_OPERATOR
+        return None if self._tokens.are_needed else identity.THE_OPERATOR
 
     async def _read(self, row: ControlRow, scope: Scope, receive: Receive) -> bytes | bytearray:
         """Return the body, if the endpoint takes one. A body announced as too large is not read."""
@@ -215,24 +189,15 @@ class Control:
         is_possible = not length.isdigit() or int(length) <= bytes_max
         body = await wire.read_body(receive, bytes_max=bytes_max) if is_possible else None
         if body is None:
-            raise ControlFault(
-                413, "body_too_large", f"the body is larger than {bytes_max // 1_048_576} MiB"
-            )
+            why = f"the body is larger than {bytes_max // 1_048_576} MiB"
+            raise ControlFault(413, "body_too_large", why)
         return body
-
-    def _find_world(self, request: ControlRequest) -> World | None:
-        """Return the world that the path names, if it names one."""
-        if (name := request.params.get("w")) is None:
-            return None
-        if (found := request.who.world(self._services.worlds, name)) is None:
-            raise unknown_world(self._services, name, request.who)
-        return found
 
     async def _carry_out(
         self, row: ControlRow, request: ControlRequest, receive: Receive, body: bytes | bytearray
     ) -> Any:
         worlds = self._services.worlds
-        request.found_world = self._find_world(request)
+        request.find_world()
         if request.found_world is not None:
             worlds.touch(request.found_world)
             # Without an event loop, or under a clock that a test moves, no alarm has rung.
@@ -248,15 +213,14 @@ class Control:
         shown = row.run(request, **given)
         if isawaitable(shown):
             shown = await (wire.unless_gone(shown, receive) if row.is_ended_by_client else shown)
-        if worlds.saver is None:
-            return shown
         try:
-            found = request.found_world
-            # Another state may have taken its place under the same id.
-            await worlds.saver.saved(found and (worlds.get(found.id) or found))
-        except Unavailable:
-            raise
+            if worlds.saver is not None:
+                found = request.found_world
+                # Another state may have taken its place under the same id.
+                await worlds.saver.saved(found and (worlds.get(found.id) or found))
         except StoreError as error:
+            if isinstance(error, Unavailable):
+                raise
             # Reading still works.
             if row.method != "GET":
                 why = "the state file cannot be written"
@@ -294,30 +258,24 @@ def _must_hold_no_secret(body: bytes, key_format: KeyFormat) -> None:
 
 def _refusal(error: ValidationError, shape: type[BaseModel]) -> ControlFault:
     """Return the mistake, and for an unknown field the known one that it resembles."""
-    first = error.errors(include_url=False, include_context=False)[0]
-    if first["type"] != "extra_forbidden":
-        return invalid(wire.mistakes(error))
-    *path, unknown = map(str, first["loc"])
-    for part in path:
-        inner = shape.model_fields[part].annotation
-        shapes = [one for one in (inner, *get_args(inner)) if isinstance(one, type)]
-        shape = next(one for one in shapes if issubclass(one, BaseModel))
-    return invalid(wire.mistakes(error), nearest(unknown, shape.model_fields))
+    first, schema = error.errors(include_url=False)[0], shape.model_json_schema()
+    parts = (schema, *schema.get("$defs", {}).values())
+    known = {name for part in parts for name in part.get("properties", ())}
+    is_unknown = first["type"] == "extra_forbidden"
+    near = nearest(str(first["loc"][-1]), known) if is_unknown else None
+    return invalid(wire.mistakes(error), near)
 
 
 async def _send(
-    send: Send,
-    status: int,
-    shown: Any,
-    headers: dict[str, str],
-    media_type: str = JSON,
-    kind: AnswerKind = AnswerKind.CONTROL,
+    send: Send, status: int, shown: Any, headers: Mapping[str, str], row: ControlRow | None = None
 ) -> None:
+    """Send an answer of the row, or a refusal."""
     if not isinstance(shown, Written):
         shown = Written(b"" if status == 204 else to_json(shown))
-    body: wire.Body = shown.body
-    if body:
-        headers["content-type"] = shown.media_type or media_type
-        headers["content-length"] = str(wire.size_of(body))
+    if shown.body:
+        media_type = shown.media_type or (row.media_type if row else JSON)
+        length = str(wire.size_of(shown.body))
+        headers = {**headers, "content-type": media_type, "content-length": length}
     raw = [(name.encode(), value.encode()) for name, value in headers.items()]
-    await send_whole(send, status, [*raw, *HEADERS_OF[kind]], body)
+    kind = row.answer_kind if row else AnswerKind.CONTROL
+    await send_whole(send, status, [*raw, *HEADERS_OF[kind]], shown.body)

@@ -147,6 +147,21 @@ class ControlRequest:
         assert self.found_world is not None
         return self.found_world
 
+    def find_world(self) -> None:
+        """Find the world that the path names, if it names one. Raises ControlFault.
+
+        Where servers share worlds, it was found before, so it has moved meanwhile, or is deleted:
+        raises WorldLost.
+        """
+        services, name = self.services, self.params.get("w")
+        if name is None:
+            return
+        if (found := self.who.world(services.worlds, name)) is None:
+            if services.elsewhere is not None:
+                raise WorldLost(name)
+            raise unknown_among([world.id for world in services.worlds], name, self.who)
+        self.found_world = found
+
     def get_record(self, kind: type[R], noun: str) -> R:
         """Get the record that the path names. Raises ControlFault if the world has none."""
         return self.require(self.world.store.get(kind, self.id), noun)
@@ -238,22 +253,10 @@ def conflict(error: str, message: str, **more: Any) -> ControlFault:
     return ControlFault(409, error, message, **more)
 
 
-def unknown_world(services: Services, id: str, who: Identity) -> ControlFault | WorldLost:
-    """No world of this server that is within reach has this id, or it is gone.
-
-    Where servers share worlds, it was found before, so it has moved meanwhile, or is deleted.
-    """
-    if services.elsewhere is not None:
-        return WorldLost(id)
-    return unknown_among([world.id for world in services.worlds], id, who)
-
-
 def unknown_among(ids: Iterable[str], id: str, who: Identity) -> ControlFault:
     """No world of these that is within reach has this id."""
-    known = islice((one for one in ids if who.can_reach(one)), COMPARED_MAX)
-    return ControlFault(
-        404, "unknown_world", f"there is no world {id!r}", nearest=nearest(id, known)
-    )
+    near = nearest(id, islice(filter(who.can_reach, ids), COMPARED_MAX))
+    return ControlFault(404, "unknown_world", f"there is no world {id!r}", nearest=near)
 
 
 def must_be_known(field: str, word: str | None, known: Iterable[str]) -> None:
@@ -268,12 +271,9 @@ async def exclusive_world(request: ControlRequest) -> AsyncIterator[World]:
 
     Raises ControlFault if it is gone by then.
     """
-    worlds, id = request.services.worlds, request.world.id
-    async with worlds.alone.with_(id):
-        request.found_world = worlds.get(id)
-        if request.found_world is None:
-            raise unknown_world(request.services, id, request.who)
-        yield request.found_world
+    async with request.services.worlds.alone.with_(request.world.id):
+        request.find_world()
+        yield request.world
 
 
 def parse_words(name: str, text: str | None, known: Iterable[str]) -> list[str]:

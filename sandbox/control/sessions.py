@@ -5,7 +5,7 @@ one. So the console hands the token over once, and gets a cookie that scripts ca
 """
 
 from datetime import UTC, datetime
-from typing import Annotated, Self
+from typing import Annotated, Any, Final, Self
 
 from pydantic import Field, model_validator
 
@@ -20,6 +20,10 @@ from sandbox.platform.security import AnswerKind
 from sandbox.tokens import TeamToken
 from sandbox.worlds.spec import TEAM_PATTERN
 
+GIVEN_OR_PRINTED: Final = (
+    "the server was given one (SANDBOX_TOKEN, --token-file), or printed one at its start"
+)
+
 
 class SessionBody(Body, example={"token": "the-token-of-your-server"}):
     """The token of the control API, which the server was given or printed at its start."""
@@ -27,9 +31,7 @@ class SessionBody(Body, example={"token": "the-token-of-your-server"}):
     token: Annotated[str, Field(max_length=4_096)]
 
 
-class TokenBody(
-    Body, example={"team": "mobile", "name": "CI of the mobile team", "expires_in": "90d"}
-):
+class TokenBody(Body, example={"team": "mobile", "name": "CI of mobile", "expires_in": "90d"}):
     """A token for a team. Without `expires_at` or `expires_in` it does not expire."""
 
     team: Annotated[str, Field(pattern=TEAM_PATTERN)]
@@ -68,34 +70,32 @@ class SessionView(View):
     api_key_header: str = attribute("worlds.profile.api_key_header")
 
 
-@get(f"{PREFIX}/session", "session.read", is_open=True, kind=AnswerKind.CONTROL)
+_OPEN: Final[dict[str, Any]] = {"is_open": True, "kind": AnswerKind.CONTROL}
+_OPERATORS: Final[dict[str, Any]] = {"is_for_operator": True, "is_for_default": True}
+
+
+@get(f"{PREFIX}/session", "session.read", **_OPEN)
 def read_session(request: ControlRequest) -> SessionView:
     """Read whether this browser may use the control API."""
     return _view_session(request, request.who)
 
 
-@post(
-    f"{PREFIX}/session", "session.begin", is_open=True, kind=AnswerKind.CONTROL, refuses=(401, 403)
-)
+@post(f"{PREFIX}/session", "session.begin", refuses=(401, 403), **_OPEN)
 def begin_session(request: ControlRequest, body: SessionBody) -> SessionView:
     """Exchange the token for a cookie."""
     if not request.services.needs_token:
         return _view_session(request, identity.THE_OPERATOR)
     begun = request.sessions.begin(body.token)
     if begun is None:
-        raise ControlFault(
-            401,
-            "wrong_token",
-            "this is not the token of this server",
-            details="the server was given one (SANDBOX_TOKEN, --token-file), or printed one at its "
-            "start; one that was made up changes with each start",
-        )
+        why = "this is not the token of this server"
+        how = f"{GIVEN_OR_PRINTED}; one that was made up changes with each start"
+        raise ControlFault(401, "wrong_token", why, details=how)
     id, who = begun
     request.answer_headers["set-cookie"] = _cookie(request, id, identity.SESSION_S)
     return _view_session(request, who)
 
 
-@delete(f"{PREFIX}/session", "session.end", is_open=True, kind=AnswerKind.CONTROL, refuses=(403,))
+@delete(f"{PREFIX}/session", "session.end", refuses=(403,), **_OPEN)
 def end_session(request: ControlRequest) -> None:
     """End the session of this browser."""
     request.sessions.end(request.scope)
@@ -138,14 +138,7 @@ class TokensOfTeams(View):
     total: int = TOTAL
 
 
-@post(
-    f"{PREFIX}/tokens",
-    "tokens.create",
-    status=201,
-    is_for_operator=True,
-    is_for_default=True,
-    refuses=(409,),
-)
+@post(f"{PREFIX}/tokens", "tokens.create", status=201, refuses=(409,), **_OPERATORS)
 def create_token(request: ControlRequest, body: TokenBody) -> NewToken:
     """Issue a token to a team.
 
@@ -159,14 +152,14 @@ def create_token(request: ControlRequest, body: TokenBody) -> NewToken:
     return NewToken.extend(_view_token(made, now), token=plaintext)
 
 
-@get(f"{PREFIX}/tokens", "tokens.list", is_for_operator=True, is_for_default=True)
+@get(f"{PREFIX}/tokens", "tokens.list", **_OPERATORS)
 def list_tokens(request: ControlRequest) -> TokensOfTeams:
     """List the tokens of all teams."""
     listed, now = request.services.tokens.list_all(), _system_now(request)
     return TokensOfTeams(tokens=[_view_token(one, now) for one in listed])
 
 
-@delete(f"{PREFIX}/tokens/{{id}}", "tokens.delete", is_for_operator=True, is_for_default=True)
+@delete(f"{PREFIX}/tokens/{{id}}", "tokens.delete", **_OPERATORS)
 def delete_token(request: ControlRequest) -> None:
     """Make a token of a team worthless."""
     if not request.services.tokens.remove(request.id):

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import Any, Final, Literal
 
 from pydantic_core import to_json
@@ -136,19 +137,11 @@ class Stream:
     """One subscriber of a world, and the sending of its events."""
 
     def __init__(
-        self,
-        world: World,
-        kinds: Collection[str],
-        on_silence: Callable[[], None],
-        shown: Views = FULL_VIEWS,
+        self, world: World, kinds: Collection[str], touch: Callable[[], None], shape: str = "full"
     ) -> None:
-        self._world, self._shown = world, shown
+        self._world, self._touch = world, touch
+        self._shown = ROW_VIEWS if shape == "row" else FULL_VIEWS
         self._subscriber = world.subscriptions.join(kinds)
-        self._on_silence = on_silence
-
-    def close(self) -> None:
-        """Leave before anything was sent: only the headers were asked for."""
-        self._world.subscriptions.leave(self._subscriber)
 
     async def deliver(
         self,
@@ -166,7 +159,8 @@ class Stream:
             await subscriber.over.wait()
             await asyncio.sleep(last_words_s)
 
-        sending = asyncio.ensure_future(self._send(send, silence_s))
+        is_whole = scope.get("method") != "HEAD"
+        sending = asyncio.ensure_future(self._send(send, silence_s, is_whole=is_whole))
         leaving = asyncio.ensure_future(wire.until_gone(receive))
         ending = asyncio.ensure_future(end())
         tasks = {sending, leaving, ending}
@@ -184,11 +178,11 @@ class Stream:
         if not sending.cancelled():
             sending.result()
 
-    async def _send(self, send: Send, silence_s: float) -> None:
+    async def _send(self, send: Send, silence_s: float, *, is_whole: bool) -> None:
         # Some servers report a disconnected client this way.
         with suppress(OSError):
             await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
-            part = _HERE
+            part = _HERE if is_whole else b""
             while part:
                 await send({"type": "http.response.body", "body": part, "more_body": True})
                 # Requests get their turn between two events.
@@ -202,7 +196,7 @@ class Stream:
             async with asyncio.timeout(silence_s):
                 event = await self._subscriber.next()
         except TimeoutError:
-            self._on_silence()
+            self._touch()
             return _HERE
         return b"" if event is None else self._encode(event)
 
@@ -219,12 +213,9 @@ def read_stream(request: ControlRequest, query: StreamQuery) -> Stream:
         must_be_known("kinds", kind, events.KINDS)
     world = request.world
     if len(world.subscriptions) >= STREAMS_MAX:
-        raise ControlFault(
-            429,
-            "too_many_streams",
-            f"{STREAMS_MAX} streams of this world are already open, which is the most",
-            details="a stream ends when its client hangs up",
-        )
+        why = f"{STREAMS_MAX} streams of this world are already open, which is the most"
+        how = "a stream ends when its client hangs up"
+        raise ControlFault(429, "too_many_streams", why, details=how)
     # A world with a subscriber is in use.
-    shown = ROW_VIEWS if query.shape == "row" else FULL_VIEWS
-    return Stream(world, kinds, lambda: request.services.worlds.touch(world), shown)
+    touch = partial(request.services.worlds.touch, world)
+    return Stream(world, kinds, touch, query.shape)

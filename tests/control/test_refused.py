@@ -98,6 +98,7 @@ BODIES = {
         ({"sede": 7}, "seed"),
         ({"qqqqqqq": 7}, None),
         ({"clock": {"mod": "frozen"}}, "mode"),
+        ({"endpoints": [{"url": "http://127.0.0.1:9", "secrt": "x"}]}, "secret"),
         ({"switches": {"strict_header": True}}, "strict_headers", SWITCH),
         ({"switches": {"strict_headers": "yes"}}, None, SWITCH),
         ({"switches": ["strict_headers"]}, None),
