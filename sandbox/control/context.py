@@ -12,29 +12,21 @@ from starlette.types import Scope
 from sandbox.control.identity import Identity, Sessions, Tokens
 from sandbox.control.models import PageQuery, View
 from sandbox.control.routing import ControlRow
-from sandbox.domain.directory import Account, Location, Terminal
+from sandbox.domain.directory import Account, Terminal
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.text import nearest
 from sandbox.platform.internal_client import InternalClient
 from sandbox.store.fixture import Fixture
-from sandbox.store.tables import ANY_TIME, NEWEST_FIRST, Between, Order, Row, Where
+from sandbox.store.tables import Row, Where
 from sandbox.worlds.clock import SystemClock
 from sandbox.worlds.elsewhere import Elsewhere, WorldLost
 from sandbox.worlds.registry import Worlds
-from sandbox.worlds.world import World
+from sandbox.worlds.world import KINDS, World
 
 R = TypeVar("R", bound=Row)
 T = TypeVar("T")
 
 Named = Account | Terminal | ApiKey
-
-KINDS: Final[dict[str, Any]] = {
-    "account": Account,
-    "terminal": Terminal,
-    "location": Location,
-    "key": ApiKey,
-}
-"""The kinds of records that the cast names."""
 
 NOUNS: Final = {kind: noun for noun, kind in KINDS.items()}
 
@@ -106,9 +98,7 @@ class Services(Struct, frozen=True, kw_only=True):
     default_fixture: Fixture
     default_seed: int
     prove: Callable[[Any], Mapping[int, list[str]]]
-    repeat: Callable[
-        [Mapping[str, Any], Mapping[str, Mapping[str, str]], Sequence[Any]], str | None
-    ]
+    repeat: Callable[..., str | None]
     play: Callable[[World, Any, range, Act], Awaitable[Sequence[PlayedExample]]]
     why_not_to: Callable[[str], str | None]
     platform_url: str
@@ -175,9 +165,7 @@ class ControlRequest:
             raise not_found(f"{at}the world has no {noun} with this id{more}")
         return value
 
-    def get_named(
-        self, kind: type[R], text: str, field: str = "", *, is_in_path: bool = False
-    ) -> R:
+    def get_named(self, kind: type[R], text: str, field: str = "", is_in_path: bool = False) -> R:
         """Get the account, terminal or key with this id or name of the cast. Raises ControlFault.
 
         `field` is where the request has it.
@@ -196,22 +184,16 @@ class ControlRequest:
         return None if text is None else self.get_named(kind, text, field).id
 
     def find_page(
-        self,
-        kind: type[R],
-        where: Where,
-        query: PageQuery,
-        *,
-        between: Between = ANY_TIME,
-        order: Order = NEWEST_FIRST,
+        self, kind: type[R], where: Where, query: PageQuery, **how: Any
     ) -> tuple[list[R], int, int | None]:
         """Find a page of records, their total number, and the cursor of the next page.
 
-        A condition that is None, or an empty list, is none.
+        A condition that is None, or an empty list, is none. `how` gives a time and an order, as
+        `UnitOfWork.find` takes them.
         The cursor is the number of records that are still to come, so records that are added in
         front of a page do not move it.
         """
         unit, offset = self.world.store.begin(), 0
-        how: Any = {"between": between, "order": order}
         where = {name: value for name, value in where.items() if value not in (None, [])}
         if query.before is not None:
             _, total = unit.find(kind, where, limit=1, **how)

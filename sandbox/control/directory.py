@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any, Final, Literal
 
-from sandbox.control.context import KINDS, ControlRequest, cast_names, unknown_among
+from sandbox.control.context import ControlRequest, cast_names, unknown_among
 from sandbox.control.models import PageQuery, Query, Time, View, Words, attribute
 from sandbox.control.routing import PREFIX, WORLD, get
 from sandbox.control.servers import ask_other_servers, list_stored_worlds, other_servers
@@ -16,7 +16,7 @@ from sandbox.domain.payments.transactions import Payment
 from sandbox.platform.payments.points_of_sale import currency_at
 from sandbox.store.store import UnitOfWork
 from sandbox.store.tables import EVERYTHING, LAST_DIGITS, Where
-from sandbox.worlds.world import World
+from sandbox.worlds.world import KINDS, World
 
 RecordKind = Literal["account", "terminal", "location", "key"]
 

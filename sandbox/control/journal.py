@@ -1,6 +1,7 @@
 """The journal of a world: each request with the reasons for its answer."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, Field, ValidationError
@@ -80,9 +81,7 @@ class OutcomeView(View):
     rule: str
 
 
-class JournalEntry(View):
-    """A journal entry. `summary` says what the operation of its route does; null without one."""
-
+class _Request(View):
     id: str
     at: Time
     method: str
@@ -96,6 +95,11 @@ class JournalEntry(View):
     subject: str | None
     origin: Origin
     client: str | None
+
+
+class JournalEntry(_Request):
+    """A journal entry. `summary` says what the operation of its route does; null without one."""
+
     headers: dict[str, str]
     status: int
     duration_ms: Milliseconds
@@ -109,7 +113,7 @@ class JournalEntry(View):
     summary: str | None
 
 
-class RequestRow(View):
+class RequestRow(_Request):
     """A request in a list. `why` is the deciding sentence of a refusal, with its clause.
 
     `summary` says what the operation of its route does; null for a path that has none.
@@ -120,19 +124,8 @@ class RequestRow(View):
     null where nothing was to be decided.
     """
 
-    id: str
-    at: Time
-    method: str
-    path: str
-    route: str | None
+    query: str = Field("", exclude=True)
     summary: str | None
-    key: str | None
-    key_id: str | None
-    key_name: str | None
-    origin: Origin
-    client: str | None
-    account_id: str | None
-    subject: str | None
     status: int | None = None
     outcome: str | None = attribute("choice.key", None)
     decided_by: str | None = attribute("choice.source", None)
@@ -141,7 +134,7 @@ class RequestRow(View):
     clause: str | None = None
     events: int = 0
     amount: int | None
-    payment: PaymentOfRow | None
+    payment: PaymentOfRow | None = None
     duration_ms: Milliseconds = 0
 
 
@@ -166,71 +159,54 @@ async def list_requests(request: ControlRequest, query: RequestsQuery) -> Reques
     must_be_known("outcome", query.outcome, _OUTCOMES)
     account = request.find_id(Account, query.account)
     key_id = request.find_id(ApiKey, query.key_id, "key_id")
-    entries, end = world.journal.entries(), None
-    if query.before is not None:
-        end = next((place for place, one in enumerate(entries) if one.id == query.before), None)
-        if end is None:
-            raise invalid("before: the journal has no request with this id, or no longer has it")
+    entries = list(enumerate(world.journal.entries()))
+    ends = (place for place, one in entries if one.id == query.before)
+    if (end := len(entries) if query.before is None else next(ends, None)) is None:
+        raise invalid("before: the journal has no request with this id, or no longer has it")
 
-    def matches(entry: Entry) -> bool:
-        return _is_of(entry, query, account, key_id) and _matches(world, entry, query)
+    def matches(one: Entry | WaitingRequest) -> bool:
+        is_of_them = account in (None, one.account_id) and key_id in (None, one.key_id)
+        return is_of_them and _matches(world, one, query)
 
-    older = await select(entries[:end], matches)
-    newer = [] if end is None else await select(entries[end:], matches)
+    fitting = await select(entries, lambda numbered: matches(numbered[1]))
     waits: list[RequestRow] = []
     if query.shape == "row" and query.before is None and not query.offset:
-        waits = list_waiting(
-            world, lambda one: _is_of(one, query, account, key_id) and _matches_waiting(one, query)
-        )[-query.limit :]
+        waits = list_waiting(world, matches)[-query.limit :]
     left = query.limit - len(waits)
     # Where those that wait fill the page, the others need a larger limit.
-    page = query.cut(older, max(left, 1))
+    page = query.cut([one for place, one in fitting if place < end], max(left, 1))
     shape: Callable[[World, Entry], View] = request_row if query.shape == "row" else view_entry
     shown = await collect(shape(world, entry) for entry in page.items if left)
-    return Requests.of(
-        page,
-        requests=[*shown, *waits],
-        total=len(older) + len(newer) + len(waits),
-        limit=query.limit,
-        next=page.next if left else None,
-    )
+    about = {"total": len(fitting) + len(waits), "limit": query.limit}
+    before = page.next if left else None
+    return Requests.of(page, requests=[*shown, *waits], next=before, **about)
 
 
-def _is_of(
-    one: Entry | WaitingRequest, query: RequestsQuery, account: str | None, key_id: str | None
-) -> bool:
-    """Whether a request has what can be asked of one that still waits, too."""
-    return (
+def _matches(world: World, one: Entry | WaitingRequest, query: RequestsQuery) -> bool:
+    is_sent_so = (
         query.route in (None, one.route)
         and query.origin in (None, one.origin)
-        and account in (None, one.account_id)
-        and key_id in (None, one.key_id)
         and (query.since is None or one.at >= query.since)
         and (query.until is None or one.at <= query.until)
     )
-
-
-def _matches(world: World, entry: Entry, query: RequestsQuery) -> bool:
+    if isinstance(one, WaitingRequest):
+        of_answers = [query.status, query.status_class, query.outcome, query.q]
+        is_asked = of_answers.count(None) == len(of_answers)
+        return is_sent_so and is_asked and query.subject in (None, one.payment)
     return (
-        query.status in (None, entry.status)
-        and query.status_class in (None, f"{entry.status // 100}xx" if entry.status else "none")
-        and query.outcome in (None, entry.choice and entry.choice.key)
-        and (query.q is None or _has_text(entry, query.q.lower()))
-        and (query.subject is None or _is_about(world, entry, query.subject))
+        is_sent_so
+        and query.status in (None, one.status)
+        and query.status_class in (None, f"{one.status // 100}xx" if one.status else "none")
+        and query.outcome in (None, one.choice and one.choice.key)
+        and (query.q is None or _has_text(one, query.q.lower()))
+        and (query.subject is None or _is_about(world, one, query.subject))
     )
-
-
-def _matches_waiting(one: WaitingRequest, query: RequestsQuery) -> bool:
-    unanswered = (query.status, query.status_class, query.outcome, query.q)
-    return all(word is None for word in unanswered) and query.subject in (None, one.payment)
 
 
 def _has_text(entry: Entry, text: str) -> bool:
-    words = (entry.id, entry.path, entry.query)
-    bodies = (entry.request or b"", entry.response or b"")
-    return any(text in word.lower() for word in words) or any(
-        text.encode() in body.lower() for body in bodies
-    )
+    words = "\n".join((entry.id, entry.path, entry.query)).lower()
+    bodies = b"\n".join((entry.request or b"", entry.response or b"")).lower()
+    return text in words or text.encode() in bodies
 
 
 def _is_about(world: World, entry: Entry, id: str) -> bool:
@@ -254,8 +230,7 @@ def view_entry(world: World, entry: Entry) -> JournalEntry:
     scrub, choice = world.profile.scrub, entry.choice
     return JournalEntry.of(
         entry,
-        summary=_SUMMARIES.get(entry.route or ""),
-        key_name=world.journal.key_name(entry),
+        **_name(world, entry),
         headers=dict(entry.headers),
         request=view_body(entry.request),
         response=view_body(entry.response),
@@ -282,26 +257,23 @@ def view_body(body: bytes | None) -> Any:
 
 def request_row(world: World, entry: Entry) -> RequestRow:
     """Return a request as lists show it."""
-    why = clause = None
-    if is_refused(entry) and entry.decisions:
-        _, _, reason, clause = entry.decisions[-1]
-        why = world.profile.scrub(reason)[:_WHY_CHARS_MAX]
     amount = _fields(entry.request, b"amount").get("amount")
-    return RequestRow.of(
-        entry,
-        summary=_SUMMARIES.get(entry.route or ""),
-        key_name=world.journal.key_name(entry),
-        why=why,
-        clause=clause,
-        events=len(entry.events),
-        amount=amount if type(amount) is int else None,
-        payment=_payment(_fields(entry.response, b"transaction_id")),
-    )
+    more: dict[str, Any] = {"amount": amount if type(amount) is int else None}
+    with suppress(ValidationError):
+        more["payment"] = PaymentOfRow.model_validate(_fields(entry.response, b"transaction_id"))
+    if is_refused(entry) and entry.decisions:
+        _, _, reason, more["clause"] = entry.decisions[-1]
+        more["why"] = world.profile.scrub(reason)[:_WHY_CHARS_MAX]
+    return RequestRow.of(entry, **_name(world, entry), **more, events=len(entry.events))
 
 
-def list_waiting(
-    world: World, matches: Callable[[WaitingRequest], bool] = bool
-) -> list[RequestRow]:
+def _name(world: World, one: Entry | WaitingRequest) -> dict[str, Any]:
+    """Return how people know the operation and the key of a request."""
+    key_name = world.journal.key_name(one)
+    return {"summary": _SUMMARIES.get(one.route or ""), "key_name": key_name}
+
+
+def list_waiting(world: World, matches: Callable[[Any], bool] = bool) -> list[RequestRow]:
     """Return the requests that wait for a card or their processor, the first one first."""
     return [_view_waiting(world, one) for one in world.journal.waiting.values() if matches(one)]
 
@@ -309,29 +281,14 @@ def list_waiting(
 def _view_waiting(world: World, one: WaitingRequest) -> RequestRow:
     known = world.store.get(Payment, one.payment)
     payment = known and PaymentOfRow.of(known.transaction, card_brand=None, card=None)
-    return RequestRow.of(
-        one,
-        summary=_SUMMARIES.get(one.route),
-        key_name=world.journal.key_name(one),
-        client=client_of(one.headers),
-        subject=one.payment,
-        amount=payment and payment.total,
-        payment=payment,
-    )
+    more = {"client": client_of(one.headers), "subject": one.payment, "payment": payment}
+    return RequestRow.of(one, **_name(world, one), **more, amount=payment and payment.total)
 
 
 def _fields(body: bytes | None, name: bytes) -> dict[str, Any]:
     """Return the fields of a body that has this one; none of a body that is stored cut."""
     fields = view_body(body) if b'"%b"' % name in (body or b"") else None
     return fields if isinstance(fields, dict) else {}
-
-
-def _payment(told: dict[str, Any]) -> PaymentOfRow | None:
-    """Return the payment of an answer; None for other answers."""
-    try:
-        return PaymentOfRow.model_validate(told)
-    except ValidationError:
-        return None
 
 
 @get(f"{WORLD}/requests/{{id}}", "requests.read")
@@ -344,12 +301,9 @@ def get_entry(request: ControlRequest) -> Entry:
     """Return the request that the path names. Raises ControlFault."""
     journal = request.world.journal
     if request.id in journal.waiting:
-        raise ControlFault(
-            404,
-            "not_answered",
-            "the request waits for a card or its processor, and has no answer yet",
-            details="GET .../taps lists the payments that wait for a card",
-        )
+        why = "the request waits for a card or its processor, and has no answer yet"
+        how = "GET .../taps lists the payments that wait for a card"
+        raise ControlFault(404, "not_answered", why, details=how)
     if (entry := journal.entry(request.id)) is None:
         raise not_found("the journal has no request with this id, or no longer has it")
     return entry

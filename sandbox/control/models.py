@@ -1,41 +1,17 @@
 """The base classes of bodies, queries and answers, and the parts that several of them share."""
 
-import re
+import typing
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from functools import partial, reduce
 from operator import or_
 from types import GenericAlias, UnionType
-from typing import (
-    Annotated,
-    Any,
-    ClassVar,
-    Final,
-    Generic,
-    Self,
-    TypeVar,
-    Union,
-    cast,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import Annotated, Any, ClassVar, Final, Generic, Self, TypeVar
 
+import pydantic
 from msgspec import Struct
-from pydantic import (
-    AfterValidator,
-    AliasPath,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    GetCoreSchemaHandler,
-    RootModel,
-    create_model,
-    model_validator,
-)
-from pydantic.types import StringConstraints
-from pydantic_core import CoreSchema, core_schema
+from pydantic import AfterValidator, AliasPath, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic_core import core_schema
 
 from sandbox.domain.instants import from_ms, parse_duration, to_wire
 from sandbox.platform.openapi.schemas import as_class
@@ -60,7 +36,7 @@ class _Example:
         cls.EXAMPLE = example
 
 
-class WholeBody(_Example, RootModel[T], Generic[T]):
+class WholeBody(_Example, pydantic.RootModel[T], Generic[T]):
     """The body of a request that is a value of this type."""
 
     model_config = ConfigDict(defer_build=True)
@@ -94,7 +70,7 @@ class Listing(Query):
         `offset` counts from the oldest. Without it the window has the newest `limit` items. Both
         are oldest first.
         """
-        limit = self.limit if limit is None else limit
+        limit = limit or self.limit
         start = max(len(items) - limit, 0) if self.offset is None else self.offset
         return ItemPage(items[start : start + limit], len(items), limit, start)
 
@@ -104,7 +80,7 @@ class OlderListing(Listing):
 
     before: str | None = None
 
-    @model_validator(mode="after")
+    @pydantic.model_validator(mode="after")
     def _has_one_place(self) -> Self:
         if self.before is not None and self.offset is not None:
             raise ValueError("before or offset may be given, and not both")
@@ -169,14 +145,13 @@ class View(BaseModel):
         return cls(**{**vars(view), **more})
 
 
-def instant(value: Any) -> Any:
+def _write(value: Any) -> Any:
     """Write an instant, or a number of milliseconds, as answers have it."""
-    if value is None or isinstance(value, str):
-        return value
-    return to_wire(from_ms(value) if isinstance(value, int) else value)
+    value = from_ms(value) if isinstance(value, int) else value
+    return to_wire(value) if isinstance(value, datetime) else value
 
 
-Time = Annotated[str, BeforeValidator(instant)]
+Time = Annotated[str, BeforeValidator(_write)]
 """An instant, written out."""
 
 
@@ -187,25 +162,23 @@ def shows(kind: Any, *, without: Collection[str] = ()) -> Callable[[type[ViewT]]
     """
 
     def extend(view: type[ViewT]) -> type[ViewT]:
-        hints = get_type_hints(kind, include_extras=True)
-        fields: Any = {
-            name: (_answer_type(of), ...) for name, of in hints.items() if name not in without
-        }
+        hints = typing.get_type_hints(kind, include_extras=True)
+        fields: Any = {name: _answer_type(of) for name, of in hints.items() if name not in without}
         fields |= {name: (one.rebuild_annotation(), one) for name, one in view.model_fields.items()}
         about: Any = {"__module__": view.__module__, "__doc__": view.__doc__}
-        return cast(
-            "type[ViewT]", create_model(view.__name__, __base__=view.__bases__, **about, **fields)
-        )
+        create: Any = pydantic.create_model
+        extended: type[ViewT] = create(view.__name__, __base__=view.__bases__, **about, **fields)
+        return extended
 
     return extend
 
 
 def _answer_type(hint: Any) -> Any:
     """Return the type of a field of a record, as answers have it."""
-    origin, arguments = get_origin(hint), get_args(hint)
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if hint is datetime or (origin is Annotated and arguments[0] is datetime):
         return Time
-    if origin in (Union, UnionType):
+    if origin in (typing.Union, UnionType):
         return reduce(or_, map(_answer_type, arguments))
     return GenericAlias(list, arguments[:1]) if origin is tuple else hint
 
@@ -226,7 +199,7 @@ def either(one: str, other: str) -> Any:
             raise ValueError(f"{one} or {written} is required, and not both")
         return body
 
-    return model_validator(mode="after")(check)
+    return pydantic.model_validator(mode="after")(check)
 
 
 def _is_duration(text: str) -> str:
@@ -244,19 +217,15 @@ class LikeType:
     def __init__(self, kind: Any) -> None:
         self._kind = kind
 
-    def __get_pydantic_core_schema__(
-        self, source: Any, handler: GetCoreSchemaHandler
-    ) -> CoreSchema:
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
         described = handler.generate_schema(as_class(self._kind))
-        return core_schema.no_info_wrap_validator_function(
-            lambda value, _: value, described, serialization=core_schema.simple_ser_schema("any")
-        )
+        written = core_schema.simple_ser_schema("any")
+        check = core_schema.no_info_wrap_validator_function
+        return check(lambda value, _: value, described, serialization=written)
 
 
-_HeaderName = Annotated[
-    str, StringConstraints(pattern=re.compile(r"^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$"))
-]
-_HeaderValue = Annotated[str, StringConstraints(pattern=re.compile(r"^[\x20-\x7e]{0,4096}$"))]
+_HeaderName = Annotated[str, Field(pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$")]
+_HeaderValue = Annotated[str, Field(pattern=r"^[\x20-\x7e]{0,4096}$")]
 HeaderFields = Annotated[dict[_HeaderName, _HeaderValue], Field(max_length=50)]
 """Headers of a request: tokens, and text of printable ASCII."""
 
