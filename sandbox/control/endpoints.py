@@ -1,5 +1,6 @@
 """Webhook endpoints: registration, secrets, recovery."""
 
+from collections import defaultdict
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Final
 from urllib.parse import unquote, urlsplit
@@ -48,14 +49,10 @@ class ChangeEndpoint(Body, example={"disabled": True}):
     disabled: bool | None = None
 
 
-class CreateEndpoint(
-    ChangeEndpoint,
-    example={
-        "url": "http://127.0.0.1:9000/hook",
-        "account_id": "{accounts.merchant}",
-        "event_types": ["transaction.sale"],
-    },
-):
+_HOOK: Final = {"url": "http://127.0.0.1:9000/hook", "account_id": "{accounts.merchant}"}
+
+
+class CreateEndpoint(ChangeEndpoint, example={**_HOOK, "event_types": ["transaction.sale"]}):
     """Where webhooks are to go, and which. No event types means all of them."""
 
     id: EndpointId | None = None
@@ -153,21 +150,15 @@ def add_endpoint(request: ControlRequest, sent: dict[str, Any]) -> webhooks.Endp
     """Return a new endpoint with these fields of a body. Raises ControlFault."""
     world = request.world
     if len(world.outbox.endpoints) >= webhooks.ENDPOINTS_MAX:
-        raise conflict(
-            "too_many_endpoints",
-            f"{webhooks.ENDPOINTS_MAX} endpoints are in this world already, which is the most",
-            details="DELETE one of them first, or take another world",
-        )
-    fields = _checked(request, sent)
+        why = f"{webhooks.ENDPOINTS_MAX} endpoints are in this world already, which is the most"
+        how = "DELETE one of them first, or take another world"
+        raise conflict("too_many_endpoints", why, details=how)
+    fields, at = _checked(request, sent), world.clock.now()
     secret = fields.pop("secret", None) or write_secret(world.draws.secret_bytes(KEY_BYTES))
-    endpoint = webhooks.Endpoint(
-        id=fields.pop("id", None) or _free_id(world),
-        secret=secret,
-        created_at=world.clock.now(),
-        disabled_reason=webhooks.BY_HAND if fields.pop("disabled", False) else None,
-        **fields,
-    )
-    return world.outbox.store_endpoint(endpoint)
+    id = fields.pop("id", None) or _free_id(world)
+    reason = webhooks.BY_HAND if fields.pop("disabled", False) else None
+    made = webhooks.Endpoint(id=id, secret=secret, created_at=at, disabled_reason=reason, **fields)
+    return world.outbox.store_endpoint(made)
 
 
 def _free_id(world: World) -> str:
@@ -193,10 +184,9 @@ def _checked(request: ControlRequest, sent: dict[str, Any]) -> dict[str, Any]:
             must_be_known("event_types", event_type, EVENTS)
     if "filters" in fields:
         filters = {name: tuple(values) for name, values in fields["filters"].items() if values}
-        for name, values in filters.items():
-            for value in values:
-                if name in webhooks.FILTER_VALUES:
-                    must_be_known(f"filters.{name}", value, webhooks.FILTER_VALUES[name])
+        for name in filters.keys() & webhooks.FILTER_VALUES:
+            for value in filters[name]:
+                must_be_known(f"filters.{name}", value, webhooks.FILTER_VALUES[name])
         fields["filters"] = filters
     return fields
 
@@ -210,7 +200,7 @@ def _check_url(request: ControlRequest, url: str) -> None:
             program_of(url)
         except ValueError as error:
             raise invalid(f"url: a receiver inside: {error}") from None
-    elif (problem := services.why_not_to(urlsplit(url).hostname or "")) is not None:
+    elif problem := services.why_not_to(urlsplit(url).hostname or ""):
         raise invalid(f"url: {problem}")
 
 
@@ -224,10 +214,10 @@ def list_applications(request: ControlRequest) -> Applications:
     """
     world = request.world
     found = dict(world.store.all(webhooks.Application).items())
-    endpoints: dict[str, list[str]] = {id: [] for id in found}
+    endpoints = defaultdict[str, list[str]](list)
     for endpoint in world.outbox.endpoints.values():
         if (id := endpoint.account_id) is not None:
-            endpoints.setdefault(id, []).append(endpoint.id)
+            endpoints[id].append(endpoint.id)
             new = webhooks.Application(account_id=id, created_at=endpoint.created_at)
             found.setdefault(id, new)
     views = [ApplicationView.of(one, endpoints=endpoints[id]) for id, one in found.items()]
@@ -257,11 +247,11 @@ def change_endpoint(request: ControlRequest, body: ChangeEndpoint) -> EndpointVi
     """Change a webhook endpoint."""
     endpoint, outbox = _find_endpoint(request), request.world.outbox
     fields = _checked(request, body.model_dump(exclude_unset=True))
-    disabled = fields.pop("disabled", None)
+    disabled = fields.pop("disabled", endpoint.is_disabled)
     outbox.store_endpoint(replace(endpoint, **fields))
-    if disabled is True and not endpoint.is_disabled:
+    if disabled and not endpoint.is_disabled:
         outbox.disable(endpoint.id, webhooks.BY_HAND)
-    elif disabled is False and endpoint.is_disabled:
+    elif endpoint.is_disabled and not disabled:
         outbox.enable(endpoint.id)
     return view_endpoint(outbox.endpoints[endpoint.id], request.world.now())
 
@@ -282,19 +272,16 @@ def rotate_secret(request: ControlRequest, body: Rotate) -> EndpointView:
     The old one signs too for a while. Source: assumed D22.
     """
     endpoint, world = _find_endpoint(request), request.world
-    now = world.clock.now()
-    grace_s = webhooks.GRACE.total_seconds() if body.grace_s is None else body.grace_s
+    now, replaced = world.clock.now(), endpoint.secret
+    grace = webhooks.GRACE if body.grace_s is None else timedelta(seconds=body.grace_s)
     old = [one for one in endpoint.old_secrets if now < one.until]
-    if grace_s > 0:
+    if grace:
         if len(old) >= OLD_SECRETS_MAX:
             raise conflict("too_many_secrets", f"{len(old)} old secrets are still in use")
-        until = now + timedelta(seconds=grace_s)
-        old.insert(0, webhooks.OldSecret(secret=endpoint.secret, until=until))
+        old.insert(0, webhooks.OldSecret(secret=replaced, until=now + grace))
     secret = body.secret or write_secret(world.draws.secret_bytes(KEY_BYTES))
-    changed = replace(
-        endpoint, secret=secret, old_secrets=tuple(old), replaced_secret=endpoint.secret
-    )
-    return view_endpoint(world.outbox.store_endpoint(changed), now)
+    more = {"secret": secret, "replaced_secret": replaced, "old_secrets": tuple(old)}
+    return view_endpoint(world.outbox.store_endpoint(replace(endpoint, **more)), now)
 
 
 @post(f"{WORLD}/endpoints/{{id}}/enable", "endpoints.enable")
@@ -312,10 +299,8 @@ async def recover_messages(request: ControlRequest, body: Recover) -> Recovered:
     """
     endpoint = _find_endpoint(request)
     if endpoint.is_disabled:
-        raise conflict(
-            "endpoint_disabled",
-            f"the endpoint is disabled: {endpoint.disabled_reason}",
-            details=f"POST .../endpoints/{endpoint.id}/enable comes first",
-        )
+        why = f"the endpoint is disabled: {endpoint.disabled_reason}"
+        how = f"POST .../endpoints/{endpoint.id}/enable comes first"
+        raise conflict("endpoint_disabled", why, details=how)
     sent = await collect(request.world.outbox.recover(endpoint.id, body.since))
     return Recovered(messages=sum(sent))

@@ -22,6 +22,8 @@ from sandbox.webhooks import receivers
 from sandbox.webhooks.signing import Verification, verify
 from sandbox.worlds.world import World
 
+_AnswerStatus = Annotated[int, Field(ge=receivers.ANSWER_MIN, le=receivers.ANSWER_MAX)]
+
 
 class NewReceiver(Body, example={"answers": [500, 500, 200]}):
     """A receiver inside: the status for each attempt at a message, after a delay.
@@ -29,10 +31,7 @@ class NewReceiver(Body, example={"answers": [500, 500, 200]}):
     Later attempts get the last of `answers`. No event types means all of them.
     """
 
-    answers: Annotated[
-        list[Annotated[int, Field(ge=receivers.ANSWER_MIN, le=receivers.ANSWER_MAX)]],
-        Field(min_length=1, max_length=receivers.ANSWERS_MAX),
-    ] = Field(default=[200])
+    answers: list[_AnswerStatus] = Field([200], min_length=1, max_length=receivers.ANSWERS_MAX)
     delay_ms: Annotated[int, Field(ge=0, le=receivers.DELAY_MS_MAX)] = 0
     description: Annotated[str, Field(max_length=255)] | None = None
     event_types: list[str] = Field(default=[])
@@ -88,9 +87,9 @@ class ReceivedPage(View):
 def create_receiver(request: ControlRequest, body: NewReceiver) -> ReceiverView:
     """Have webhooks go to a receiver inside, with programmed answers."""
     url = receivers.url_of(receivers.Program(tuple(body.answers), body.delay_ms))
-    about = {"url": url, "description": body.description or "Built-in receiver"}
-    made = add_endpoint(request, {**about, "event_types": body.event_types})
-    return _view_receiver(request.world, made)
+    description, types = body.description or "Built-in receiver", body.event_types
+    sent = {"url": url, "description": description, "event_types": types}
+    return _view_receiver(request.world, add_endpoint(request, sent))
 
 
 @get(f"{WORLD}/receivers", "receivers.list")
@@ -154,14 +153,11 @@ class VerifyQuery(Query):
     attempt: Annotated[int, Field(ge=1)] | None = None
 
 
-class VerifyBody(
-    Body,
-    example={
-        "secret": "whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LTEyMzQ=",
-        "headers": {"webhook-id": "msg_1", "webhook-timestamp": "1", "webhook-signature": "v1,x"},
-        "body": "{}",
-    },
-):
+_KEY: Final = "whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0LTEyMzQ="
+_SIGNED: Final = {"webhook-id": "msg_1", "webhook-timestamp": "1", "webhook-signature": "v1,x"}
+
+
+class VerifyBody(Body, example={"secret": _KEY, "headers": _SIGNED, "body": "{}"}):
     """A webhook as it came: its headers, and its body as text, to the byte.
 
     The secret is given, or is that of an endpoint.
@@ -172,9 +168,6 @@ class VerifyBody(
     secret: WebhookSecret | None = None
     endpoint_id: Annotated[str, Field(min_length=1, max_length=100)] | None = None
     _has_one = either("secret", "endpoint_id")
-
-
-_SHOWN_CHARS: Final = 4
 
 
 @shows(Verification)
@@ -190,12 +183,9 @@ class VerifyView(View):
 
 
 def _view_check(found: Verification, signed: bytes, secrets: tuple[str, ...]) -> VerifyView:
-    return VerifyView.of(
-        found,
-        verdict="genuine" if found.step is None else "refused",
-        signed=signed.decode("utf-8", "replace"),
-        secrets=[f"whsec_****{secret[-_SHOWN_CHARS:]}" for secret in secrets],
-    )
+    text, verdict = signed.decode("utf-8", "replace"), "refused" if found.step else "genuine"
+    masked = [f"whsec_****{secret[-4:]}" for secret in secrets]
+    return VerifyView.of(found, verdict=verdict, signed=text, secrets=masked)
 
 
 @get(f"{WORLD}/messages/{{id}}/verify", "messages.verify", refuses=(409,))
@@ -219,11 +209,9 @@ def check_attempt(
         raise conflict("not_sent", "that attempt sent nothing", details=attempt.error or "")
     body = body_of(message)[: head.size]
     if sha256(body).hexdigest() != head.sha256:
-        raise conflict(
-            "body_changed",
-            "the bytes that were sent are no longer available",
-            details="the attempt was made by another version of the sandbox",
-        )
+        why = "the bytes that were sent are no longer available"
+        how = "the attempt was made by another version of the sandbox"
+        raise conflict("body_changed", why, details=how)
     secrets = _get_endpoint(world, delivery.endpoint_id).secrets_at(attempt.at)
     timestamp, signature = str(head.timestamp), head.signature or ""
     headers = {"sent-id": message.id, "sent-timestamp": timestamp, "sent-signature": signature}
@@ -233,15 +221,14 @@ def check_attempt(
 
 def _choose_delivery(deliveries: list[Delivery], endpoint_id: str | None) -> Delivery:
     known = {one.endpoint_id: one for one in deliveries}
-    if endpoint_id is None:
-        if len(known) == 1:
-            return deliveries[0]
+    if endpoint_id is None and len(known) != 1:
         there = f"it is for {', '.join(known) or 'no endpoint'}"
         raise invalid(f"endpoint_id: name an endpoint of the message: {there}")
-    if endpoint_id not in known:
-        why = f"endpoint_id: the message is not for {endpoint_id[:80]!r}"
-        raise invalid(why, nearest(endpoint_id, known))
-    return known[endpoint_id]
+    wanted = deliveries[0].endpoint_id if endpoint_id is None else endpoint_id
+    if wanted not in known:
+        why = f"endpoint_id: the message is not for {wanted[:80]!r}"
+        raise invalid(why, nearest(wanted, known))
+    return known[wanted]
 
 
 def _get_endpoint(world: World, id: str) -> Endpoint:

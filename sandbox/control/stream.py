@@ -14,7 +14,7 @@ from sandbox.control.clock import view_timer
 from sandbox.control.context import ControlFault, ControlRequest, must_be_known
 from sandbox.control.journal import request_row, view_entry
 from sandbox.control.messages import message_row, view_attempt, view_content
-from sandbox.control.models import Query, View
+from sandbox.control.models import Query
 from sandbox.control.outcomes import TapView
 from sandbox.control.payments import payment_row
 from sandbox.control.routing import WORLD, get
@@ -45,24 +45,18 @@ Views = Mapping[str, Callable[[World, Any], Any]]
 """For each kind of event, what its data are."""
 
 
-def _attempt(tried: events.AttemptEvent) -> dict[str, Any]:
+def _attempt(world: World, tried: events.AttemptEvent) -> dict[str, Any]:
     attempt = view_attempt(tried.attempt, tried.message.id)
-    return {**_attempt_row(tried), **vars(attempt)}
+    return {**_attempt_row(world, tried), **vars(attempt)}
 
 
-def _attempt_row(tried: events.AttemptEvent) -> dict[str, Any]:
+def _attempt_row(world: World, tried: events.AttemptEvent) -> dict[str, Any]:
     message, attempt = tried.message, tried.attempt
     return {
-        "message_id": message.id,
-        "event_type": message.event_type,
-        "request_id": message.request_id,
-        "endpoint_id": tried.endpoint_id,
-        "url": tried.url,
-        "at": to_wire(attempt.at),
-        "status_code": attempt.status_code,
-        "error": attempt.error,
-        "delivery_status": tried.delivery_status,
-        "rule": tried.rule,
+        **{"message_id": message.id, "event_type": message.event_type},
+        **{"request_id": message.request_id, "endpoint_id": tried.endpoint_id, "url": tried.url},
+        **{"at": to_wire(attempt.at), "status_code": attempt.status_code, "error": attempt.error},
+        **{"delivery_status": tried.delivery_status, "rule": tried.rule},
     }
 
 
@@ -74,23 +68,22 @@ def _record(world: World, record: Any) -> dict[str, Any]:
     is_gone = isinstance(record, events.Removed)
     kind: type = record.kind if is_gone else type(record)
     name = "key" if kind is ApiKey else kind.__name__.lower()
-    shown = {"kind": name, "id": record.id, "status": getattr(record, "status", None)}
+    shown = {"kind": name, "id": record.id, "status": getattr(record, "status", None), "row": None}
     shown["removed"] = is_gone or getattr(record, "deleted_at", None) is not None
-    row: View | None = None
     if isinstance(record, Payment):
-        row = payment_row(record)
+        shown["row"] = payment_row(record)
     elif isinstance(record, Batch):
-        row = batch_row(world, record)
-    return {**shown, "row": row}
+        shown["row"] = batch_row(world, record)
+    return shown
 
 
-def _endpoint(endpoint: Endpoint | events.Removed) -> dict[str, Any]:
+def _endpoint(world: World, endpoint: Endpoint | events.Removed) -> dict[str, Any]:
     """Return an endpoint without its secrets."""
     told = {name: getattr(endpoint, name, None) for name in ("id", "url", "disabled_reason")}
     return {**told, "removed": isinstance(endpoint, events.Removed)}
 
 
-def _agenda(world: World) -> dict[str, Any]:
+def _agenda(world: World, nothing: None) -> dict[str, Any]:
     """List what falls due next, and count all that falls due."""
     timers, first = world.store.timers, world.store.timers.soonest
     return {"next": first and view_timer(world, first), "total": len(timers)}
@@ -99,12 +92,12 @@ def _agenda(world: World) -> dict[str, Any]:
 FULL_VIEWS: Final[Views] = {
     events.REQUEST: view_entry,
     events.MESSAGE: lambda world, message: view_content(message),
-    events.ATTEMPT: lambda world, tried: _attempt(tried),
+    events.ATTEMPT: _attempt,
     events.CLOCK: lambda world, clock: clock,
     events.TAP: lambda world, event: vars(TapView.of(event.tap)) | {"waits": event.is_waiting},
     events.RECORD: _record,
-    events.ENDPOINT: lambda world, endpoint: _endpoint(endpoint),
-    events.AGENDA: lambda world, nothing: _agenda(world),
+    events.ENDPOINT: _endpoint,
+    events.AGENDA: _agenda,
     events.SCENARIO: lambda world, nothing: {"name": world_row(world).scenario},
     events.WORLD: lambda world, nothing: world_row(world),
     events.GAP: lambda world, missed: {"missed": missed},
@@ -115,7 +108,7 @@ ROW_VIEWS: Final[Views] = {
     **FULL_VIEWS,
     events.REQUEST: request_row,
     events.MESSAGE: message_row,
-    events.ATTEMPT: lambda world, tried: _attempt_row(tried),
+    events.ATTEMPT: _attempt_row,
 }
 """Requests, messages and attempts as rows."""
 
