@@ -277,5 +277,5 @@ async def _send(
         length = str(wire.size_of(shown.body))
         headers = {**headers, "content-type": media_type, "content-length": length}
     raw = [(name.encode(), value.encode()) for name, value in headers.items()]
-    kind = row.answer_kind if row else AnswerKind.CONTROL
+    kind = row.kind if row else AnswerKind.CONTROL
     await send_whole(send, status, [*raw, *HEADERS_OF[kind]], shown.body)

@@ -56,8 +56,7 @@ class ControlRow(Struct, frozen=True, kw_only=True, eq=False):
     `is_open` rows need no token, and `is_for_operator` rows that of the operator.
     The result of an `is_stream` row is sent piece by piece; all others answer with `media_type`.
     An `is_ended_by_client` row can take long, and is canceled when the client disconnects.
-    `refuses` lists the statuses of the function itself. `kind` selects other headers than those
-    that follow from the rest.
+    `refuses` lists the statuses of the function itself. `kind` selects the headers of a success.
     """
 
     name: str
@@ -77,15 +76,8 @@ class ControlRow(Struct, frozen=True, kw_only=True, eq=False):
     is_stream: bool = False
     is_ended_by_client: bool = False
     media_type: str = JSON
-    kind: AnswerKind | None = None
+    kind: AnswerKind = AnswerKind.CONTROL
     refuses: tuple[int, ...] = ()
-
-    @property
-    def answer_kind(self) -> AnswerKind:
-        """Which headers its success has, see `security`."""
-        if self.kind is not None:
-            return self.kind
-        return AnswerKind.OPEN if self.is_open else AnswerKind.CONTROL
 
     @property
     def is_for_programs(self) -> bool:
@@ -93,9 +85,7 @@ class ControlRow(Struct, frozen=True, kw_only=True, eq=False):
         return self.kind not in (AnswerKind.CONSOLE, AnswerKind.ASSET)
 
 
-def endpoint(
-    method: str, path: str, name: str, *, status: int | None = None, **more: Any
-) -> Callable[[EndpointT], EndpointT]:
+def endpoint(method: str, path: str, name: str, **more: Any) -> Callable[[EndpointT], EndpointT]:
     """Register a function as the endpoint of a method; `more` are further fields of its row.
 
     Its parameters `body` and `query` name their classes, and the first sentence of its docstring
@@ -105,22 +95,13 @@ def endpoint(
     def decorate(function: EndpointT) -> EndpointT:
         types = inspect.get_annotations(function)
         answer, accepted = _answers(types["return"])
-        takes = {word: types[word] for word in ("body", "query") if word in types}
-        if is_raw := takes.get("body") is bytes:
-            del takes["body"]
-        row = ControlRow(
-            name=name,
-            method=method,
-            path=path,
-            summary=summary_of(function),
-            run=function,
-            status=status or (204 if answer is None else 200),
-            answer=answer,
-            accepted=accepted,
-            is_raw=is_raw,
-            **takes,
-            **more,
-        )
+        about: dict[str, Any] = {"answer": answer, "accepted": accepted, "run": function}
+        about |= {word: types[word] for word in ("body", "query") if word in types}
+        if about.get("body") is bytes:
+            about |= {"body": None, "is_raw": True}
+        about |= {"summary": summary_of(function), "status": 204 if answer is None else 200}
+        about["kind"] = AnswerKind.OPEN if more.get("is_open") else AnswerKind.CONTROL
+        row = ControlRow(name=name, method=method, path=path, **(about | more))
         register(function.__module__, row)
         return function
 

@@ -40,23 +40,14 @@ async def forward(
     """
     services, who, name = request.services, request.who, request.params.get("w")
     worlds, elsewhere = services.worlds, services.elsewhere
-    if name is not None:
-        id = who.meant(name)
-    elif row.is_for_default:
-        id = DEFAULT_WORLD
-    else:
-        return False
-    if elsewhere is None or worlds.get(id) is not None:
+    id = DEFAULT_WORLD if name is None else who.meant(name)
+    if elsewhere is None or not (name or row.is_for_default) or worlds.get(id) is not None:
         return False
     body: bytes | None = None
     while (peer := await elsewhere.have_world(id)) is not None:
         if was_forwarded(asgi[0]["headers"]):
-            raise ControlFault(
-                MISDIRECTED.status,
-                MISDIRECTED.code,
-                "another server has the world",
-                headers={FORWARDED.decode(): "1"},
-            )
+            why, headers = "another server has the world", {FORWARDED.decode(): "1"}
+            raise ControlFault(MISDIRECTED.status, MISDIRECTED.code, why, headers=headers)
         if body is None:
             body = bytes(await read())
         if await elsewhere.carry(peer, peer.control_url, *asgi, body):

@@ -171,5 +171,5 @@ def _system_now(request: ControlRequest) -> datetime:
 
 
 def _view_token(token: TeamToken, now: datetime) -> TokenView:
-    expires_at = None if token.expires_at is None else token.expires_at.astimezone(UTC)
+    expires_at = token.expires_at and token.expires_at.astimezone(UTC)
     return TokenView.of(token, expires_at=expires_at, expired=not token.is_valid_at(now))

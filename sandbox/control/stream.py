@@ -152,11 +152,9 @@ class Stream:
             await subscriber.over.wait()
             await asyncio.sleep(last_words_s)
 
-        is_whole = scope.get("method") != "HEAD"
-        sending = asyncio.ensure_future(self._send(send, silence_s, is_whole=is_whole))
-        leaving = asyncio.ensure_future(wire.until_gone(receive))
-        ending = asyncio.ensure_future(end())
-        tasks = {sending, leaving, ending}
+        writing = self._send(send, silence_s, is_whole=scope.get("method") != "HEAD")
+        work = (writing, wire.until_gone(receive), end())
+        sending, leaving, ending = tasks = [asyncio.ensure_future(one) for one in work]
         try:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             if done == {ending} and ABORT in scope:
