@@ -81,9 +81,7 @@ BATCH_LIFE: Final = Machine(
 )
 
 TRIGGER_OF_ANSWER: Final = {
-    "accepted": "accept",
-    "rejected": "reject",
-    "partially_accepted": "accept in part",
+    step.target: step.trigger for step in BATCH_LIFE.steps if step.state == "submitted"
 }
 
 REASONS: Final = {
@@ -178,21 +176,14 @@ def result_of(members: Iterable[Payment]) -> Result | None:
     A member that withholds the result wins, then one that has the whole batch rejected, in the
     order of the members. Otherwise single records are rejected (assumed 6.2-settlement).
     """
-    rejection: Result | None = None
-    refused = []
-    for payment in members:
-        if payment.settlement is None:
-            continue
-        row = SETTLEMENTS[payment.settlement]
-        if row.answer == "none":
-            return None
-        if row.answer == "partially_accepted":
-            refused.append(payment.id)
-        elif rejection is None:
-            rejection = Result(answer="rejected", reason=row.reason)
-    if rejection is None and refused:
-        return Result(answer="partially_accepted", rejected=tuple(refused))
-    return rejection or ACCEPTED
+    rows = [(one.id, SETTLEMENTS[one.settlement]) for one in members if one.settlement]
+    if any(row.answer == "none" for _, row in rows):
+        return None
+    for _, row in rows:
+        if row.answer == "rejected":
+            return Result(answer="rejected", reason=row.reason)
+    refused = tuple(id for id, _ in rows)
+    return Result(answer="partially_accepted", rejected=refused) if refused else ACCEPTED
 
 
 DayCode = Literal["MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN"]

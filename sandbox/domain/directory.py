@@ -18,16 +18,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 from pydantic import StringConstraints
 
-from sandbox.domain.field_types import (
-    CredentialCode,
-    Flag,
-    Mcc,
-    Percent,
-    ProcessorConfigs,
-    SurchargeBasis,
-    TaxBasis,
-    Text,
-)
+from sandbox.domain import field_types
 from sandbox.domain.instants import Instant
 from sandbox.domain.states import Machine, Step
 
@@ -75,20 +66,20 @@ class Account(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
 
     id: str
     organization_id: str | None = None
-    available_processor_configs: ProcessorConfigs = ()
+    available_processor_configs: field_types.ProcessorConfigs = ()
     tax_id: str | None = None
-    mcc: Plain[Mcc] = None
+    mcc: Plain[field_types.Mcc] = None
     type: AccountType
     status: ResourceStatus = "active"
-    name: Text
+    name: field_types.Text
     description: str
     parent_account_ids: tuple[str, ...] = ()
     address: Address = field(default_factory=Address)
-    surcharge_rate: Percent | None = None
-    tax_rate: Percent | None = None
-    surcharge_confirmation_required: Flag | None = None
-    surcharge_basis: SurchargeBasis | None = None
-    tax_basis: TaxBasis | None = None
+    surcharge_rate: field_types.Percent | None = None
+    tax_rate: field_types.Percent | None = None
+    surcharge_confirmation_required: field_types.Flag | None = None
+    surcharge_basis: field_types.SurchargeBasis | None = None
+    tax_basis: field_types.TaxBasis | None = None
     created_at: Instant
     deleted_at: Instant | None = None
     updated_at: Instant | None = None
@@ -186,31 +177,31 @@ class Terminal(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """
 
     terminal_id: str
-    name: Text
+    name: field_types.Text
     description: Plain[str] = None
     account_id: str
-    mid: Plain[Text] = None
-    tid: Plain[Text] = None
+    mid: Plain[field_types.Text] = None
+    tid: Plain[field_types.Text] = None
     store_number: Plain[str] = None
     bin: Plain[str] = None
     vid: str | None = None
     agent_bank_number: str | None = None
-    merchant_category_code: Plain[Mcc] = None
+    merchant_category_code: Plain[field_types.Mcc] = None
     terminal_capability: Plain[str] = None
     currency_code: Plain[str] = None
     country_code: Plain[str] = None
-    processor_config_id: Plain[Text] = None
+    processor_config_id: Plain[field_types.Text] = None
     status: ResourceStatus = "active"
     created_at: Instant
     deleted_at: Instant | None = None
     updated_at: Instant | None = None
     merchant_name: Plain[str] = None
     transactions: tuple[dict[str, Any], ...] = ()
-    surcharge_rate: Percent | None = None
-    tax_rate: Percent | None = None
-    surcharge_confirmation_required: Flag | None = None
-    surcharge_basis: SurchargeBasis | None = None
-    tax_basis: TaxBasis | None = None
+    surcharge_rate: field_types.Percent | None = None
+    tax_rate: field_types.Percent | None = None
+    surcharge_confirmation_required: field_types.Flag | None = None
+    surcharge_basis: field_types.SurchargeBasis | None = None
+    tax_basis: field_types.TaxBasis | None = None
     var_sheet: None = None
     batching: None = None
 
@@ -227,7 +218,7 @@ class Location(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """
 
     id: str
-    name: Text
+    name: field_types.Text
     account_id: str
     address: Address = field(default_factory=Address)
     phone: Plain[str] = None
@@ -238,11 +229,11 @@ class Location(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     currency: Plain[str] = None
     terminal_id: Plain[str] = None
     metadata: None = None
-    surcharge_rate: Percent | None = None
-    tax_rate: Percent | None = None
-    surcharge_confirmation_required: Flag | None = None
-    surcharge_basis: SurchargeBasis | None = None
-    tax_basis: TaxBasis | None = None
+    surcharge_rate: field_types.Percent | None = None
+    tax_rate: field_types.Percent | None = None
+    surcharge_confirmation_required: field_types.Flag | None = None
+    surcharge_basis: field_types.SurchargeBasis | None = None
+    tax_basis: field_types.TaxBasis | None = None
     created_at: Instant
     updated_at: Instant | None = None
     deleted_at: Instant | None = None
@@ -260,9 +251,9 @@ class CredentialView(Struct, frozen=True, kw_only=True, gc=False):
 
     id: str
     account_id: str
-    code: CredentialCode
+    code: field_types.CredentialCode
     pin: Annotated[str, StringConstraints(pattern=r"^\*{4}$")] = MASKED_PIN
-    is_active: Flag = True
+    is_active: field_types.Flag = True
     created_at: Instant
 
 

@@ -82,22 +82,18 @@ def _as_pattern(path: str) -> str:
 
 def _can_meet(one: str, other: str) -> bool:
     """Whether some text fits both patterns."""
-    seen, left = set(), [(0, 0)]
-    while left:
-        place = at, there = left.pop()
-        if place in seen:
-            continue
-        seen.add(place)
-        first, second = one[at : at + 1], other[there : there + 1]
-        if not first and not second:
-            return True
-        if "*" in (first, second):
-            # A star ends here, or takes one more character of the other.
-            left += [(at + 1, there)] if first else []
-            left += [(at, there + 1)] if second else []
-        elif first == second:
-            left.append((at + 1, there + 1))
-    return False
+    places = {(0, 0)}
+    while places and (len(one), len(other)) not in places:
+        ahead = set()
+        for at, there in places:
+            first, second = one[at : at + 1], other[there : there + 1]
+            if "*" in (first, second):
+                # A star ends here, or takes one more character of the other.
+                ahead |= {(at + len(first), there), (at, there + len(second))} - {(at, there)}
+            elif first == second:
+                ahead.add((at + 1, there + 1))
+        places = ahead
+    return bool(places)
 
 
 def _check_path(path: str) -> str:

@@ -314,11 +314,8 @@ def find_misplaced(value: Any, key_format: KeyFormat) -> Misplaced | None:
     found = find_secret(write_out(value), key_format)
     if found is None:
         return None
-    for place, text in _texts(value, ""):
-        secret = find_secret(text, key_format)
-        if secret is not None:
-            return Misplaced(secret, place)
-    return Misplaced(found)
+    places = ((find_secret(text, key_format), place) for place, text in _texts(value, ""))
+    return next((Misplaced(secret, place) for secret, place in places if secret), Misplaced(found))
 
 
 def _texts(value: Any, place: str) -> Iterator[tuple[str, str]]:

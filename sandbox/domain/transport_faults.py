@@ -21,28 +21,32 @@ class TransportFault(Struct, frozen=True, gc=False):
     """One fault. `before` the engine runs nothing is recorded; `after` it, everything is.
 
     `answer` is the refusal that is answered instead; None where there is none. One
-    that `needs_body` cannot happen to an answer without a body.
+    that `needs_body` cannot happen to an answer without a body. `cents` are those of the amount
+    from $9,003.00 on that chooses it.
     """
 
     key: str
     when: When
     effect: str
     answer: Fault | None = None
+    cents: int | None = None
     needs_body: bool = False
 
 
 TRANSPORT_FAULTS: Final[dict[str, TransportFault]] = {
     fault.key: fault
     for fault in (
-        TransportFault("http_500", "before", "500 internal_error", faults.SERVER_FAILED),
-        TransportFault("http_502", "before", "502 bad_gateway", faults.BAD_GATEWAY),
-        TransportFault("http_503", "before", "503 unavailable", faults.UNAVAILABLE),
-        TransportFault("http_504", "before", "504 gateway_timeout", faults.GATEWAY_TIMEOUT),
+        TransportFault("http_500", "before", "500 internal_error", faults.SERVER_FAILED, 0),
+        TransportFault("http_502", "before", "502 bad_gateway", faults.BAD_GATEWAY, 2),
+        TransportFault("http_503", "before", "503 unavailable", faults.UNAVAILABLE, 3),
+        TransportFault("http_504", "before", "504 gateway_timeout", faults.GATEWAY_TIMEOUT, 4),
         TransportFault(
-            "http_429", "before", "429 rate_limited, Retry-After: 1", faults.RATE_LIMITED
+            "http_429", "before", "429 rate_limited, Retry-After: 1", faults.RATE_LIMITED, 29
         ),
-        TransportFault("drop_before", "before", "connection closed, nothing done"),
-        TransportFault("drop_after", "after", "done and committed, then connection closed"),
+        TransportFault("drop_before", "before", "connection closed, nothing done", cents=8),
+        TransportFault(
+            "drop_after", "after", "done and committed, then connection closed", cents=9
+        ),
         TransportFault(
             "http_504_after", "after", "done and committed; answered 504", faults.GATEWAY_TIMEOUT
         ),

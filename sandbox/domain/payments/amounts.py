@@ -43,9 +43,7 @@ class Amounts(Struct, frozen=True, gc=False, omit_defaults=True):
     @property
     def total(self) -> int:
         """The amount that the cardholder pays."""
-        # Usually nothing is added, so the same number object is stored once.
-        added = self.tax + self.tip + self.surcharge
-        return self.subtotal + added if added else self.subtotal
+        return self.subtotal + self.tax + self.tip + self.surcharge
 
     @property
     def fields(self) -> dict[str, Any]:

@@ -4,9 +4,10 @@ Applies the rows F1 to F41 of `transitions`.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
-from msgspec import Struct, field
 from msgspec.structs import replace
 
 from sandbox.domain import readings
@@ -20,7 +21,8 @@ from sandbox.domain.payments.transactions import Payment, change, with_attempt
 from sandbox.domain.payments.transitions import Conclusion, Transition, gateway_id
 
 
-class Case(Struct, eq=False, kw_only=True):
+@dataclass(eq=False, kw_only=True)
+class Case:
     """The facts that decide the row of a follow-up.
 
     `is_batch_closed`: the batch of the payment was submitted or has its result. `readings` are
@@ -31,20 +33,17 @@ class Case(Struct, eq=False, kw_only=True):
     payment: Payment
     action: ActionRequest
     is_batch_closed: bool = False
-    readings: Mapping[str, str] = field(default_factory=lambda: readings.DEFAULTS)
-    known_plan: Plan | None = None
+    readings: Mapping[str, str]
 
-    @property
+    @cached_property
     def plan(self) -> Plan:
         """The plan of the action for the money."""
-        if self.known_plan is None:
-            self.known_plan = plan(self.payment, self.action)
-        return self.known_plan
+        return plan(self.payment, self.action)
 
     @property
     def amount(self) -> int:
         """The amount of this operation, or None if unknown."""
-        return self.known_plan.amount if self.known_plan else self.action.amount or 0
+        return self.plan.amount if "plan" in vars(self) else self.action.amount or 0
 
     @property
     def state(self) -> str:
@@ -159,7 +158,7 @@ def approve_in_part(case: Case, approved_amount: int | None) -> bool:
     changes = {"ledger": Ledger(authorized=part, captured=part), "is_partial": not shows_part}
     if shows_part:
         changes["amounts"] = whole.changes["amounts"].scaled_to(part)
-    case.known_plan = replace(whole, changes={**whole.changes, **changes})
+    case.plan = replace(whole, changes={**whole.changes, **changes})
     return True
 
 

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from sandbox.domain.field_types import DelayMs, PositiveAmount
 from sandbox.domain.operations import Method, OperationWord, PathPattern, PathText
 from sandbox.domain.text import one_of
-from sandbox.domain.transport_faults import NEED_BODY, FaultName
+from sandbox.domain.transport_faults import NEED_BODY, TRANSPORT_FAULTS, FaultName
 
 
 class Operation(StrEnum):
@@ -68,7 +68,8 @@ class Outcome(Struct, frozen=True, kw_only=True, gc=False):
     """One row. `response_code` None means that no answer came at all.
 
     `has_gateway_id` tells whether a first attempt gets a gateway_transaction_id; `latency_ms` is
-    nominal; `retry` advises a client (assumed 5.1).
+    nominal; `retry` advises a client (assumed 5.1). `cents` are those of the amount from $9,001.00
+    on that chooses it; 0 for none.
     """
 
     key: str
@@ -82,6 +83,7 @@ class Outcome(Struct, frozen=True, kw_only=True, gc=False):
     has_gateway_id: bool
     latency_ms: int
     retry: str
+    cents: int
 
     @property
     def is_approval(self) -> bool:
@@ -92,7 +94,7 @@ class Outcome(Struct, frozen=True, kw_only=True, gc=False):
 def _rows() -> dict[str, Outcome]:
     rows = {}
     for line in _CATALOGUE.strip().splitlines():
-        key, scope, verdict, reason, resp, host, message, approval, gtid, ms, retry = (
+        key, scope, verdict, reason, resp, host, message, approval, gtid, ms, retry, *cents = (
             cell.strip() for cell in line.split("|")
         )
         rows[key] = Outcome(
@@ -107,11 +109,13 @@ def _rows() -> dict[str, Outcome]:
             has_gateway_id=gtid == "yes",
             latency_ms=int(ms),
             retry=retry,
+            cents=int(cents[0]) if cents else 0,
         )
     return rows
 
 
 # key | scope | status | status_reason | resp | host | message | approval | gtid | ms | retry
+# | cents, where an amount chooses it
 _CATALOGUE: Final = """
 approved | any | ok | approved | A | 00 | APPROVAL | num | yes | 900 | no
 approved_with_id | init | ok | approved | A | 08 | APPROVAL | num | yes | 900 | no
@@ -131,7 +135,7 @@ no_such_issuer | issuer | declined | invalid_card | D | 15 | NO SUCH ISSUER | nu
 re_enter | init, confirm | declined | declined | D | 19 | RE ENTER | null | yes | 800 | same
 unable_to_back_out | reverse | error | payment_failed | D | 21 | NO ACTION TAKEN | null | yes | 800 | recon
 file_unavailable | any | error | payment_failed | D | 28 | NO REPLY | null | yes | 1500 | same
-format_error | any | error | format_error | D | 30 | FORMAT ERROR | null | yes | 400 | fix
+format_error | any | error | format_error | D | 30 | FORMAT ERROR | null | yes | 400 | fix | 5
 lost_card | issuer | declined | invalid_card | C | 41 | HOLD-CALL | null | yes | 1000 | no
 stolen_card | issuer | declined | invalid_card | C | 43 | HOLD-CALL | null | yes | 1000 | no
 insufficient_funds | issuer | declined | insufficient_funds | D | 51 | DECLINE | null | yes | 1000 | other
@@ -154,25 +158,25 @@ crypto_error | init, confirm | error | payment_failed | D | 81 | ENCRYPTION ERRO
 issuer_unavailable | issuer, incremental_auth | error | payment_failed | D | 91 | NO REPLY | null | yes | 8000 | same
 invalid_routing | init, confirm | error | payment_failed | D | 92 | INVALID ROUTING | null | yes | 700 | fix
 violation | issuer | declined | declined | D | 93 | DECLINE | null | yes | 900 | no
-duplicate_event | any | error | duplicate_event | D | 94 | DUPLICATE TRANS | null | yes | 500 | recon
+duplicate_event | any | error | duplicate_event | D | 94 | DUPLICATE TRANS | null | yes | 500 | recon | 8
 system_malfunction | any | error | payment_failed | D | 96 | SYSTEM ERROR | null | yes | 1500 | same
-payment_failed | any | error | payment_failed | E | null | HOST FAILURE | null | yes | 2000 | recon
-processor_timeout | any | error | processor_timeout | - | - | - | null | no | 30000 | recon
-timed_out | any | error | timed_out | - | - | - | null | no | 60000 | recon
-network_connectivity_error | any | error | network_connectivity_error | - | - | - | null | no | 5000 | same
-invalid_gateway_response | any | error | invalid_gateway_response | - | - | - | null | no | 1200 | recon
-invalid_terminal | any | error | invalid_terminal | D | 03 | TERM ID ERROR | null | no | 200 | fix
-user_canceled | init, confirm | canceled | user_canceled | - | - | - | null | no | 4000 | same
-merchant_canceled | init, confirm | canceled | merchant_canceled | - | - | - | null | no | 2000 | same
-surcharge_prompt | init | surcharge_pending | approved | A | 00 | APPROVAL | num | yes | 900 | no
-surcharge_declined_by_payer | init, confirm | canceled | surcharge_declined_by_payer | - | - | - | null | yes | 3000 | other
-surcharge_expired | init, confirm | canceled | surcharge_expired | - | - | - | null | yes | 0 | same
+payment_failed | any | error | payment_failed | E | null | HOST FAILURE | null | yes | 2000 | recon | 6
+processor_timeout | any | error | processor_timeout | - | - | - | null | no | 30000 | recon | 1
+timed_out | any | error | timed_out | - | - | - | null | no | 60000 | recon | 2
+network_connectivity_error | any | error | network_connectivity_error | - | - | - | null | no | 5000 | same | 3
+invalid_gateway_response | any | error | invalid_gateway_response | - | - | - | null | no | 1200 | recon | 4
+invalid_terminal | any | error | invalid_terminal | D | 03 | TERM ID ERROR | null | no | 200 | fix | 7
+user_canceled | init, confirm | canceled | user_canceled | - | - | - | null | no | 4000 | same | 9
+merchant_canceled | init, confirm | canceled | merchant_canceled | - | - | - | null | no | 2000 | same | 10
+surcharge_prompt | init | surcharge_pending | approved | A | 00 | APPROVAL | num | yes | 900 | no | 11
+surcharge_declined_by_payer | init, confirm | canceled | surcharge_declined_by_payer | - | - | - | null | yes | 3000 | other | 12
+surcharge_expired | init, confirm | canceled | surcharge_expired | - | - | - | null | yes | 0 | same | 13
 incremental_auth_declined | incremental_auth | declined | incremental_auth_declined | D | 05 | DECLINE | null | yes | 1000 | other
 incremental_insufficient_funds | incremental_auth | declined | incremental_auth_declined | D | 51 | DECLINE | null | yes | 1000 | other
 exceeds_original_auth | capture, tip_adjust | error | exceeds_original_auth | - | - | - | null | no | 50 | fix
 invalid_capture_sequence | capture | error | invalid_capture_sequence | - | - | - | null | no | 50 | fix
 invalid_tip_adjustment | tip_adjust | error | invalid_tip_adjustment | - | - | - | null | no | 50 | fix
-pending_forever | init | pending | pending | E | null | PENDING | null | yes | 500 | recon
+pending_forever | init | pending | pending | E | null | PENDING | null | yes | 500 | recon | 14
 refund_declined | refund | declined | declined | D | 05 | DECLINE | null | yes | 1000 | other
 capture_declined | capture | declined | declined | D | 05 | DECLINE | null | yes | 900 | fix
 insert_card | init | declined | declined | D | null | INSERT CARD | null | yes | 800 | same
@@ -311,24 +315,6 @@ SETTLEMENTS: Final[dict[str, Settlement]] = {
     )
 }
 
-_TECHNICAL: Final = (
-    "processor_timeout",
-    "timed_out",
-    "network_connectivity_error",
-    "invalid_gateway_response",
-    "format_error",
-    "payment_failed",
-    "invalid_terminal",
-    "duplicate_event",
-    "user_canceled",
-    "merchant_canceled",
-    "surcharge_prompt",
-    "surcharge_declined_by_payer",
-    "surcharge_expired",
-    "pending_forever",
-)
-"""From $9,001.01 on, in this order."""
-
 _LATER: Final = (
     (Operation.CAPTURE, "capture_declined"),
     (Operation.INCREMENT, "incremental_auth_declined"),
@@ -339,16 +325,6 @@ _LATER: Final = (
 )
 """From $9,002.01 on; the same operations time out from 11 on and are cut off from 21 on."""
 
-_FAULTS: Final = {
-    0: "http_500",
-    2: "http_502",
-    3: "http_503",
-    4: "http_504",
-    29: "http_429",
-    8: "drop_before",
-    9: "drop_after",
-}
-
 
 def _list_triggers() -> Iterator[Trigger]:
     for cents in range(100):
@@ -356,15 +332,18 @@ def _list_triggers() -> Iterator[Trigger]:
         if outcome is not None:
             about = f"host code {cents:02}: {outcome.key}"
             yield Trigger(900_000 + cents, "outcome", outcome.key, about)
-    for cents, key in enumerate(_TECHNICAL, 1):
-        yield Trigger(900_100 + cents, "outcome", key, key)
+    for row in sorted(OUTCOMES.values(), key=lambda row: row.cents):
+        if row.cents:
+            yield Trigger(900_100 + row.cents, "outcome", row.key, row.key)
     for first, forced in ((1, None), (11, "processor_timeout"), (21, "network_connectivity_error")):
         for cents, (operation, usual) in enumerate(_LATER, first):
             key = forced or usual
             about = f"approved; the next {operation} ends as {key}"
             yield Trigger(900_200 + cents, "later", key, about, operation)
-    for cents, key in _FAULTS.items():
-        yield Trigger(900_300 + cents, "fault", key, f"transport fault {key}")
+    for fault in TRANSPORT_FAULTS.values():
+        if fault.cents is not None:
+            about = f"transport fault {fault.key}"
+            yield Trigger(900_300 + fault.cents, "fault", fault.key, about)
     for one in SETTLEMENTS.values():
         about = f"approved; at settlement {one.key.replace('_', ' ')}"
         yield Trigger(900_400 + one.cents, "settlement", one.key, about)

@@ -49,29 +49,23 @@ class Breakdown(Struct, frozen=True, kw_only=True, gc=False):
     @property
     def tax(self) -> int:
         """The stated tax, or the stated rate applied to the subtotal (assumed 2.8-tax)."""
-        if self.tax_amount is not None:
-            return self.tax_amount
-        return percent_of(self.subtotal, self.tax_rate) if self.tax_rate else 0
+        return _stated(self.tax_amount, self.tax_rate, self.subtotal)
 
     @property
     def tip(self) -> int:
         """The stated tip, or the stated rate applied to the subtotal (assumed 2.9)."""
-        if self.tip_amount is not None:
-            return self.tip_amount
-        return percent_of(self.subtotal, self.tip_rate) if self.tip_rate else 0
+        return _stated(self.tip_amount, self.tip_rate, self.subtotal)
 
     @property
     def surcharge(self) -> int:
         """The stated surcharge, or the stated percentage of the rest."""
-        if self.surcharge_amount is not None:
-            return self.surcharge_amount
         base = self.subtotal + self.tax + self.tip
-        return percent_of(base, self.surcharge_rate) if self.surcharge_rate else 0
+        return _stated(self.surcharge_amount, self.surcharge_rate, base)
 
     @property
     def amounts(self) -> Amounts:
         """The components, as stated or computed from stated rates."""
-        return Amounts(subtotal=self.subtotal, tax=self.tax, tip=self.tip, surcharge=self.surcharge)
+        return Amounts(self.subtotal, self.tax, self.tip, self.surcharge)
 
     def must_sum_to(self, amount: int) -> None:
         """Raise ValueError if the parts do not add up to the amount. Source: assumed 1.8-sum.
@@ -89,6 +83,10 @@ class Breakdown(Struct, frozen=True, kw_only=True, gc=False):
                 f"(subtotal {amounts.subtotal}, tax {amounts.tax}, tip {amounts.tip}, "
                 f"surcharge {amounts.surcharge})"
             )
+
+
+def _stated(amount: int | None, rate: float | None, base: int) -> int:
+    return percent_of(base, rate or 0) if amount is None else amount
 
 
 class PointOfSale(Struct, frozen=True, kw_only=True, gc=False):
