@@ -48,9 +48,9 @@ def _completed(row: Row) -> Example:
         return example
     if resource in _IN_CAST and verb != "delete":
         return replace(example, id=f"{{{resource}.merchant}}")
-    maker = example.first or _ROWS[_MADE_BY.get(resource, f"{resource}.create")].example
-    name = maker.operation or _MADE_BY.get(resource, f"{resource}.create")
-    return replace(example, first=replace(maker, operation=name, by=maker.by or by))
+    name = _MADE_BY.get(resource, f"{resource}.create")
+    first = example.first or replace(_ROWS[name].example, operation=name)
+    return replace(example, first=replace(first, by=first.by or by))
 
 
 _ROWS: Final = {row.name: row for row in OPERATIONS if row.run is not None}
@@ -117,30 +117,27 @@ def collection(
 
 def _folder(name: str, header: str, made: list[Example]) -> Iterator[Item]:
     """Yield the requests of a resource; `made` are the examples whose records can be used again."""
-    for row in OPERATIONS:
-        resource, _, verb = row.name.partition(".")
-        example = EXAMPLES.get(row.name)
-        if resource != name or row.run is None or example is None:
+    for operation, example in EXAMPLES.items():
+        resource, _, verb = operation.partition(".")
+        # What is made was sent already, because another request needed its record.
+        if resource != name or example in made:
             continue
         first = example.first
-        if example in made:
-            # It was sent already, because another request needed its record.
-            continue
         if first is not None and first not in made:
-            maker = next(one for one in OPERATIONS if one.name == first.operation)
-            yield _item(maker, first, header, made)
-        yield _item(row, example, header, made)
-        is_spent = row.method != "GET" and verb not in _LASTING
-        if is_spent and first is not None and first in made:
+            yield _item(first, header, made)
+        yield _item(example, header, made)
+        is_spent = _ROWS[operation].method != "GET" and verb not in _LASTING
+        if is_spent and first in made:
             made.remove(first)
 
 
-def _item(row: Row, example: Example, header: str, made: list[Example]) -> Item:
-    needs = example.first
-    body = _with_variables(example.body)
-    if needs is not None and example.takes:
-        body = {**body, example.takes: f"{{{{{_variable(needs)}}}}}"}
-    id = f"{{{{{_variable(needs)}}}}}" if needs is not None else _with_variables(example.id)
+def _item(example: Example, header: str, made: list[Example]) -> Item:
+    row, body = _ROWS[example.operation], _with_variables(example.body)
+    id = _with_variables(example.id)
+    if example.first is not None:
+        id = f"{{{{{_variable(example.first)}}}}}"
+        if example.takes:
+            body = {**body, example.takes: id}
     script = [f'pm.test("answers {row.status}", () => pm.response.to.have.status({row.status}));']
     if any(one.first == example for one in EXAMPLES.values()):
         made.append(example)
@@ -154,7 +151,7 @@ def _item(row: Row, example: Example, header: str, made: list[Example]) -> Item:
         row.method,
         "{{baseUrl}}" + _PARAMETER.sub(lambda _: id, row.path),
         {header: f"{{{{key_{example.by}}}}}"},
-        body if example.body is not None else None,
+        body,
         script,
     )
 
@@ -198,12 +195,7 @@ _BEARER: Final = {"authorization": "Bearer {{token}}"}
 
 
 def _request(
-    name: str,
-    method: str,
-    url: str,
-    headers: Mapping[str, str],
-    body: Any,
-    script: list[str],
+    name: str, method: str, url: str, headers: Mapping[str, str], body: Any, script: list[str]
 ) -> Item:
     sent = dict(headers)
     request: Item = {"method": method, "url": url}
