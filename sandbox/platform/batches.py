@@ -144,13 +144,8 @@ def edit(context: OperationContext, batch: Batch, body: EditBatch) -> Batch:
     """Add and remove transactions of a batch. Source: assumed B7."""
     step = settlement.step_of(batch, "edit")
     if batch.status != "open" and context.world.readings[EDIT_OF_CLOSED_BATCH] == "open_only":
-        raise Refusal(
-            VALIDATION_ERROR,
-            f"the batch is {batch.status}",
-            reason=f"the reading {EDIT_OF_CLOSED_BATCH} is open_only",
-            source="assumed D35-batch-edit",
-            step="rule",
-        )
+        reason = f"the reading {EDIT_OF_CLOSED_BATCH} is open_only"
+        raise settlement.refusal(batch, reason, "assumed D35-batch-edit")
     if (
         batch.status == "rejected"
         and settlement.open_batch_of(context, batch.terminal_id) is not None
@@ -163,8 +158,8 @@ def edit(context: OperationContext, batch: Batch, body: EditBatch) -> Batch:
     ids = [*body.added_transactions, *body.removed_transactions]
     if len(ids) != len(set(ids)):
         raise Refusal(VALIDATION_ERROR, "a transaction is named twice", source="assumed B7")
-    added = [_addable(context, batch, id) for id in body.added_transactions]
-    removed = [_removable(context, batch, id) for id in body.removed_transactions]
+    added = [_member(context, batch, id, is_added=True) for id in body.added_transactions]
+    removed = [_member(context, batch, id, is_added=False) for id in body.removed_transactions]
     batch = replace(
         batch,
         status="open",
@@ -180,41 +175,39 @@ def edit(context: OperationContext, batch: Batch, body: EditBatch) -> Batch:
     return settlement.take(context, step, cast(Batch, context.unit.get(Batch, batch.id)))
 
 
-def _addable(context: OperationContext, batch: Batch, id: str) -> Payment:
-    """Return a payment that may be added to the batch.
+def _member(context: OperationContext, batch: Batch, id: str, *, is_added: bool) -> Payment:
+    """Return a payment that can be added to the batch, or be removed from it.
 
-    It is a captured one of this terminal, unbatched or in a rejected batch (assumed B7, D10).
+    `id` may be that of the record of its capture. Raises Refusal.
     """
-    payment = _payment(context, id)
-    present = context.unit.get(Batch, payment.batch_id) if payment and payment.batch_id else None
-    if payment is None or payment.account_id != batch.account_id:
-        problem = "is not a transaction of this account"
-    elif payment.transaction.tid != batch.terminal_id:
-        problem = "belongs to another terminal"
-    elif payment.status != "captured":
-        problem = f"is {payment.status}, not captured"
-    elif present is not None and (present.id == batch.id or present.status != "rejected"):
-        problem = f"is in the batch {present.id}"
-    else:
-        return payment
-    raise _bad_member("added_transactions", id, problem)
-
-
-def _removable(context: OperationContext, batch: Batch, id: str) -> Payment:
-    payment = _payment(context, id)
-    if payment is None or payment.batch_id != batch.id:
-        raise _bad_member("removed_transactions", id, "is not a member of this batch")
+    found = context.unit.get(Payment, id)
+    payment = found and context.unit.get(Payment, payment_of(found))
+    problem: str | None = "is not a member of this batch"
+    if is_added:
+        problem = _why_not_added(context, batch, payment)
+    elif payment is not None and payment.batch_id == batch.id:
+        problem = None
+    if problem is not None or payment is None:
+        field = "added_transactions" if is_added else "removed_transactions"
+        raise Refusal(VALIDATION_ERROR, f"{field}: {id[:80]} {problem}", source="assumed B7")
     return payment
 
 
-def _payment(context: OperationContext, id: str) -> Payment | None:
-    """Return the payment with this id, or whose capture has a record with it."""
-    found = context.unit.get(Payment, id)
-    return found and context.unit.get(Payment, payment_of(found))
+def _why_not_added(context: OperationContext, batch: Batch, payment: Payment | None) -> str | None:
+    """Why the payment cannot be added to the batch; None if it can.
 
-
-def _bad_member(field: str, id: str, problem: str) -> Refusal:
-    return Refusal(VALIDATION_ERROR, f"{field}: {id[:80]} {problem}", source="assumed B7")
+    It must be a captured one of this terminal, unbatched or in a rejected batch (assumed B7, D10).
+    """
+    if payment is None or payment.account_id != batch.account_id:
+        return "is not a transaction of this account"
+    if payment.transaction.tid != batch.terminal_id:
+        return "belongs to another terminal"
+    if payment.status != "captured":
+        return f"is {payment.status}, not captured"
+    present = context.unit.get(Batch, payment.batch_id) if payment.batch_id else None
+    if present is not None and (present.id == batch.id or present.status != "rejected"):
+        return f"is in the batch {present.id}"
+    return None
 
 
 @operation(

@@ -23,9 +23,7 @@ class Recorder:
     """Records the requests of all worlds."""
 
     def __init__(self, worlds: Worlds, *, log_requests: bool) -> None:
-        self._profile = worlds.profile
-        self._coverage = worlds.coverage
-        self._measured = worlds.measured
+        self._worlds = worlds
         self._log_requests = log_requests
         # Clients ask for the same things again and again.
         self._shown_path = lru_cache(_PATHS_MAX)(
@@ -36,7 +34,7 @@ class Recorder:
     def record(self, context: RequestContext, status: int, body: bytes, duration_ms: float) -> None:
         """Add the request to the journal, the log and the counters."""
         incoming, key = context.incoming, context.presented.key
-        profile, match = self._profile, incoming.match
+        profile, match = self._worlds.profile, incoming.match
         row = None if match is None else match.row
         is_literal = row is not None and row.path == incoming.path
         path = incoming.path if is_literal else self._shown_path(incoming.path)
@@ -86,7 +84,7 @@ class Recorder:
 
     def _mask_reasons(self, context: RequestContext) -> None:
         """Mask what reasons and notes quote of the request."""
-        scrub = self._profile.scrub_start
+        scrub = self._worlds.profile.scrub_start
         context.decisions = tuple(
             (step, word, scrub(why, journal.REASON_CHARS_MAX), source)
             for step, word, why, source in context.decisions
@@ -99,11 +97,11 @@ class Recorder:
         """Count the request for the coverage of the key's world, if the path is one of ours."""
         world = context.presented.world
         if context.incoming.match is None or world is None:
-            self._measured.count_request(None, status, None)
-            self._coverage.answered(None, status, context.refusal, None)
+            self._worlds.measured.count_request(None, status, None)
+            self._worlds.coverage.answered(None, status, context.refusal, None)
             return
         name = None if row is None or row.run is None else row.name
-        self._measured.count_request(name, status, duration_s)
+        self._worlds.measured.count_request(name, status, duration_s)
         world.coverage.answered(name, status, context.refusal, context.choice)
 
     def _log(self, entry: journal.Entry, world_id: str) -> None:
@@ -114,7 +112,7 @@ class Recorder:
             entry.path,
             entry.status,
             entry.id,
-            self._profile.scrub(why),
+            self._worlds.profile.scrub(why),
             source,
             extra={
                 "request": {

@@ -177,13 +177,13 @@ def step_of(batch: Batch, trigger: str) -> Step:
     try:
         return batches.BATCH_LIFE.step(batch.status, trigger)
     except NoSuchStep as error:
-        raise Refusal(
-            VALIDATION_ERROR,
-            f"the batch is {batch.status}",
-            reason=str(error),
-            source="assumed 3.2",
-            step="rule",
-        ) from None
+        raise refusal(batch, str(error), "assumed 3.2") from None
+
+
+def refusal(batch: Batch, reason: str, source: str) -> Refusal:
+    """Return the refusal of a change that the status of the batch rules out."""
+    details = f"the batch is {batch.status}"
+    return Refusal(VALIDATION_ERROR, details, reason=reason, source=source, step="rule")
 
 
 def answer_when_due(context: OperationContext, timer: Timer) -> None:
@@ -208,7 +208,12 @@ def coming_result(
     None if no result comes.
     """
     if planned:
-        return _planned(from_json(planned), members)
+        then, ids = from_json(planned), [payment.id for payment in members]
+        rejected = then["rejected"] or []
+        # A number rejects that many of the first members.
+        named = ids[:rejected] if isinstance(rejected, int) else rejected
+        refused = tuple(id for id in named if id in ids)
+        return Result(answer=then["batch"], reason=then["reason"], rejected=refused)
     result = batches.result_of(members)
     if result == batches.ACCEPTED and _is_number_repeated(context, batch):
         return Result(answer="rejected", reason="duplicate_batch")
@@ -229,21 +234,6 @@ def _is_number_repeated(context: OperationContext, batch: Batch) -> bool:
         and other.closed_at is not None
         and context.now - other.closed_at < batches.NUMBER_RESTS
         for other in found
-    )
-
-
-def _planned(then: dict[str, Any], members: list[Payment]) -> Result:
-    """Return the result that the scenario planned.
-
-    A number rejects that many of the first members.
-    """
-    ids = [payment.id for payment in members]
-    wanted = then["rejected"] or 0
-    rejected = wanted if isinstance(wanted, list) else ids[:wanted]
-    return Result(
-        answer=then["batch"],
-        reason=then["reason"],
-        rejected=tuple(id for id in rejected if id in ids),
     )
 
 

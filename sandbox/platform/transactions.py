@@ -285,15 +285,7 @@ def edit(context: OperationContext, payment: Payment, body: EditTransaction) -> 
             step="rule",
         )
     wanted = edits.Edit(**dict(body) | {"breakdown": body.breakdown and body.breakdown.parts()})
-    _must_be_allowed(context, edits.needed(payment, wanted))
-    for step in edits.steps_of(payment, wanted):
-        payment = _take(context, payment, step)
-    return payment
-
-
-def _must_be_allowed(context: OperationContext, needed: tuple[str, ...]) -> None:
-    """Raise Refusal unless the key may do what the edit reports as done. Source: assumed D37."""
-    for permission in needed:
+    for permission in edits.needed(payment, wanted):
         if permission not in context.known_caller.grants:
             raise Refusal(
                 faults.PERMISSION_DENIED,
@@ -302,6 +294,9 @@ def _must_be_allowed(context: OperationContext, needed: tuple[str, ...]) -> None
                 source="assumed D37",
                 step="rule",
             )
+    for step in edits.steps_of(payment, wanted):
+        payment = _take(context, payment, step)
+    return payment
 
 
 def _take(context: OperationContext, payment: Payment, step: edits.Edit) -> Payment:

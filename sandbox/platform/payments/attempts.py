@@ -140,17 +140,14 @@ def _as_read(context: OperationContext, choice: ChosenOutcome) -> ChosenOutcome:
 
 
 def decide_at_tap(
-    context: OperationContext,
-    waiting: ChosenOutcome,
-    operation: Operation,
-    amount: int,
-    tapped: Tapped,
-    terminal_id: str,
+    context: OperationContext, operation: Operation, amount: int, tapped: Tapped, terminal_id: str
 ) -> ChosenOutcome:
     """Decide the outcome of the attempt by what came of the tap desk.
 
     That is a tap, a cancellation or an outcome.
     """
+    waiting = context.choice
+    assert waiting
     if tapped.outcome is not None:
         choice, why = replace(waiting, outcome=tapped.outcome), "at the tap desk"
     else:

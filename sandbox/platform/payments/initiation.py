@@ -129,7 +129,7 @@ async def _start(
     if isinstance(again, Payment):
         return again
     payment = begun.begin(again)
-    choice = begun.choice
+    choice = context.choice
     if choice is None or known.problem is not None:
         # No processor is asked.
         return begun.finish()
@@ -161,13 +161,12 @@ class _Initiation:
 
     `card` is that of the request, and `tapped_card` the one that was held to the reader, if the
     payment waited for one. `fields` are those of the transaction that price and card do not decide.
-    `choice` is None at a passthrough terminal, whose processor reports later.
+    Its context has no choice at a passthrough terminal, whose processor reports later.
     """
 
     stated: Breakdown | None
     fields: dict[str, Any]
     cost: Price
-    choice: ChosenOutcome | None
     tapped_card: Card | None = None
 
     def __init__(
@@ -190,7 +189,6 @@ class _Initiation:
         self.cost = self.price_with(self.card, choice.outcome if choice else None)
         if choice is not None:
             choice = context.choice = self._as_priced(choice)
-        self.choice = choice
         event_id = sent or attempts.new_event_id(context, self.known.account_id)
         device = body.device_id or body.reader_identifier
         device = device or points_of_sale.device_of(self.known.terminal.terminal_id)
@@ -219,27 +217,26 @@ class _Initiation:
 
         Returns the time that the processor takes.
         """
-        context, choice = self.context, self.choice
-        assert choice
+        context, choice = self.context, self.context.choice
         if tapped is None:
             ended = context.unit.get(Payment, self.fields["transaction_id"])
-            if ended is not None and ended.transaction.status_reason in OUTCOMES:
+            if choice and ended and ended.transaction.status_reason in OUTCOMES:
                 context.choice = replace(choice, outcome=OUTCOMES[ended.transaction.status_reason])
             return 0
         terminal_id = self.known.terminal.terminal_id
         choice = attempts.decide_at_tap(
-            context, choice, self.operation, self.body.amount, tapped, terminal_id
+            context, self.operation, self.body.amount, tapped, terminal_id
         )
         if tapped.card is not None:
             self.cost = self.price_with(tapped.card, choice.outcome)
-        self.choice = context.choice = choice = self._as_priced(choice)
+        choice = context.choice = self._as_priced(choice)
         self.tapped_card = tapped.card
         let_happen(context, choice)
         return processor.delay_ms(context, choice)
 
     def finish(self, *, was_tapped: bool = False, is_key_lost: bool = False) -> Payment:
         """Finish the second phase, after the processor. With a lost key it failed (assumed D2)."""
-        context, choice = self.context, self.choice
+        context, choice = self.context, self.context.choice
         payment = context.unit.get(Payment, self.fields["transaction_id"])
         assert payment
         if payment.status != "pending":
@@ -286,7 +283,7 @@ class _Initiation:
 
     def created(self, card: Card) -> Payment:
         """Return the pending payment, with the card that was read."""
-        choice, known, cost = self.choice, self.known, self.cost
+        choice, known, cost = self.context.choice, self.known, self.cost
         return created(
             self.fields,
             card,
@@ -325,7 +322,8 @@ class _Initiation:
     @property
     def _is_called_off(self) -> bool:
         """Whether the payment is canceled before a card is read (assumed D29)."""
-        return self.choice is not None and self.choice.outcome.key in outcomes.AT_THE_READER
+        choice = self.context.choice
+        return choice is not None and choice.outcome.key in outcomes.AT_THE_READER
 
     def _choose(self) -> ChosenOutcome | None:
         """Return the outcome; None at a passthrough terminal."""
