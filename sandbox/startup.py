@@ -142,7 +142,7 @@ def have_secret(worlds: Worlds, file: StateFile | None) -> None:
     if not worlds.secret:
         worlds.secret = secrets.token_bytes(SECRET_BYTES)
         if file is not None:
-            file.keep_secret(worlds.secret)
+            file.keep(secret=worlds.secret.hex())
     known = ", ".join(sorted(world.id for world in worlds if world.spec.are_keys_known))
     if known:
         log.warning(
@@ -161,10 +161,9 @@ def restore_all(worlds: Worlds, file: StateFile, path: Path) -> None:
         try:
             worlds.restore(spec_of(saved, library.fixture_of, id=id), saved)
         except (NotRestored, FixtureError) as error:
-            why = f"world {id!r}: {error}"
-            from sandbox.store.files.disk import about_good_copy, cannot
+            from sandbox.store.files.disk import unusable
 
-            raise cannot(path, "be read", why, about_good_copy(path)) from None
+            raise unusable(path, f"world {id!r}: {error}") from None
     file.keep_good_copy()
 
 

@@ -152,7 +152,8 @@ class ClusterSaver:
         # Otherwise another state takes the place of the world, under the same id.
         owned.world = world
         self._owned[world.id] = owned
-        owned.log = world.store.log = ChangeLog(world, partial(self._note, owned))
+        owned.log = ChangeLog(world, partial(self._note, owned))
+        world.store.log = owned.log.note
         if not is_in_file:
             owned.log.begin_anew()
 

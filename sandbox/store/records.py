@@ -2,7 +2,6 @@
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache
 from operator import attrgetter
 from typing import Any, Final
 
@@ -15,10 +14,9 @@ from sandbox.store.tables import (
     Row,
     Table,
     Where,
+    having,
     set_of,
 )
-
-_getter = cache(attrgetter)
 
 _PUT_BITS: Final = 40
 """The number of a record with a moment is the moment, then these bits for the order of puts."""
@@ -36,7 +34,7 @@ class Records:
 
     def __init__(self, table: Table, accounts: "Records | None" = None) -> None:
         self.table = table
-        self.id_of: Callable[[Row], str] = _getter(table.key)
+        self.id_of: Callable[[Row], str] = attrgetter(table.key)
         self._accounts = accounts or self
         self._has_deleted = "deleted_at" in table.kind.__struct_fields__
         self.forget()
@@ -105,8 +103,6 @@ class Records:
             if before != after:
                 for value in {*before}:
                     del entries[value][id]
-                    if not entries[value]:
-                        del entries[value]
                 for value in after:
                     entries.setdefault(value, {})[id] = None
         if self._texts is not None:
@@ -126,8 +122,7 @@ class Records:
 
     def remove(self, id: str) -> None:
         """Remove the record, if there is one."""
-        assert not self.lookups
-        assert not self.unique
+        assert not self.table.lookups
         if self.by_id.pop(id, None) is not None:
             del self.numbers[id]
 
@@ -196,10 +191,11 @@ class Records:
             if len(records) == len(self.by_id):
                 return self._with_ids(id for id, text in texts.items() if piece in text)
             return [one for one in records if piece in texts[self.id_of(one)]]
-        if name in self.table.conditions:
-            return self.table.conditions[name](records, wanted)
-        values, values_of = set_of(wanted), self.table.lookups[name]
-        return [one for one in records if not values.isdisjoint(values_of(one))]
+        fitting = self.table.conditions.get(name)
+        if fitting is None and name in self.table.lookups:
+            values, values_of = set_of(wanted), self.table.lookups[name]
+            return [one for one in records if not values.isdisjoint(values_of(one))]
+        return (fitting or having(self.table.within + name))(records, wanted)
 
     def _in_order(self) -> list[Any]:
         if not self._is_in_order:

@@ -5,12 +5,12 @@ A unit of work reads committed records and its own changes. No other unit sees t
 a commit changes nothing. A unit never lives across an `await`.
 """
 
+from bisect import bisect_left, insort
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from heapq import heappop, heappush
 from types import MappingProxyType
-from typing import Any, Final, Protocol
+from typing import Any
 
-from sandbox.domain.clock import Timer
+from sandbox.domain.clock import Timer, timer_id
 from sandbox.domain.directory import Account
 from sandbox.domain.events import Message
 from sandbox.store.records import Records
@@ -27,106 +27,67 @@ from sandbox.store.tables import (
 )
 from sandbox.store.world_state import Counters
 
-_Key = tuple[str, str, str]
-
-CANCELED_MAX: Final = 1_000
-"""With more canceled timers than this, and than others, they are dropped."""
-
 
 class Timers:
     """Pending timers. A subject has one timer of each kind and tag; a new one replaces it."""
 
     def __init__(self) -> None:
-        self._by_subject: dict[_Key, tuple[int, Timer]] = {}
-        # Due time, number and key of every timer. Those that were canceled stay until their turn.
-        self._heap: list[tuple[float, int, _Key]] = []
+        self._by_id: dict[str, tuple[int, Timer]] = {}
+        # Due time, number and id of every timer, soonest first.
+        self._in_order: list[tuple[float, int, str]] = []
         self._numbered = 0
 
     @property
     def soonest(self) -> Timer | None:
         """The timer that is due first, or None."""
-        heap = self._heap
-        while heap:
-            _, number, key = heap[0]
-            entry = self._by_subject.get(key)
-            if entry is not None and entry[0] == number:
-                return entry[1]
-            heappop(heap)
-        return None
+        return self._by_id[self._in_order[0][2]][1] if self._in_order else None
 
-    def set(self, timer: Timer) -> None:
-        """Add the timer, in place of the one of its kind, subject and tag."""
-        self._numbered += 1
-        self._add(timer, self._numbered)
+    def set(self, timer: Timer, number: int | None = None) -> None:
+        """Add the timer, in place of the one of its kind, subject and tag.
 
-    def _add(self, timer: Timer, number: int) -> None:
-        key = (timer.kind, timer.subject, timer.tag)
-        self._by_subject[key] = (number, timer)
-        heappush(self._heap, (timer.due.timestamp(), number, key))
-        if len(self._heap) > 2 * len(self._by_subject) + CANCELED_MAX:
-            self._heap = [
-                (one.due.timestamp(), number, (one.kind, one.subject, one.tag))
-                for number, one in self.numbered()
-            ]
+        A timer of an earlier run comes with its number.
+        """
+        self.cancel(id := timer.id)
+        number = self._numbered + 1 if number is None else number
+        self._numbered = max(self._numbered, number)
+        self._by_id[id] = number, timer
+        insort(self._in_order, (timer.due.timestamp(), number, id))
 
-    def cancel(self, kind: str, subject: str, tag: str = "") -> None:
+    def cancel(self, id: str) -> None:
         """Remove the timer, if there is one."""
-        self._by_subject.pop((kind, subject, tag), None)
+        if id in self._by_id:
+            number, timer = self._by_id.pop(id)
+            del self._in_order[bisect_left(self._in_order, (timer.due.timestamp(), number, id))]
 
-    def entry(self, key: tuple[str, str, str]) -> tuple[int, Timer] | None:
+    def entry(self, id: str) -> tuple[int, Timer] | None:
         """Return that timer after its place among those that are due together, or None."""
-        return self._by_subject.get(key)
+        return self._by_id.get(id)
 
     def numbered(self) -> list[tuple[int, Timer]]:
         """All timers with their numbers, soonest first."""
-        return sorted(self._by_subject.values(), key=lambda entry: (entry[1].due, entry[0]))
-
-    def restore(self, timer: Timer, number: int) -> None:
-        """Take over a timer of an earlier run, with its number.
-
-        Raises ValueError if there is one of its kind, subject and tag.
-        """
-        if (timer.kind, timer.subject, timer.tag) in self._by_subject:
-            raise ValueError("appears twice: a subject has one timer of a kind and tag")
-        self._add(timer, number)
-        self._numbered = max(self._numbered, number)
-
-    def __iter__(self) -> Iterator[Timer]:
-        return (timer for _, timer in self.numbered())
+        return [self._by_id[id] for _, _, id in self._in_order]
 
     def __len__(self) -> int:
-        return len(self._by_subject)
-
-
-class NotesChanges(Protocol):
-    """Notes every change of a store, for a file."""
-
-    def note(self, unit: "UnitOfWork") -> None:
-        """Note that a unit of work was committed."""
-
-    def begin_anew(self) -> None:
-        """Start over: everything in the store is different."""
+        return len(self._by_id)
 
 
 class Store:
     """The state of one world.
 
     A watcher is called with every committed record of its kind: the registry learns of new keys
-    that way, whichever operation made them. `on_messages` is called with the messages of every
-    commit that has some. `timers` are those that are due later, and `counters` the numbers that are
-    taken one by one, outside of units of work. `log` notes every change, if there is one.
-    `on_commit` is called with every committed unit.
+    that way, whichever operation made them. `on_commit` is called with every committed unit, and
+    before it `log`, if there is one. `timers` are those that are due later, and `counters` the
+    numbers that are taken one by one, outside of units of work.
     """
 
     def __init__(
         self,
         watchers: Mapping[type, Callable[[Any], None]] | None = None,
-        on_messages: Callable[[Sequence[Message]], None] | None = None,
+        on_commit: "Callable[[UnitOfWork], None] | None" = None,
     ) -> None:
         self._watchers = watchers or {}
-        self._on_messages = on_messages
-        self.log: NotesChanges | None = None
-        self.on_commit: Callable[[UnitOfWork], None] | None = None
+        self.log: Callable[[UnitOfWork], None] | None = None
+        self._on_commit = on_commit
         self.clear()
 
     def clear(self) -> None:
@@ -144,8 +105,6 @@ class Store:
         self._tables, self.timers = other._tables, other.timers
         self._messages, self._places = other._messages, other._places
         self.counters = other.counters
-        if self.log is not None:
-            self.log.begin_anew()
 
     def begin(self) -> "UnitOfWork":
         """Return a new unit of work."""
@@ -198,7 +157,7 @@ class Store:
 
     def timer(self, kind: str, subject: str, tag: str = "") -> Timer | None:
         """Return the timer of that kind, subject and tag, or None."""
-        entry = self.timers.entry((kind, subject, tag))
+        entry = self.timers.entry(timer_id(kind, subject, tag))
         return None if entry is None else entry[1]
 
     def table(self, kind: type) -> Records:
@@ -211,10 +170,7 @@ class Store:
 
     def has_id(self, id: str) -> bool:
         """Whether a record or a message has this id."""
-        for table in self._tables.values():
-            if id in table.by_id:
-                return True
-        return id in self._places
+        return id in self._places or any(id in table.by_id for table in self._tables.values())
 
     def next_timer(self) -> Timer | None:
         """Return the timer that is due first, or None."""
@@ -225,7 +181,7 @@ class UnitOfWork:
     """One consistent change of one world.
 
     `changed` has the records to put, and None for those to remove, by table and id. `emitted` are
-    the messages to announce, and `timed` the timers to set, with kind, subject and tag of those to
+    the messages to announce, and `timed` the timers to set by their ids, with None for those to
     cancel. It `is_open` until it is committed.
     """
 
@@ -235,7 +191,7 @@ class UnitOfWork:
         self._store = store
         self.changed: dict[tuple[Records, str], Row | None] = {}
         self.emitted: list[Message] = []
-        self.timed: list[Timer | tuple[str, str, str]] = []
+        self.timed: dict[str, Timer | None] = {}
         self.is_open = True
 
     def get(self, kind: type[R], id: str) -> R | None:
@@ -308,13 +264,17 @@ class UnitOfWork:
 
     def schedule(self, timer: Timer) -> None:
         """Have this happen later, in place of the subject's other timer of its kind and tag."""
-        self._must_be_open()
-        self.timed.append(timer)
+        self._set_timer(timer.id, timer)
 
     def cancel(self, kind: str, subject: str, tag: str = "") -> None:
         """Have the subject's timer of that kind and tag not happen."""
+        self._set_timer(timer_id(kind, subject, tag), None)
+
+    def _set_timer(self, id: str, timer: Timer | None) -> None:
         self._must_be_open()
-        self.timed.append((kind, subject, tag))
+        # The last one is numbered last.
+        self.timed.pop(id, None)
+        self.timed[id] = timer
 
     def commit(self) -> None:
         """Apply everything at once. Afterwards the unit takes nothing more."""
@@ -335,20 +295,14 @@ class UnitOfWork:
             if (watcher := store._watchers.get(type(record))) is not None:
                 watcher(record)
         store.add_messages(self.emitted)
-        for timed in self.timed:
-            if isinstance(timed, Timer):
-                store.timers.set(timed)
+        for id, timer in self.timed.items():
+            if timer is None:
+                store.timers.cancel(id)
             else:
-                store.timers.cancel(*timed)
-        self._tell(store)
-
-    def _tell(self, store: Store) -> None:
-        if store.log is not None:
-            store.log.note(self)
-        if self.emitted and store._on_messages is not None:
-            store._on_messages(self.emitted)
-        if store.on_commit is not None:
-            store.on_commit(self)
+                store.timers.set(timer)
+        for listener in (store.log, store._on_commit):
+            if listener is not None:
+                listener(self)
 
     def _must_be_open(self) -> None:
         if not self.is_open:

@@ -39,11 +39,12 @@ class Table(Struct, frozen=True, kw_only=True, gc=False):
     A value in a `unique` lookup belongs to one record forever, deleted or not. `lookups` lead from
     a value to the records that have it; that of `account` answers queries within a scope.
     `conditions` give those of the records that fit the wanted value; a lookup that is a condition
-    too is faster for many records. `texts` are the name of the text search, and what it searches.
-    `orders` are orders other than creation. With a `moment`, in Unix milliseconds, records are
-    listed by it and can be queried by time. A change of a `can_wait` table alone need not be
-    durable before an answer: a state file gets it with the next change. A record is put together
-    with those that `derives` makes of it.
+    too is faster for many records. Every other condition compares the field of its name, which is
+    that of the part `within` the record, if there is one. `texts` are the name of the text search,
+    and what it searches. `orders` are orders other than creation. With a `moment`, in Unix
+    milliseconds, records are listed by it and can be queried by time. A change of a `can_wait`
+    table alone need not be durable before an answer: a state file gets it with the next change. A
+    record is put together with those that `derives` makes of it.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Table(Struct, frozen=True, kw_only=True, gc=False):
     unique: Mapping[str, Values] = field(default_factory=dict)
     lookups: Mapping[str, Values] = field(default_factory=dict)
     conditions: Mapping[str, Fitting] = field(default_factory=dict)
+    within: str = ""
     texts: tuple[str, Texts] | None = None
     orders: Mapping[str, Rank] = field(default_factory=dict)
     moment: Rank | None = None
@@ -94,10 +96,7 @@ def _with_event(payments: list[Payment], wanted: str) -> list[Payment]:
     return [
         payment
         for payment in payments
-        if (history := payment.transaction.history)[0].event_id == wanted
-        or (
-            len(history) > _OF_A_CREATION and any(attempt.event_id == wanted for attempt in history)
-        )
+        if wanted in [attempt.event_id for attempt in payment.transaction.history]
     ]
 
 
@@ -109,9 +108,6 @@ def _with_card(payments: list[Payment], wanted: str) -> list[Payment]:
 
 
 LAST_DIGITS: Final = 4
-
-_OF_A_CREATION: Final = 2
-"""A creation and its outcome are two attempts, which share one event_id (assumed D11)."""
 
 
 def _texts_of(payment: Payment) -> tuple[str | None, ...]:
@@ -133,7 +129,7 @@ def set_of(wanted: str | Collection[str]) -> set[str]:
     return {wanted} if isinstance(wanted, str) else set(wanted)
 
 
-def _having(field_name: str) -> Fitting:
+def having(field_name: str) -> Fitting:
     """Those whose field has one of the values."""
     value_of = attrgetter(field_name)
 
@@ -142,14 +138,6 @@ def _having(field_name: str) -> Fitting:
         return [one for one in records if value_of(one) in values]
 
     return fitting
-
-
-def _fields(*names: str, within: str = "", **attributes: str) -> dict[str, Fitting]:
-    """Fields by their names, some with an attribute of another name."""
-    return {
-        name: _having(within + attribute)
-        for name, attribute in (attributes | {name: name for name in names}).items()
-    }
 
 
 def _open_at(delivery: Delivery) -> tuple[str, ...]:
@@ -166,7 +154,7 @@ TABLES: Final[tuple[Table, ...]] = (
         kind=Account,
         lookups={"account": _one("id"), "ancestor": attrgetter("parent_account_ids")},
         conditions={
-            **_fields("status", "type", account="id"),
+            "account": having("id"),
             "parent": lambda accounts, wanted: [
                 one for one in accounts if wanted in one.parent_account_ids[-1:]
             ],
@@ -181,21 +169,21 @@ TABLES: Final[tuple[Table, ...]] = (
             "account": _one("account_id"),
             "processor_identity": lambda terminal: (processor_identity(terminal),),
         },
-        conditions=_fields("status", "processor_config_id", "mid", "tid", account="account_id"),
+        conditions={"account": having("account_id")},
         texts=("search", lambda terminal: (terminal.name, terminal.mid, terminal.tid)),
     ),
     Table(
         name="locations",
         kind=Location,
         lookups={"account": _one("account_id"), "terminal": _one("terminal_id")},
-        conditions=_fields("status", account="account_id"),
+        conditions={"account": having("account_id")},
         texts=("search", lambda location: (location.name,)),
     ),
     Table(
         name="credentials",
         kind=Credential,
         lookups={"account": _one("account_id"), "code": _one("code")},
-        conditions=_fields(account="account_id"),
+        conditions={"account": having("account_id")},
     ),
     Table(
         name="api_keys",
@@ -203,7 +191,7 @@ TABLES: Final[tuple[Table, ...]] = (
         unique={"lookup": _one("lookup")},
         # Deleted keys are not listed; revoked and expired ones are (assumed 4.5-deleted).
         lookups={"account": _one("account_id")},
-        conditions=_fields(account="account_id"),
+        conditions={"account": having("account_id")},
         texts=("search", lambda key: (key.name,)),
     ),
     Table(
@@ -219,26 +207,11 @@ TABLES: Final[tuple[Table, ...]] = (
             "refund_batch_id": refund_batches,
             "refused_in": attrgetter("refused_in"),
         },
-        conditions=_fields(
-            "status",
-            "transaction_id",
-            "mid",
-            "processor_mid",
-            "processor_tid",
-            "owner_id",
-            "location_id",
-            "status_reason",
-            "transaction_type",
-            "batch_id",
-            "gateway_transaction_id",
-            "reader_identifier",
-            "card_brand",
-            "payment_method",
-            within="transaction.",
-            account="account_id",
-            terminal_id="tid",
-        )
-        | {
+        within="transaction.",
+        conditions={
+            "account": having("transaction.account_id"),
+            "batch_id": having("transaction.batch_id"),
+            "terminal_id": having("transaction.tid"),
             "event_id": _with_event,
             "card_number": _with_card,
             "min_amount": lambda payments, least: [
@@ -259,7 +232,7 @@ TABLES: Final[tuple[Table, ...]] = (
             "terminal_id": _one("terminal_id"),
             "open_at_terminal": _open_batch,
         },
-        conditions=_fields("status", "processor_config_id", account="account_id"),
+        conditions={"account": having("account_id")},
     ),
     Table(name="applications", kind=Application, key="account_id"),
     Table(name="endpoints", kind=Endpoint),

@@ -205,7 +205,9 @@ def load(store: Store, saved: SavedWorld) -> None:
         with place(port.TIMERS, document.id):
             timer: Timer = saved.read(Timer, port.fields_of(document))
             _must_be(document.id, timer.id)
-            store.timers.restore(timer, document.number)
+            if store.timers.entry(timer.id) is not None:
+                raise Unreadable("appears twice: a subject has one timer of a kind and tag")
+            store.timers.set(timer, document.number)
 
 
 def _load_table(records: Records, saved: SavedWorld) -> None:

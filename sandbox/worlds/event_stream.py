@@ -5,7 +5,7 @@ renders.
 """
 
 from asyncio import Event, Queue
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from functools import partial
 from typing import Any, Final, NamedTuple
 
@@ -150,7 +150,6 @@ class Subscriptions:
         journal.on_add = partial(self._tell, REQUEST)
         outbox.on_attempt = self._note_attempt
         clock.on_set = self._note_clock
-        store.on_commit = self._note_commit
 
     def __len__(self) -> int:
         return len(self._subscribers)
@@ -185,11 +184,6 @@ class Subscriptions:
             if kind in subscriber.kinds:
                 subscriber.push(event)
 
-    def note_messages(self, messages: Sequence[Message]) -> None:
-        """Tell of messages that were committed."""
-        for message in messages if self._subscribers else ():
-            self._tell(MESSAGE, message)
-
     def note_tap(self, tap: Tap, is_waiting: bool) -> None:
         """Tell of a payment that waits for a tap, or no longer."""
         self._tell(TAP, TapEvent(tap, is_waiting))
@@ -215,7 +209,10 @@ class Subscriptions:
             self._clock = view
             self._tell(CLOCK, view)
 
-    def _note_commit(self, unit: UnitOfWork) -> None:
+    def note_commit(self, unit: UnitOfWork) -> None:
+        """Tell of messages and changes that were committed."""
+        for message in unit.emitted if self._subscribers else ():
+            self._tell(MESSAGE, message)
         if all(_OF_COMMITS.isdisjoint(one.kinds) for one in self._subscribers):
             return
         for (rows, id), record in unit.changed.items():

@@ -13,7 +13,8 @@ from functools import partial
 from time import monotonic
 from typing import Final
 
-from sandbox.domain.clock import Timer, timer_id
+from pydantic_core import from_json
+
 from sandbox.domain.events import Message
 from sandbox.measurements import Measured
 from sandbox.store.documents import to_text
@@ -42,7 +43,7 @@ class ChangeLog:
         """Forget all changes: the store is as the file has it."""
         self._changed: dict[tuple[Records, str], None] = {}
         self._messages: list[tuple[int, Message]] = []
-        self._timers: dict[tuple[str, str, str], None] = {}
+        self._timers: dict[str, None] = {}
         self._counters = counters_document(self._store.counters)
 
     def begin_anew(self) -> None:
@@ -56,9 +57,7 @@ class ChangeLog:
         self._changed |= dict.fromkeys(unit.changed)
         first = len(self._store.messages()) - len(unit.emitted)
         self._messages += enumerate(unit.emitted, start=first)
-        for timed in unit.timed:
-            key = (timed.kind, timed.subject, timed.tag) if isinstance(timed, Timer) else timed
-            self._timers[key] = None
+        self._timers |= dict.fromkeys(unit.timed)
         can_wait = all(records.table.can_wait for records, _ in unit.changed)
         if unit.emitted or unit.timed or not can_wait:
             self._on_change()
@@ -80,20 +79,15 @@ class ChangeLog:
                 puts.append((table, Document(id, records.numbers[id], to_text(record))))
         for number, message in self._messages:
             puts += message_documents(number, message)
-        self._take_timers(puts, gone)
+        for id in self._timers:
+            if (entry := self._store.timers.entry(id)) is None:
+                gone.append((TIMERS, id))
+            else:
+                puts.append((TIMERS, Document(id, entry[0], to_text(entry[1]))))
         if (counters := counters_document(self._store.counters)) != self._counters:
             puts.append((COUNTERS, counters))
         self.forget()
         return Change(self._world_id, puts, gone) if puts or gone else None
-
-    def _take_timers(self, puts: list[Put], gone: list[tuple[str, str]]) -> None:
-        for key in self._timers:
-            entry = self._store.timers.entry(key)
-            if entry is None:
-                gone.append((TIMERS, timer_id(*key)))
-            else:
-                number, timer = entry
-                puts.append((TIMERS, Document(timer.id, number, to_text(timer))))
 
 
 # --- writing ------------------------------------------------------------------------------------
@@ -128,7 +122,7 @@ class FileSaver:
     def follow(self, world: World, *, is_in_file: bool) -> None:
         """Write every change of the world from now on, and all of it unless the file has it."""
         log = ChangeLog(world, partial(self._note, world.id))
-        self._logs[world.id] = world.store.log = log
+        self._logs[world.id], world.store.log = log, log.note
         if not is_in_file:
             log.begin_anew()
 
@@ -152,7 +146,7 @@ class FileSaver:
     def keep_tokens(self, tokens: str) -> None:
         """Write these tokens of teams in place of those in the file."""
         self._noted += 1
-        self.file.keep_tokens(tokens)
+        self.file.keep(tokens=from_json(tokens or "[]"))
 
     def _write_soon(self) -> None:
         self._soon = None

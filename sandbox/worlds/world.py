@@ -121,7 +121,7 @@ class World:
                 Account: self.note_account,
                 WorldState: self._note_state,
             },
-            on_messages=self._announce,
+            on_commit=self._note_commit,
         )
         self._background = background
         self.on_timer = on_timer
@@ -247,6 +247,8 @@ class World:
         self.tap_desk.close()
         self.outbox.forget()
         self.store.take_over(fresh.store)
+        if self.saver is not None:
+            self.saver.follow(self, is_in_file=False)
         self._begin()
         self.cast, self.draws = fresh.cast, fresh.draws
         self.journal.restart(self.store.counters)
@@ -305,13 +307,13 @@ class World:
 
     # --- background work
 
-    def _announce(self, messages: Sequence[Message]) -> None:
-        """Messages were committed."""
-        self.coverage.count_messages(messages, self.store)
-        self.subscriptions.note_messages(messages)
-        if self.outbox.endpoints:
-            self.outbox.accept(messages)
-        self.tell_changed(*messages)
+    def _note_commit(self, unit: UnitOfWork) -> None:
+        self.subscriptions.note_commit(unit)
+        if messages := unit.emitted:
+            self.coverage.count_messages(messages, self.store)
+            if self.outbox.endpoints:
+                self.outbox.accept(messages)
+            self.tell_changed(*messages)
 
     @property
     def waits(self) -> int:

@@ -24,6 +24,7 @@ PRIVATE: Final = 0o600
 again (assumed D26)."""
 
 WRITING: Final = "write the committed changes"
+OTHER_SERVER: Final = "stop that one, or name another file"
 START_ANEW: Final = (
     "the server will not overwrite it; stop this server, and start one that continues from the file"
 )
@@ -33,11 +34,12 @@ OTHER_VERSION: Final = (
 )
 
 
-def cannot(path: Path, tried: str, why: Exception | str, possible: str) -> StoreError:
+def cannot(path: Path, tried: str, why: BaseException | str, possible: str) -> StoreError:
     """Return the error with the failed operation, its reason, and the remedy."""
-    if isinstance(why, OSError):
-        why = why.strerror or str(why)
-    return StoreError(f"{path}: cannot {tried}: {why}; {possible}")
+    if getattr(why, "sqlite_errorname", None) == "SQLITE_BUSY":
+        why = "another program is writing to it"
+    said = getattr(why, "strerror", None) or why
+    return StoreError(f"{path}: cannot {tried}: {said}; {possible}")
 
 
 def good_copy(path: Path) -> Path:
@@ -45,12 +47,14 @@ def good_copy(path: Path) -> Path:
     return path.with_name(path.name + ".good")
 
 
-def about_good_copy(path: Path) -> str:
-    """Return the remedy when the content of a file is unusable. Nothing was changed."""
+def unusable(path: Path, why: BaseException | str, how: str = "") -> StoreError:
+    """Return the error of a file with unusable content; `how` to go back to its good copy."""
     good = good_copy(path)
     if good.exists():
-        return f"the file was not changed; mend it; the last good copy is {good}"
-    return "the file was not changed; mend it, or move it away to start empty"
+        possible = f"the file was not changed; mend it; the last good copy is {good}{how}"
+    else:
+        possible = "the file was not changed; mend it, or move it away to start empty"
+    return cannot(path, "be read", why, possible)
 
 
 class Seen(NamedTuple):
@@ -87,12 +91,8 @@ class Hold:
         try:
             self._lock.acquire(blocking=False)
         except Timeout:
-            raise cannot(
-                self.path,
-                "be opened",
-                f"another server uses it{_holder(note)}",
-                "stop that one, or name another file",
-            ) from None
+            why = f"another server uses it{_holder(note)}"
+            raise cannot(self.path, "be opened", why, OTHER_SERVER) from None
         except OSError as error:
             raise cannot(note, "be locked", error, "name a file in another folder") from error
         # Where a locked file cannot be written (Windows), the process stays unnamed.
@@ -117,22 +117,16 @@ class Hold:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             why = "another server uses it, under another name or after its lock was removed"
-            possible = "stop that one, or name another file"
-            raise cannot(self.path, "be opened", why, possible) from None
+            raise cannot(self.path, "be opened", why, OTHER_SERVER) from None
         except OSError as error:
             # Not every file system knows locks.
             if error.errno not in (errno.ENOLCK, errno.ENOTSUP):
                 raise cannot(self.path, "be opened", error, "mend this, and try again") from error
 
     def _let_go(self) -> None:
-        file, self._file = self._file, None
-        if file is not None:
-            os.close(file)
-
-    def must_be_open(self) -> None:
-        """Raise StoreError once it was let go of."""
-        if not self._lock.is_locked:
-            raise cannot(self.path, WRITING, "it was closed", "open the file again")
+        if self._file is not None:
+            os.close(self._file)
+        self._file = None
 
     def must_be_there(self) -> None:
         """Raise StoreError unless the path still leads to the same file."""
@@ -147,7 +141,12 @@ class Hold:
             raise cannot(self.path, WRITING, "another program has changed it", START_ANEW)
 
     def _now(self) -> Seen | None:
-        """Return the file that is there; None if there is none. Raises StoreError."""
+        """Return the file that is there; None if there is none.
+
+        Raises StoreError, also once the file was let go of.
+        """
+        if not self._lock.is_locked:
+            raise cannot(self.path, WRITING, "it was closed", "open the file again")
         try:
             status = self.path.stat()
         except FileNotFoundError:
@@ -181,10 +180,9 @@ def _check(path: Path) -> None:
 def _holder(note: Path) -> str:
     """Return the process named in a lock file, for a message; empty if it names none."""
     try:
-        process = note.read_text(encoding="ascii").strip()
+        return f" (process {int(note.read_text(encoding='ascii'))})"
     except (OSError, ValueError):
         return ""
-    return f" (process {process})" if process.isdecimal() else ""
 
 
 def replace_file(

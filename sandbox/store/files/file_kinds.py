@@ -38,13 +38,10 @@ def copy(source: StateFile, target: StateFile) -> None:
             f"{target.name}: cannot copy {source.name} into it: it holds the worlds "
             f"{', '.join(sorted(there))}; name a file that is not there yet"
         )
-    changes = []
-    for world, tables in worlds.items():
-        puts = [(table, one) for table, documents in tables.items() for one in documents]
-        changes.append(Change(world, puts=puts, is_replacement=True))
-    if source.secret:
-        # The keys of the worlds are made of it.
-        target.keep_secret(source.secret)
-    if source.tokens:
-        target.keep_tokens(source.tokens)
-    target.write(changes)
+    # The keys of the worlds are made of the secret.
+    target.keep(**{name: source.head[name] for name in ("secret", "tokens") if name in source.head})
+    puts = {
+        world: [(table, one) for table, documents in tables.items() for one in documents]
+        for world, tables in worlds.items()
+    }
+    target.write([Change(world, puts[world], is_replacement=True) for world in worlds])

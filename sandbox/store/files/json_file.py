@@ -7,6 +7,7 @@ and its storage writes the whole file once for all changes of one write.
 
 import logging
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -14,6 +15,7 @@ from typing import Annotated, Any, Final
 from pydantic import StringConstraints, TypeAdapter, ValidationError
 from pydantic_core import from_json, to_json
 from tinydb import Storage, TinyDB, where
+from tinydb.middlewares import CachingMiddleware
 from tinydb.table import Document as TinyDocument
 
 from sandbox import __version__
@@ -34,64 +36,48 @@ _Number = Annotated[str, StringConstraints(pattern=r"^(0|-?[1-9][0-9]*)$")]
 _CONTENT: Final = TypeAdapter(dict[str, dict[_Number, dict[str, Any]]])
 
 
-class Contents(ValueError):
-    """The content of a file is invalid; the message names the place."""
-
-
 class AtomicStorage(Storage):
     """A storage of TinyDB that replaces the file whole, and reads it strictly.
 
-    What TinyDB writes goes into the file with `flush`: once for all changes of a write. The content
-    that was there before becomes the good copy.
+    The content that was there before becomes the good copy.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._tables: dict[str, dict[str, Any]] | None = None
 
     def read(self) -> dict[str, dict[str, Any]] | None:
-        """Return the tables; None if there is no file. Raises Contents and OSError."""
-        if self._tables is None:
-            self._tables = self._read_file()
-        return self._tables
-
-    def _read_file(self) -> dict[str, dict[str, Any]] | None:
+        """Return the tables; None if there is no file. Raises StoreError."""
         try:
-            content = self._path.read_bytes()
+            return _CONTENT.validate_python(read_json(self._path.read_bytes()))
         except FileNotFoundError:
             return None
-        try:
-            return _CONTENT.validate_python(read_json(content))
+        except OSError as error:
+            raise disk.cannot(self._path, "be read", error, "mend this, and start again") from error
         except NotJson as error:
-            raise Contents(f"it {error}") from None
+            raise disk.unusable(self._path, f"it {error}") from None
         except ValidationError as error:
-            raise Contents(_place(error.errors()[0]["loc"])) from None
+            raise disk.unusable(self._path, _place(error.errors()[0]["loc"])) from None
 
     def write(self, data: dict[str, dict[str, Any]]) -> None:
-        """Take these tables."""
-        self._tables = data
-
-    def flush(self) -> None:
         """Replace the file. Raises OSError, and ValueError for what cannot be JSON."""
-        tables = self._tables or {}
         # Sorted, so files of the same documents are equal.
         content = {
-            name: dict(sorted(tables[name].items(), key=lambda item: int(item[0])))
-            for name in sorted(tables, key=lambda name: (name != port.FILE, name))
-            if tables[name]
+            name: dict(sorted(data[name].items(), key=lambda item: int(item[0])))
+            for name in sorted(data, key=lambda name: (name != port.FILE, name))
+            if data[name]
         }
         pieces = [to_json(content, indent=2), b"\n"]
         disk.replace_file(self._path, pieces, former=disk.good_copy(self._path))
 
+
+class Cached(CachingMiddleware):
+    """Holds the tables in memory, and writes them with `flush` alone: all changes of a write."""
+
+    WRITE_CACHE_SIZE = sys.maxsize
+
     def forget(self) -> None:
         """Read the file again at the next reading."""
-        self._tables = None
-
-    @property
-    def documents_count(self) -> int:
-        """The number of documents in the tables of worlds."""
-        tables = self.read() or {}
-        return sum(len(tables[name]) for name in tables if name != port.FILE)
+        self.cache = None
 
 
 def _place(path: Sequence[int | str]) -> str:
@@ -118,9 +104,8 @@ class JsonFile(StateFile):
         self._hold = Hold(path)
         self._path = self._hold.path
         self.name = f"{self._path.name} (JSON)"
-        self._storage = AtomicStorage(self._path)
-        # TinyDB calls what it gets to make its storage.
-        self._database = TinyDB(storage=lambda: self._storage)
+        self._storage: Any = Cached(AtomicStorage)  # type: ignore[no-untyped-call]
+        self._database = TinyDB(self._path, storage=self._storage)
         self._has_written = self._has_warned = False
 
     def load(self) -> Mapping[str, Tables]:
@@ -129,12 +114,10 @@ class JsonFile(StateFile):
         self._hold.look()
         self._read_head()
         worlds: dict[str, dict[str, list[Document]]] = {}
-        try:
-            for name in sorted(self._database.tables() - {port.FILE}):
-                world, table = _names(name)
-                worlds.setdefault(world, {})[table] = self._documents(name)
-        except Contents as error:
-            raise self._unusable(str(error)) from None
+        for name in sorted(self._database.tables() - {port.FILE}):
+            if (names := _TABLE.fullmatch(name)) is None:
+                raise self._unusable(f"table {name!r} is not named <world>.<table>")
+            worlds.setdefault(names[1], {})[names[2]] = self._documents(name)
         self._warn()
         return worlds
 
@@ -151,7 +134,6 @@ class JsonFile(StateFile):
 
     def write(self, changes: Sequence[Change]) -> None:
         """Write all of these, or none. Raises StoreError; the same changes may be tried again."""
-        self._hold.must_be_open()
         self._hold.must_be_as_seen()
         # A file that cannot be read is never written over.
         self._read_head()
@@ -182,25 +164,21 @@ class JsonFile(StateFile):
 
     def _read_head(self) -> None:
         """Read what the file says of itself, of a format that can be read. Raises StoreError."""
+        if self._storage.read() is None:
+            return
+        head = dict(next(iter(self._database.table(port.FILE)), {}))
+        if head.get("program") != port.PROGRAM:
+            raise self._unusable(
+                f"table {port.FILE!r} does not say that {port.PROGRAM} has written it"
+            )
         try:
-            if self._storage.read() is None:
-                return
-            head = dict(next(iter(self._database.table(port.FILE).all()), {}))
-            if head.get("program") != port.PROGRAM:
-                raise Contents(
-                    f"table {port.FILE!r} does not say that {port.PROGRAM} has written it"
-                )
             port.check_format(head.get("format"))
             port.read_secret(head.get("secret"))
         except UnknownFormat as error:
             raise disk.cannot(self._path, "be read", error, disk.OTHER_VERSION) from None
-        except Contents as error:
-            raise self._unusable(str(error)) from None
         except ValueError:
             why = f"table {port.FILE!r}: secret is not {2 * port.SECRET_BYTES} hex digits"
             raise self._unusable(why) from None
-        except OSError as error:
-            raise disk.cannot(self._path, "be read", error, "mend this, and start again") from error
         if not self.is_head_new:
             self.head = head
 
@@ -210,16 +188,16 @@ class JsonFile(StateFile):
         self._database.table(port.FILE).insert(TinyDocument(head, doc_id=1))
 
     def _documents(self, name: str) -> list[Document]:
-        """Return the documents of a table in the order of their numbers. Raises Contents."""
+        """Return the documents of a table in the order of their numbers. Raises StoreError."""
         found: dict[str, Document] = {}
         for document in self._database.table(name):
             fields = dict(document)
             id = fields.pop(ID, None)
             if not isinstance(id, str):
                 place = f"table {name!r}, document '{document.doc_id}'"
-                raise Contents(f"{place}: {ID} is not a text")
+                raise self._unusable(f"{place}: {ID} is not a text")
             if id in found:
-                raise Contents(f"table {name!r}: {ID} {id!r} appears twice")
+                raise self._unusable(f"table {name!r}: {ID} {id!r} appears twice")
             found[id] = Document(id, document.doc_id, to_json(fields).decode())
         return sorted(found.values(), key=lambda one: one.number)
 
@@ -248,7 +226,8 @@ class JsonFile(StateFile):
 
     def _warn(self) -> None:
         """Say once that there are too many documents for a file of this kind."""
-        count = self._storage.documents_count
+        names = self._database.tables() - {port.FILE}
+        count = sum(len(self._database.table(name)) for name in names)
         if count > DOCUMENTS_MAX and not self._has_warned:
             self._has_warned = True
             log.warning(
@@ -259,12 +238,4 @@ class JsonFile(StateFile):
             )
 
     def _unusable(self, why: str) -> StoreError:
-        return disk.cannot(self._path, "be read", why, disk.about_good_copy(self._path))
-
-
-def _names(name: str) -> tuple[str, str]:
-    """World and table of a table in the file. Raises Contents."""
-    names = _TABLE.fullmatch(name)
-    if names is None:
-        raise Contents(f"table {name!r} is not named <world>.<table>")
-    return names[1], names[2]
+        return disk.unusable(self._path, why)

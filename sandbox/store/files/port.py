@@ -126,19 +126,13 @@ class StateFile(ABC):
     @property
     def tokens(self) -> str:
         """The tokens of teams as JSON, as `write_tokens` writes them; empty if there are none."""
-        tokens = self.head.get("tokens")
-        return to_json(tokens).decode() if tokens else ""
-
-    def keep_secret(self, secret: bytes) -> None:
-        """Have the next write put this secret into the file, in place of the one it has."""
-        self.keep(secret=secret.hex())
-
-    def keep_tokens(self, tokens: str) -> None:
-        """Have the next write put these tokens into the file, in place of those it has."""
-        self.keep(tokens=from_json(tokens or "[]"))
+        return to_json(tokens).decode() if (tokens := self.head.get("tokens")) else ""
 
     def keep(self, **fields: Any) -> None:
-        """Have the next write put these fields into what the file says of itself."""
+        """Have the next write put these fields into what the file says of itself.
+
+        `secret` is in hex digits, and `tokens` are a list.
+        """
         self.head = {**self.head, **fields}
         self.is_head_new = True
 

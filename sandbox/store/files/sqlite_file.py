@@ -6,7 +6,7 @@ Every write is a transaction that is on the disk when it returns.
 import os
 import sqlite3
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final
 
@@ -60,45 +60,40 @@ class SqliteFile(StateFile):
         log = self._path.with_name(self._path.name + "-wal")
         self._has_log = log.exists() and log.stat().st_size > 0
         try:
-            self._must_have_content()
-            self._is_new = self._hold.seen is None or not self._hold.seen.size
-            if self._hold.seen is None:
-                os.close(os.open(self._path, os.O_CREAT | os.O_RDWR, disk.PRIVATE))
-                disk.sync_folder(self._path.parent)
-                self._hold.look()
-            self._database = sqlite3.connect(
-                self._path,
-                timeout=WAITS_MS / 1000,
-                isolation_level=None,
-                check_same_thread=False,
-            )
-            try:
+            with ExitStack() as opened:
+                opened.callback(self._hold.release)
+                self._must_have_content()
+                self._is_new = self._hold.seen is None or not self._hold.seen.size
+                if self._hold.seen is None:
+                    os.close(os.open(self._path, os.O_CREAT | os.O_RDWR, disk.PRIVATE))
+                    disk.sync_folder(self._path.parent)
+                    self._hold.look()
+                self._database = sqlite3.connect(
+                    self._path,
+                    timeout=WAITS_MS / 1000,
+                    isolation_level=None,
+                    check_same_thread=False,
+                )
+                opened.callback(self._database.close)
                 self._open()
-            except BaseException:
-                self._database.close()
-                raise
-        except BaseException as error:
-            self._hold.release()
-            if isinstance(error, UnknownFormat):
-                raise disk.cannot(self._path, "be read", error, disk.OTHER_VERSION) from None
-            # ValueError: texts of another hand.
-            if isinstance(error, sqlite3.Error | ValueError | OSError):
-                raise self._unusable(error) from error
-            raise
+                self._opened = opened.pop_all()
+        except UnknownFormat as error:
+            raise disk.cannot(self._path, "be read", error, disk.OTHER_VERSION) from None
+        # ValueError: texts of another hand.
+        except (sqlite3.Error, ValueError, OSError) as error:
+            raise self._unusable(error) from error
 
     def load(self) -> Mapping[str, Tables]:
         """All worlds by id. Raises StoreError."""
         worlds: dict[str, dict[str, list[Document]]] = {}
         query = "SELECT world, kind, id, number, body FROM documents WHERE world <> ''"
         try:
-            for world, kind, id, number, body in self._database.execute(query):
-                documents = worlds.setdefault(world, {}).setdefault(kind, [])
-                documents.append(Document(id, int(number), body))
+            rows = sorted(self._database.execute(query), key=lambda row: int(row[3]))
         except (sqlite3.Error, ValueError) as error:
             raise self._unusable(error) from error
-        for tables in worlds.values():
-            for documents in tables.values():
-                documents.sort(key=lambda one: one.number)
+        for world, kind, id, number, body in rows:
+            tables = worlds.setdefault(world, {})
+            tables.setdefault(kind, []).append(Document(id, int(number), body))
         return worlds
 
     def keep_good_copy(self) -> None:
@@ -109,38 +104,28 @@ class SqliteFile(StateFile):
                 disk.replace_file(good, [self._database.serialize()])
         except (OSError, sqlite3.Error) as error:
             possible = "make room, and start again"
-            raise disk.cannot(good, "keep the good copy", _reason(error), possible) from error
+            raise disk.cannot(good, "keep the good copy", error, possible) from error
 
     def write(self, changes: Sequence[Change]) -> None:
         """Write all of these, or none. Raises StoreError; the same changes may be tried again."""
-        execute = self._database.execute
-        self._hold.must_be_open()
         self._hold.must_be_there()
         try:
-            execute("BEGIN IMMEDIATE")
-            if self.is_head_new:
-                execute(PUT, ("", port.FILE, port.FILE, "1", to_json(self.head).decode()))
-            for change in changes:
-                self._apply(change)
-            execute("COMMIT")
+            # Committed at the end of the block, or rolled back.
+            with self._database:
+                self._database.execute("BEGIN IMMEDIATE")
+                if self.is_head_new:
+                    head = to_json(self.head).decode()
+                    self._database.execute(PUT, ("", port.FILE, port.FILE, "1", head))
+                for change in changes:
+                    self._apply(change)
             self.is_head_new = False
-        except BaseException as error:
-            with suppress(sqlite3.Error):
-                if self._database.in_transaction:
-                    execute("ROLLBACK")
-            # UnicodeEncodeError: texts that SQLite does not accept.
-            if isinstance(error, sqlite3.Error | UnicodeEncodeError):
-                raise disk.cannot(
-                    self._path, disk.WRITING, _reason(error), disk.TRY_AGAIN
-                ) from error
-            raise
+        # UnicodeEncodeError: texts that SQLite does not accept.
+        except (sqlite3.Error, UnicodeEncodeError) as error:
+            raise disk.cannot(self._path, disk.WRITING, error, disk.TRY_AGAIN) from error
 
     def close(self) -> None:
         """Close and unlock the file. What is left in its log is read with the next opening."""
-        try:
-            self._database.close()
-        finally:
-            self._hold.release()
+        self._opened.close()
 
     # --- the database
 
@@ -201,19 +186,7 @@ class SqliteFile(StateFile):
         )
 
     def _unusable(self, why: Exception | str) -> StoreError:
-        possible = disk.about_good_copy(self._path)
-        if disk.good_copy(self._path).exists():
-            # SQLite would treat their content as part of the copy.
-            possible += (
-                f" (to go back to it, remove {self._path.name}-wal and -shm if they are there)"
-            )
-        return disk.cannot(
-            self._path, "be read", why if isinstance(why, str) else _reason(why), possible
-        )
-
-
-def _reason(error: BaseException) -> str:
-    """Return the text of an error, or an explanation if the text is not clear."""
-    if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY:
-        return "another program is writing to it"
-    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+        # SQLite would treat their content as part of the copy.
+        logs = f"{self._path.name}-wal and -shm"
+        how = f" (to go back to it, remove {logs} if they are there)"
+        return disk.unusable(self._path, why, how)
