@@ -11,32 +11,12 @@ from datetime import datetime
 from functools import cache
 from threading import Lock
 from types import NoneType, UnionType
-from typing import (
-    Annotated,
-    Any,
-    Final,
-    Literal,
-    TypeVar,
-    Union,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec import NODEFAULT, Struct, UnsetType, structs
-from pydantic import (
-    AllowInfNan,
-    BaseModel,
-    ConfigDict,
-    Field,
-    PlainValidator,
-    Strict,
-    TypeAdapter,
-    ValidationError,
-    WrapValidator,
-    create_model,
-)
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
+from pydantic.functional_validators import PlainValidator, WrapValidator
 from pydantic_core import ErrorDetails
 
 from sandbox.domain import json_text
@@ -143,10 +123,7 @@ class DocumentModel(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, defer_build=True)
 
 
-M = TypeVar("M", bound=DocumentModel)
-
-
-def model_of(kind: Any, base: type[M], *, without: Collection[str] = (), **own: Any) -> type[M]:
+def model_of(kind: Any, base: Any, *, without: Collection[str] = (), **own: Any) -> Any:
     """Return the model of the documents of a kind of record.
 
     It has the record's fields with their types and defaults.
@@ -154,20 +131,14 @@ def model_of(kind: Any, base: type[M], *, without: Collection[str] = (), **own: 
     `without` are fields that documents do not have. `own` are other fields, by name, each with
     type and default.
     """
-    hints = get_type_hints(kind, include_extras=True)
-    given = {
-        one.name: (_door(hints[one.name]), _default_of(one))
-        for one in structs.fields(kind)
-        if one.name not in without and one.name not in base.model_fields
-    }
-    return create_model(f"{kind.__name__}Document", __base__=base, **{**given, **own})
-
-
-def _default_of(one: Any) -> Any:
-    """Return the default of a field, as `create_model` takes it."""
-    if one.default_factory is not NODEFAULT:
-        return Field(default_factory=one.default_factory, alias=one.encode_name)
-    return Field(... if one.default is NODEFAULT else one.default, alias=one.encode_name)
+    hints, fields = get_type_hints(kind, include_extras=True), {}
+    for one in structs.fields(kind):
+        if one.name not in without and one.name not in base.model_fields:
+            default: Any = ... if one.default is NODEFAULT else one.default
+            if one.default_factory is not NODEFAULT:
+                default = one.default_factory()
+            fields[one.name] = _door(hints[one.name]), Field(default, alias=one.encode_name)
+    return create_model(f"{kind.__name__}Document", __base__=base, **fields | own)
 
 
 @cache
@@ -190,10 +161,8 @@ def _door(hint: Any) -> Any:
         return Instant
     if hint is Card:
         return Annotated[Any, PlainValidator(_card)]
-    if hint is float:
-        return Annotated[float, Strict(), AllowInfNan(False)]
-    if hint in (str, int, bool):
-        return Annotated[hint, Strict()]
+    if hint in (str, int, bool, float):
+        return Annotated[hint, Field(strict=True)]
     is_record = isinstance(hint, type) and issubclass(hint, Struct)
     return _record_door(hint) if is_record else hint
 

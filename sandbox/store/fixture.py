@@ -9,7 +9,7 @@ their fixtures differ. Key material also depends on the world's id, so worlds ne
 Fixed keys (in the world `default`) come from the fixture alone.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -17,8 +17,6 @@ from typing import Annotated, Any, Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 from pydantic import (
-    ConfigDict,
-    Field,
     StringConstraints,
     ValidationError,
     create_model,
@@ -31,7 +29,6 @@ from sandbox.domain.directory import Account, Location, Terminal
 from sandbox.domain.field_types import FixtureLookup, WebhookSecret, sentence
 from sandbox.domain.instants import Instant
 from sandbox.domain.keys import ApiKey, KeyFormat
-from sandbox.domain.records import Record
 from sandbox.domain.text import did_you_mean
 from sandbox.domain.webhooks import ENDPOINTS_MAX, Endpoint
 from sandbox.store.documents import DocumentModel, NotJson, model_of, read_json
@@ -109,22 +106,18 @@ _OWN: Final[Mapping[type, Mapping[str, Any]]] = {
 }
 """The fields that the documents of each kind of record have besides."""
 
-_DOCUMENTS: Final[Mapping[str, type[_Document]]] = {
+_DOCUMENTS: Final[Mapping[str, Any]] = {
     NAMES[kind]: model_of(kind, _Document, without=_GIVEN_BY_THE_WORLD, **own)
     for kind, own in _OWN.items()
 }
 
 _FIELDS: Final[Any] = {
     # Only accounts must be there.
-    table: (Mapping[str, document], ... if table == "accounts" else Field(default_factory=dict))  # type: ignore[valid-type]
+    table: (Mapping[str, document], ... if table == "accounts" else {})  # type: ignore[valid-type]
     for table, document in _DOCUMENTS.items()
 }
 
-_Tables: Final = create_model(
-    "_Tables",
-    __config__=ConfigDict(extra="forbid", frozen=True, defer_build=True),
-    **_FIELDS,
-)
+_Tables: Final = create_model("_Tables", __base__=DocumentModel, **_FIELDS)
 
 
 def read_fixture(path: Path) -> Fixture:
@@ -240,16 +233,11 @@ class Cast(Struct):
 
         `is_there` looks them up by kind (account, terminal, ...) and id.
         """
-        return Cast(
-            **{
-                f"{kind}s": {
-                    name: one
-                    for name, one in getattr(self, f"{kind}s").items()
-                    if is_there(kind, one[0] if kind == "key" else one)
-                }
-                for kind in ("account", "terminal", "location", "key")
-            }
-        )
+        parts: dict[str, Any] = {}
+        for kind in ("account", "terminal", "location", "key"):
+            known, ids = getattr(self, f"{kind}s"), self.ids_of(kind)
+            parts[f"{kind}s"] = {name: known[name] for name in known if is_there(kind, ids[name])}
+        return Cast(**parts)
 
 
 def seed(
@@ -263,61 +251,36 @@ def seed(
 
     With `fixed_chars` keys have the fixture's lookups, and secrets from that function.
     """
-    put_all(store, _records(cast := Cast(), fixture, draws, key_format, fixed_chars))
-    return cast
-
-
-def put_all(store: Store, records: Iterable[Record]) -> None:
-    """Put records into a new store."""
-    unit = store.begin()
-    for record in records:
-        unit.put(record)
-    unit.commit()
-
-
-def _records(
-    cast: Cast,
-    fixture: Fixture,
-    draws: Ids,
-    key_format: KeyFormat,
-    fixed_chars: Callable[[str, int], str] | None,
-) -> Iterator[Record]:
-    """Yield the records of a fixture, parents before children; the cast is filled on the way."""
+    cast, unit = Cast(), store.begin()
+    # The ids of an account and of all above it, the root first.
+    paths: dict[str | None, tuple[str, ...]] = {None: ()}
     for name, document in fixture.accounts.items():
-        id = cast.accounts[name] = draws.uuid_of(f"account:{name}")
         fields = dict(document)
-        path = _path(fixture, cast, fields.pop("parent", None))
-        yield Account(id=id, parent_account_ids=path, **fields)
+        above = paths[fields.pop("parent", None)]
+        id = cast.accounts[name] = draws.uuid_of(f"account:{name}")
+        paths[name] = (*above, id)
+        unit.put(Account(id=id, parent_account_ids=above, **fields))
     for name, document in fixture.terminals.items():
         id = cast.terminals[name] = draws.uuid_of(f"terminal:{name}")
-        yield Terminal(terminal_id=id, **cast.resolve(document))
+        unit.put(Terminal(terminal_id=id, **cast.resolve(document)))
     for name, document in fixture.locations.items():
         id = cast.locations[name] = draws.uuid_of(f"location:{name}")
-        yield Location(id=id, **cast.resolve(document))
+        unit.put(Location(id=id, **cast.resolve(document)))
     for name, document in fixture.api_keys.items():
-        key, plaintext = _key(name, document, cast, draws, key_format, fixed_chars)
+        key, plaintext = _key(name, cast.resolve(document), draws, key_format, fixed_chars)
         cast.keys[name] = (key.id, plaintext)
-        yield key
-
-
-def _path(fixture: Fixture, cast: Cast, parent: str | None) -> tuple[str, ...]:
-    """Ids of all accounts above one with this parent, the root first."""
-    path: list[str] = []
-    while parent is not None:
-        path.insert(0, cast.accounts[parent])
-        parent = fixture.accounts[parent].get("parent")
-    return tuple(path)
+        unit.put(key)
+    unit.commit()
+    return cast
 
 
 def _key(
     name: str,
-    document: Mapping[str, Any],
-    cast: Cast,
+    fields: dict[str, Any],
     draws: Ids,
     key_format: KeyFormat,
     fixed_chars: Callable[[str, int], str] | None,
 ) -> tuple[ApiKey, str]:
-    fields = cast.resolve(document)
     lookup, chars = fields.pop("lookup"), fixed_chars or draws.chars_of
     secret = chars(f"secret:{name}", keys.SECRET_CHARS)
     is_readable = fields.get("is_legacy") or fields.get("always_retrievable")

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sandbox.domain.directory import Account, AccountType, Address, Location, Terminal
-from sandbox.store.fixture import FixtureError, put_all
+from sandbox.store.fixture import FixtureError
 from sandbox.store.ids import Ids
 from sandbox.store.store import Store
 from sandbox.store.world_state import RECORDS_MAX, GeneratedData
@@ -44,7 +44,10 @@ def generate(store: Store, counts: GeneratedData, draws: Ids, *, seed: int, now:
     fake = Faker("en_US", use_weighting=False)
     # As text, since Faker takes a number and its negative for the same.
     fake.seed_instance(str(seed))
-    put_all(store, _Generator(fake, counts, draws, now).records(_parents(store)))
+    unit = store.begin()
+    for record in _Generator(fake, counts, draws, now).records(_parents(store)):
+        unit.put(record)
+    unit.commit()
 
 
 def _parents(store: Store) -> list[Account]:

@@ -4,7 +4,7 @@ A message has two documents, of which one is its body: the record of that moment
 body as it is.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, TypeVar
 
@@ -26,12 +26,8 @@ BODY: Final = "body"
 """The kind of a message that has a body of its own."""
 
 _KINDS: Final = {table.name: table.kind for table in TABLES} | {"transactions": Transaction}
-_NAMES: Final = {kind: name for name, kind in _KINDS.items()}
+_NAMES: Final[Mapping[type, str]] = {kind: name for name, kind in _KINDS.items()}
 """The kinds of record in bodies: of a payment they have what is shown."""
-
-PaymentOf = Callable[[str], Payment | None]
-"""Gives the payment with this id, or None."""
-
 
 Fixture = Mapping[str, Any]
 """The document of a fixture of the user's own."""
@@ -79,27 +75,15 @@ def message_documents(number: int, message: Message) -> Iterator[Put]:
     """Both documents of a message."""
     head = MessageHead(**{name: getattr(message, name) for name in MessageHead.__struct_fields__})
     yield port.MESSAGES, Document(message.id, number, to_text(head))
-    yield port.RECORDS, Document(message.id, number, body_text(message))
-
-
-def body_text(message: Message) -> str:
-    """Return the document of a message's body."""
     record = message.record
-    if isinstance(record, dict):
-        return to_text({BODY: record})
     if isinstance(record, ApiKey):
         # Only the key's own record has a key that can be read again (D26).
         record = structs.replace(record, readable_key=None)
-    return to_text({_NAMES[type(record)]: record})
+    body = {_NAMES.get(type(record), BODY): record}
+    yield port.RECORDS, Document(message.id, number, to_text(body))
 
 
-def read_message(fields: Any, record: Any, read_record: Read) -> Message:
-    """Return the message of a document, with its record. Raises Unreadable."""
-    head: MessageHead = read_record(MessageHead, fields)
-    return Message(**structs.asdict(head), record=record)
-
-
-def read_body(body: Any, subject: Any, payment_of: PaymentOf, read_record: Read) -> Any:
+def _read_body(body: Any, subject: Any, store: Store, read_record: Read) -> Any:
     """Return the record of a message, or for a sample its body.
 
     Raises Unreadable, ValueError, ...
@@ -110,17 +94,14 @@ def read_body(body: Any, subject: Any, payment_of: PaymentOf, read_record: Read)
     read = read_record(_KINDS[kind], document)
     if not isinstance(read, Transaction):
         return read
-    payment = payment_of(subject)
+    payment = store.get(Payment, subject)
     if payment is None:
         raise Unreadable("subject: there is no such payment")
     # Memory holds once what a payment and the messages about it have in common.
-    pairs = [
-        (name, getattr(read, name), getattr(payment.transaction, name))
-        for name in Transaction.__struct_fields__
-    ]
-    read = Transaction(**{name: known if own == known else own for name, own, known in pairs})
-    known = payment.history[: len(read.history)]
-    return structs.replace(read, history=known) if known == read.history else read
+    known = structs.asdict(payment.transaction)
+    known["history"] = payment.history[: len(read.history)]
+    same = {name: known[name] for name, own in structs.asdict(read).items() if known[name] == own}
+    return structs.replace(read, **same)
 
 
 # --- saved worlds -------------------------------------------------------------------------------
@@ -222,7 +203,7 @@ def _load_table(records: Records, saved: SavedWorld) -> None:
 
 
 def _load_messages(store: Store, saved: SavedWorld) -> None:
-    payments, found = store.all(Payment), []
+    found = []
     bodies = {one.id: one for one in saved.tables.get(port.RECORDS, ())}
     for document in saved.tables.get(port.MESSAGES, ()):
         id = document.id
@@ -232,11 +213,11 @@ def _load_messages(store: Store, saved: SavedWorld) -> None:
         if id not in bodies:
             raise NotRestored(f"{port.RECORDS}: there is nothing of the message {id[:80]}")
         with place(port.RECORDS, id):
-            record = read_body(port.fields_of(bodies[id]), subject, payments.get, saved.read)
+            record = _read_body(port.fields_of(bodies[id]), subject, store, saved.read)
         with place(port.MESSAGES, id):
-            message = read_message(fields, record, saved.read)
-            _must_be(id, message.id)
-            found.append(message)
+            head: MessageHead = saved.read(MessageHead, fields)
+            _must_be(id, head.id)
+            found.append(Message(**structs.asdict(head), record=record))
     store.add_messages(found)
 
 
