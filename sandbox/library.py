@@ -10,8 +10,11 @@ from msgspec.structs import replace
 from sandbox.domain.text import nearest, suggest_words
 from sandbox.scenarios.parser import ScenarioError, read_scenario
 from sandbox.scenarios.scenario import Scenario
-from sandbox.store.files.port import FILE
+from sandbox.store.files.port import FILE, FIXTURE, WORLD, fields_of
 from sandbox.store.fixture import Fixture, FixtureError, parse_fixture, read_fixture
+from sandbox.store.world_documents import SavedWorld, place, state_of
+from sandbox.store.world_state import OF_THE_SERVER
+from sandbox.worlds.spec import WorldSpec
 
 _PACKAGE: Final = Path(__file__).parent
 
@@ -117,6 +120,22 @@ def fixture_of(name: str, document: Any) -> Fixture:
     if isinstance(document, dict) and FILE in document:
         return _rewind(Fixture(name, document=document, snapshot=document))
     return replace(parse_fixture(name, document), document=document)
+
+
+def spec_of(saved: SavedWorld, *, id: str) -> WorldSpec:
+    """How the world of these documents began. Raises NotRestored and FixtureError."""
+    own = saved.tables.get(FIXTURE) or ()
+    begins = state_of(saved).begins
+    with place(WORLD, id):
+        return WorldSpec(
+            id=id,
+            name=begins.name,
+            seed=begins.seed,
+            fixture=fixture_of(begins.fixture, fields_of(own[0]) if own else None),
+            clock=begins.clock,
+            generated_data=begins.generated_data,
+            are_keys_known=begins.keys != OF_THE_SERVER,
+        )
 
 
 def _rewind(read: Fixture) -> Fixture:

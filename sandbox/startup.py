@@ -36,7 +36,7 @@ from sandbox.webhooks.address_guard import Guard
 from sandbox.webhooks.endpoints import TooManyEndpoints, declare, endpoint_of
 from sandbox.worlds.background import Background
 from sandbox.worlds.clock import SystemClock
-from sandbox.worlds.lifecycle import run_scenario, spec_of
+from sandbox.worlds.lifecycle import run_scenario
 from sandbox.worlds.registry import Ticks, Worlds
 from sandbox.worlds.saver import FileSaver
 from sandbox.worlds.snapshot import refuse_secrets_of_fixture
@@ -159,7 +159,7 @@ def restore_all(worlds: Worlds, file: StateFile, path: Path) -> None:
     for id, tables in loaded.items():
         saved = SavedWorld(tables, is_from_file=True, is_trusted=not file.is_for_people)
         try:
-            worlds.restore(spec_of(saved, library.fixture_of, id=id), saved)
+            worlds.restore(library.spec_of(saved, id=id), saved)
         except (NotRestored, FixtureError) as error:
             from sandbox.store.files.disk import unusable
 
@@ -286,7 +286,6 @@ def _share_worlds(
             control_url=settings.advertised_control_url,
             version=__version__,
         ),
-        fixture_of=library.fixture_of,
         begin_default=partial(_begin_shared, settings=settings, fixture=fixture),
         abort=close_connection,
     )
@@ -294,7 +293,7 @@ def _share_worlds(
     worlds.secret = secret
     try:
         spec = replace(_spec(settings, fixture), are_keys_known=worlds.known_keys)
-        worlds.likeness = worlds.sketch(spec)
+        worlds.likeness = worlds.make(spec)
     except NotRestored as error:
         raise FixtureError(f"{settings.fixture}: {error}") from None
     server.worlds = worlds

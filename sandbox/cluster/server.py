@@ -9,6 +9,7 @@ from functools import partial
 from hashlib import sha256
 from typing import Any, Final
 
+from sandbox import library
 from sandbox.cluster import commits, ownership
 from sandbox.cluster.database import ANSWER_S, FAILURES, Database, describe
 from sandbox.cluster.forwarding import REFUSED, Forwarding
@@ -21,7 +22,6 @@ from sandbox.store.files.port import FORMAT, StoreError, Unavailable
 from sandbox.store.fixture import FixtureError
 from sandbox.store.world_documents import NotRestored
 from sandbox.worlds.elsewhere import KeptWorld, Peer, ServerRow, WorldLost
-from sandbox.worlds.lifecycle import FixtureOf, spec_of
 from sandbox.worlds.registry import Worlds
 from sandbox.worlds.spec import DEFAULT_WORLD, WorldTaken
 from sandbox.worlds.world import World
@@ -69,7 +69,6 @@ class ClusterServer:
         url: str,
         address: Address,
         *,
-        fixture_of: FixtureOf,
         begin_default: Callable[[Worlds, bool], None],
         abort: Callable[[Any, Any], Awaitable[None]],
     ) -> None:
@@ -81,7 +80,6 @@ class ClusterServer:
         self.saver = ClusterSaver(self._database, self._session, on_lost=self._lose)
         self.on_tokens: Callable[[str], None] = lambda tokens: None
         self._tokens = ""
-        self._fixture_of = fixture_of
         self._begin_default = begin_default
         self._forwarding = Forwarding(abort)
         self._supervisor = Supervisor(self._session.lose)
@@ -164,7 +162,7 @@ class ClusterServer:
             return
         self.saver.claims[id] = claimed
         try:
-            spec = spec_of(saved, self._fixture_of, id=id)
+            spec = library.spec_of(saved, id=id)
             world = await self.worlds.restore_aside(spec, saved)
         except (NotRestored, FixtureError) as error:
             raise StoreError(f"the world {id!r} cannot be read: {error}") from error

@@ -19,7 +19,7 @@ from sandbox.domain.transport_faults import TRANSPORT_FAULTS
 from sandbox.platform.routes import OPERATIONS
 from sandbox.scenarios.matcher import show_near_misses
 from sandbox.worlds.background import collect, select
-from sandbox.worlds.journal import Decision, Entry, Origin, Scrub, WaitingRequest, client_of
+from sandbox.worlds.journal import Decision, Entry, Origin, Scrub, WaitingRequest
 from sandbox.worlds.world import World
 
 
@@ -281,7 +281,7 @@ def list_waiting(world: World, matches: Callable[[Any], bool] = bool) -> list[Re
 def _view_waiting(world: World, one: WaitingRequest) -> RequestRow:
     known = world.store.get(Payment, one.payment)
     payment = known and PaymentOfRow.of(known.transaction, card_brand=None, card=None)
-    more = {"client": client_of(one.headers), "subject": one.payment, "payment": payment}
+    more = {"subject": one.payment, "payment": payment}
     return RequestRow.of(one, **_name(world, one), **more, amount=payment and payment.total)
 
 

@@ -12,7 +12,6 @@ from sandbox.store.fixture import FixtureError
 from sandbox.store.world_documents import NotRestored
 from sandbox.worlds.background import run_in_thread
 from sandbox.worlds.due_timers import catch_up
-from sandbox.worlds.lifecycle import spec_of
 from sandbox.worlds.snapshot import read_aside, refuse_secrets, write_aside
 from sandbox.worlds.world import Mark, World
 
@@ -59,7 +58,7 @@ async def _replace(
         saved = await read_aside(content, is_trusted=is_trusted)
         if not is_trusted:
             await run_in_thread(refuse_secrets, saved, worlds.profile.key_format)
-        spec = spec_of(saved, library.fixture_of, id=world.id)
+        spec = library.spec_of(saved, id=world.id)
         restored = await worlds.restore_aside(spec, saved)
     except (NotRestored, FixtureError) as error:
         raise ControlFault(
@@ -98,7 +97,7 @@ async def fork_world(request: ControlRequest, body: ForkBody) -> WorldView:
     begun = await build_world(request, spec)
     try:
         saved = await read_aside(b"".join(parts), is_trusted=True)
-        copied = replace(spec_of(saved, library.fixture_of, id=begun.id), name=spec.name)
+        copied = replace(library.spec_of(saved, id=begun.id), name=spec.name)
         copy = await worlds.restore_aside(copied, saved)
         set_name(copy, spec.name)
     except NotRestored as error:

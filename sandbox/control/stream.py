@@ -46,17 +46,17 @@ Views = Mapping[str, Callable[[World, Any], Any]]
 
 
 def _attempt(world: World, tried: events.AttemptEvent) -> dict[str, Any]:
-    attempt = view_attempt(tried.attempt, tried.message.id)
+    attempt = view_attempt(tried.delivery.attempts[-1], tried.message.id)
     return {**_attempt_row(world, tried), **vars(attempt)}
 
 
 def _attempt_row(world: World, tried: events.AttemptEvent) -> dict[str, Any]:
-    message, attempt = tried.message, tried.attempt
+    message, delivery, attempt = tried.message, tried.delivery, tried.delivery.attempts[-1]
     return {
         **{"message_id": message.id, "event_type": message.event_type},
-        **{"request_id": message.request_id, "endpoint_id": tried.endpoint_id, "url": tried.url},
+        **{"request_id": message.request_id, "endpoint_id": delivery.endpoint_id, "url": tried.url},
         **{"at": to_wire(attempt.at), "status_code": attempt.status_code, "error": attempt.error},
-        **{"delivery_status": tried.delivery_status, "rule": tried.rule},
+        **{"delivery_status": delivery.status, "rule": delivery.rule},
     }
 
 

@@ -317,7 +317,7 @@ async def _view_stored(
         clock=begins.clock,
         are_keys_known=begins.keys != world_state.OF_THE_SERVER,
     )
-    return view_world(worlds.sketch(spec)).model_copy(update={"clock": clock})
+    return view_world(worlds.make(spec)).model_copy(update={"clock": clock})
 
 
 @get(WORLD, "worlds.read")

@@ -44,7 +44,7 @@ class Forwarder:
         for text in key_format.find_whole_keys(bytes(incoming.body or b"").decode("latin-1")):
             key = key_format.parse(text)
             is_free = await self.elsewhere.may_have_key(found[0].id, text, key)
-            self.worlds.key_holders.note_taken(text, is_taken=not is_free)
+            self.worlds.note_taken(text, is_taken=not is_free)
 
     async def forward(
         self, incoming: IncomingRequest, scope: Scope, receive: Receive, send: Send

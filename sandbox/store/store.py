@@ -87,7 +87,7 @@ class Store:
     ) -> None:
         self._watchers = watchers or {}
         self.log: Callable[[UnitOfWork], None] | None = None
-        self._on_commit = on_commit
+        self.on_commit = on_commit
         self.clear()
 
     def clear(self) -> None:
@@ -300,7 +300,7 @@ class UnitOfWork:
                 store.timers.cancel(id)
             else:
                 store.timers.set(timer)
-        for listener in (store.log, store._on_commit):
+        for listener in (store.log, store.on_commit):
             if listener is not None:
                 listener(self)
 

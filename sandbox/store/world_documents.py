@@ -219,13 +219,3 @@ def _load_messages(store: Store, saved: SavedWorld) -> None:
             _must_be(id, head.id)
             found.append(Message(**structs.asdict(head), record=record))
     store.add_messages(found)
-
-
-def replace_all(store: Store, kind: type, replacements: Sequence[Any]) -> None:
-    """Hold these records instead of all of their kind. Raises NotRestored."""
-    records = store.table(kind)
-    records.forget()
-    for record in replacements:
-        id = records.id_of(record)
-        with place(records.table.name, id):
-            records.add(id, record)

@@ -4,6 +4,7 @@ import asyncio
 from asyncio import Lock
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from time import monotonic
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 from weakref import WeakValueDictionary
@@ -67,85 +68,66 @@ _LOOK_AGAIN_S: Final = 3_600.0
 """The seconds after which a world's clock is read again, to notice jumps of the system clock."""
 
 
-@dataclass(eq=False)
+@dataclass
 class _Call:
     """A call to make at that time of the monotonic clock. Without a loop it has no handle yet."""
 
     due_s: float
-    function: Callable[[], None]
+    function: Callable[[], object]
     handle: asyncio.TimerHandle | None = None
 
 
 class Timers:
     """Calls `wake` with a world when its next timer is due, and makes delayed calls.
 
-    Delayed calls may be planned before an event loop runs.
+    Calls may be planned before an event loop runs. The next loop makes those of an earlier one.
     """
 
     def __init__(self, wake: Callable[[Any], object]) -> None:
-        self._wake_world = wake
+        self._wake = wake
         self._loop: asyncio.AbstractEventLoop | None = None
         self._is_closed = False
-        self._wakeups: dict[int, asyncio.TimerHandle] = {}
-        # A dictionary as an ordered set.
-        self._calls: dict[_Call, None] = {}
-
-    def _is_running(self) -> bool:
-        """Whether an event loop runs. The handles of an earlier loop are gone with it."""
-        try:
-            loop = asyncio.get_running_loop()
-        except RuntimeError:
-            return False
-        if loop is not self._loop:
-            self._loop, self._is_closed, self._wakeups = loop, False, {}
-            for call in self._calls:
-                self._arm(call)
-        return not self._is_closed
+        # That of a wake-up by the id of its world, others by an object of their own.
+        self._calls: dict[object, _Call] = {}
 
     def arm_wakeup(self, world: object, wait_s: float | None) -> None:
         """Wake the world after these seconds, in place of an earlier wake-up; None: never."""
-        is_running = self._is_running()
-        if (earlier := self._wakeups.pop(id(world), None)) is not None:
-            earlier.cancel()
-        if wait_s is not None and is_running:
-            assert self._loop
-            wait_s = min(wait_s, _LOOK_AGAIN_S)
-            self._wakeups[id(world)] = self._loop.call_later(wait_s, self._wake, world)
-
-    def _wake(self, world: object) -> None:
-        del self._wakeups[id(world)]
-        self._wake_world(world)
+        self._cancel(id(world))
+        if wait_s is not None:
+            self._plan(id(world), min(wait_s, _LOOK_AGAIN_S), partial(self._wake, world))
 
     def later(self, delay_s: float, function: Callable[[], None]) -> Callable[[], None]:
         """Call the function after this many real seconds; returns a function that cancels it."""
-        is_running = self._is_running()
-        call = _Call(monotonic() + delay_s, function)
-        self._calls[call] = None
-        if is_running:
-            self._arm(call)
+        key = object()
+        self._plan(key, delay_s, function)
+        return partial(self._cancel, key)
 
-        def cancel() -> None:
-            self._calls.pop(call, None)
-            if call.handle is not None:
-                call.handle.cancel()
+    def _plan(self, key: object, delay_s: float, function: Callable[[], object]) -> None:
+        self._calls[key] = _Call(monotonic() + delay_s, function)
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            return
+        keys = [key]
+        if loop is not self._loop:
+            self._loop, self._is_closed, keys = loop, False, [*self._calls]
+        for each in keys if not self._is_closed else ():
+            call = self._calls[each]
+            wait_s = max(0.0, call.due_s - monotonic())
+            call.handle = loop.call_later(wait_s, self._make, each)
 
-        return cancel
+    def _make(self, key: object) -> None:
+        self._calls.pop(key).function()
 
-    def _arm(self, call: _Call) -> None:
-        assert self._loop
-        wait_s = max(0.0, call.due_s - monotonic())
-        call.handle = self._loop.call_later(wait_s, self._make, call)
-
-    def _make(self, call: _Call) -> None:
-        del self._calls[call]
-        call.function()
+    def _cancel(self, key: object) -> None:
+        call = self._calls.pop(key, None)
+        if call is not None and call.handle is not None:
+            call.handle.cancel()
 
     async def close(self) -> None:
         """Stop: wake no world and make no call."""
         self._is_closed = True
-        for wakeup in self._wakeups.values():
-            wakeup.cancel()
-        for call in self._calls:
+        for call in self._calls.values():
             if call.handle is not None:
                 call.handle.cancel()
 

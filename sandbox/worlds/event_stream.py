@@ -18,7 +18,7 @@ from sandbox.domain.events import Message
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.payments.cards import Tap
 from sandbox.domain.payments.transactions import Payment
-from sandbox.domain.webhooks import Delivery, DeliveryAttempt, Endpoint
+from sandbox.domain.webhooks import Delivery, Endpoint
 from sandbox.store.store import Store, UnitOfWork
 from sandbox.store.world_state import WorldState
 from sandbox.webhooks.delivery_faults import Job
@@ -59,17 +59,11 @@ WAITING_MAX: Final = 1_000
 
 
 class AttemptEvent(NamedTuple):
-    """One attempt at a webhook, and the status of its delivery afterwards.
-
-    `rule` is the rule of a scenario that changed the delivery.
-    """
+    """One attempt at a webhook, the last one of the delivery as it was then."""
 
     message: Message
-    endpoint_id: str
     url: str
-    attempt: DeliveryAttempt
-    delivery_status: str
-    rule: str | None
+    delivery: Delivery
 
 
 class TapEvent(NamedTuple):
@@ -190,17 +184,8 @@ class Subscriptions:
 
     def _note_attempt(self, job: Job, delivery: Delivery) -> None:
         endpoint = self._outbox.endpoints.get(delivery.endpoint_id)
-        self._tell(
-            ATTEMPT,
-            AttemptEvent(
-                job.message,
-                delivery.endpoint_id,
-                endpoint.url if endpoint is not None else "",
-                delivery.attempts[-1],
-                delivery.status,
-                delivery.rule,
-            ),
-        )
+        url = "" if endpoint is None else endpoint.url
+        self._tell(ATTEMPT, AttemptEvent(job.message, url, delivery))
 
     def _note_clock(self) -> None:
         view = self._world_clock.view()

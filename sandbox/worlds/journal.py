@@ -59,21 +59,41 @@ Decision = tuple[str, str, str, str]
 Scrub = Callable[[str], str]
 
 
-class Entry(Struct, frozen=True, gc=False):
+class RequestHead(Struct, frozen=True, gc=False):
+    """What is known of a request as soon as its key is."""
+
+    id: str
+    at: Instant
+    method: str
+    path: str
+    route: str | None
+    key: str | None
+    key_id: str | None
+    account_id: str | None
+    origin: Origin
+    headers: Headers
+
+    @property
+    def client(self) -> str | None:
+        """The program that sent it, as it names itself first."""
+        named = dict(self.headers).get("user-agent")
+        return named.partition(" ")[0] if named else None
+
+
+class WaitingRequest(RequestHead, frozen=True, gc=False):
+    """A request that waits for a card or for its processor, and the payment that it waits with."""
+
+    payment: str
+
+
+class Entry(RequestHead, frozen=True, gc=False):
     """One request, as it was recorded. Texts and bodies are scrubbed already.
 
     `scenario` is the document of the scenario that ran, which the entries of its time share.
     `maintenance_until` is the end of the last maintenance that began by hand.
     """
 
-    id: str
-    at: Instant
-    method: str
-    path: str
     query: str
-    route: str | None
-    key: str | None
-    account_id: str | None
     status: int
     duration_ms: float
     request: bytes | None
@@ -83,9 +103,6 @@ class Entry(Struct, frozen=True, gc=False):
     notes: tuple[str, ...] = ()
     choice: ChosenOutcome | None = None
     near_misses: Sequence[str] = ()
-    key_id: str | None = None
-    origin: Origin = CLIENT
-    headers: Headers = ()
     scenario: Mapping[str, Any] | None = None
     maintenance_until: Instant | None = None
 
@@ -98,33 +115,6 @@ class Entry(Struct, frozen=True, gc=False):
             return None
         made = _MADE.search(self.response)
         return None if made is None else made[1].decode()
-
-    @property
-    def client(self) -> str | None:
-        """The program that sent it, as it names itself first."""
-        return client_of(self.headers)
-
-
-def client_of(headers: Headers) -> str | None:
-    """Return the program that sends these headers, as it names itself first."""
-    named = dict(headers).get("user-agent")
-    return named.partition(" ")[0] if named else None
-
-
-class WaitingRequest(Struct, frozen=True, gc=False):
-    """A request that waits for a card or for its processor, and the payment that it waits with."""
-
-    id: str
-    at: Instant
-    method: str
-    path: str
-    route: str
-    key: str
-    key_id: str
-    account_id: str
-    origin: Origin
-    headers: Headers
-    payment: str
 
 
 def headers_shown_by(profile: Profile) -> Callable[[tuple[bytes | None, ...]], Headers]:

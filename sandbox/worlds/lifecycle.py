@@ -4,11 +4,10 @@ Documents that people can edit are not trusted: every field is checked, and refe
 A world that is restored must not be in use yet.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from msgspec import structs
 from msgspec.structs import replace
 from pydantic_core import from_json
 
@@ -38,10 +37,11 @@ from sandbox.scenarios.parser import ScenarioError, parse_scenario
 from sandbox.scenarios.queue import QUEUE_MAX, WEBHOOK_FAULTS_MAX
 from sandbox.scenarios.scenario import Scenario
 from sandbox.store.documents import Unreadable, from_document
-from sandbox.store.files.port import FIXTURE, MESSAGES, RECORDS, TIMERS, WORLD, Document, fields_of
-from sandbox.store.fixture import Cast, Fixture, seed
+from sandbox.store.files.port import MESSAGES, RECORDS, TIMERS, WORLD
+from sandbox.store.fixture import Cast, seed
 from sandbox.store.generated_data import generate
 from sandbox.store.ids import Ids
+from sandbox.store.records import Records
 from sandbox.store.store import Store
 from sandbox.store.tables import NAMES
 from sandbox.store.world_documents import (
@@ -50,14 +50,13 @@ from sandbox.store.world_documents import (
     counters_of,
     load,
     place,
-    replace_all,
     state_of,
 )
-from sandbox.store.world_state import OF_THE_SERVER, Counters, WorldState
+from sandbox.store.world_state import Counters, WorldState
 from sandbox.webhooks.endpoints import TooManyEndpoints, declare, endpoint_of
 from sandbox.worlds.clock import continue_clock
 from sandbox.worlds.snapshot import parse_snapshot
-from sandbox.worlds.spec import DEFAULT_WORLD, WorldSpec
+from sandbox.worlds.spec import DEFAULT_WORLD
 from sandbox.worlds.world import World
 
 
@@ -128,39 +127,17 @@ def _declare_endpoints(world: World, scenario: Scenario) -> None:
 
 ENDPOINTS: Final = "endpoints"
 
-FixtureOf = Callable[[str, Any], Fixture]
-"""Gives the fixture of that name; with the document if the file holds one, else None."""
 
+def _restore(world: World, saved: SavedWorld, *, is_beginning: bool = False) -> None:
+    """Fill the empty world from the documents of an earlier run or of a saved world.
 
-def spec_of(saved: SavedWorld, fixture_of: FixtureOf, *, id: str) -> WorldSpec:
-    """How the world of these documents began. Raises NotRestored."""
-    own = saved.tables.get(FIXTURE) or ()
-    begins = state_of(saved).begins
-    with place(WORLD, id):
-        return WorldSpec(
-            id=id,
-            name=begins.name,
-            seed=begins.seed,
-            fixture=fixture_of(begins.fixture, fields_of(own[0]) if own else None),
-            clock=begins.clock,
-            generated_data=begins.generated_data,
-            are_keys_known=begins.keys != OF_THE_SERVER,
-        )
-
-
-def restore(
-    world: World,
-    saved: SavedWorld,
-    fresh_keys: Mapping[str, ApiKey],
-    *,
-    is_beginning: bool = False,
-) -> None:
-    """Fill the empty world. Raises NotRestored.
-
-    `fresh_keys` are the keys of the cast as this world would have them. A new world has its own
-    clock if it was given one, its own draws if it has another seed, and no requests yet.
+    A new world has its own clock if it was given one, its own draws if it has another seed, and no
+    requests yet. Raises NotRestored.
     """
     state, counters, tables = state_of(saved), counters_of(saved), saved.tables
+    scratch = Store()
+    # The ids of the cast are those of the seed that they were made with.
+    world.cast = cast = _seed(world, scratch, world.draws_of(state.begins.seed))
     if saved.is_from_file and state.id != world.id:
         raise NotRestored(f"{WORLD}, {state.id[:80]}: id: must be that of the world")
     for what, held, most in (
@@ -173,13 +150,16 @@ def restore(
             raise NotRestored(f"{what}: has {len(held)}, and a world takes at most {most}")
     load(world.store, saved)
     if not saved.is_from_file:
-        _give_keys_of_its_own(world, fresh_keys, keeps_others=state.id == world.id)
+        _give_own_keys(world.store.table(ApiKey), scratch, keeps_others=state.id == world.id)
     _check(world.store, saved)
     if not saved.is_trusted:
-        _check_messages(world, tables.get(MESSAGES, ()))
+        _check_messages(world)
         _check_timers(world)
     with place(WORLD, state.id):
         _restore_state(world, state, counters, is_beginning=is_beginning)
+    world.cast = cast.of_those(world.has_record)
+    for account in world.store.all(Account).values():
+        world.note_account(account)
 
 
 def _restore_state(
@@ -199,7 +179,7 @@ def _restore_state(
     world.draws = world.draws_of(world.spec.seed)
     world.journal.restart(counters)
     world.store.put(
-        structs.replace(
+        replace(
             state,
             id=own.id,
             begins=own.begins,
@@ -215,24 +195,23 @@ def _restore_state(
 # --- records ----------------------------------------------------------------------------------
 
 
-def _give_keys_of_its_own(
-    world: World, fresh_keys: Mapping[str, ApiKey], *, keeps_others: bool
-) -> None:
-    """Make the keys of the cast this world's own.
+_MATERIAL: Final = ("lookup", "salt", "digest", "key_last4", "readable_key")
 
-    Without `keeps_others` all other keys go, so that none leads to two worlds.
+
+def _give_own_keys(keys: Records, scratch: Store, *, keeps_others: bool) -> None:
+    """Give the keys of the cast the material that they have in `scratch`.
+
+    Without `keeps_others` all others go, so that none leads to two worlds.
     """
-    saved = list(world.store.all(ApiKey).values())
-    own = []
-    for key in saved:
-        fresh = fresh_keys.get(key.id)
-        if fresh is not None:
-            material = ("lookup", "salt", "digest", "key_last4", "readable_key")
-            own.append(structs.replace(key, **{name: getattr(fresh, name) for name in material}))
-        elif keeps_others:
-            own.append(key)
-    if own != saved:
-        replace_all(world.store, ApiKey, own)
+    saved = keys.by_id
+    keys.forget()
+    for id, key in saved.items():
+        if (fresh := scratch.get(ApiKey, id)) is not None:
+            key = replace(key, **{name: getattr(fresh, name) for name in _MATERIAL})
+        elif not keeps_others:
+            continue
+        with place(keys.table.name, id):
+            keys.add(id, key)
 
 
 References = tuple[type[Record], str, Callable[[Any], Iterable[str]], type[Record]]
@@ -295,20 +274,17 @@ def _check_schedule(detail: str) -> None:
         raise Unreadable(f"detail: {error}") from None
 
 
-def _check_messages(world: World, documents: Sequence[Document]) -> None:
+def _check_messages(world: World) -> None:
     """Check that every message can be read and sent, and every delivery is one of a message."""
-    ids: set[str] = set()
-    for number, document in enumerate(documents):
-        with place(MESSAGES, document.id):
-            message = world.store.messages()[number]
-            if message.id in ids:
+    for message in world.store.messages():
+        with place(MESSAGES, message.id):
+            if world.store.message(message.id) is not message:
                 raise Unreadable("id: must be that of the document, once")
             if message.event_type not in EVENTS:
                 raise Unreadable("event_type: must be a known event")
-        with place(RECORDS, document.id):
+        with place(RECORDS, message.id):
             # It can be written.
             body_of(message)
-        ids.add(document.id)
     for delivery in world.store.all(Delivery).values():
         if world.store.message(delivery.message_id) is None:
             raise NotRestored(f"deliveries, {delivery.id}: message_id: there is no such message")
@@ -383,19 +359,21 @@ def _begin(world: World) -> None:
         end_busy_payments(world)
     else:
         world.cast = _seed(world, world.store, world.draws)
-        declare(world.store, _endpoints(world))
+        chars_of = world.draws.chars_of
+        # Each is known by its cast name.
+        declare(
+            world.store,
+            [
+                endpoint_of(name, world.cast.resolve(document), chars_of=chars_of)
+                for name, document in spec.fixture.endpoints.items()
+            ],
+        )
     if spec.generated_data is not None:
         generate(
             world.store, spec.generated_data, world.draws, seed=spec.seed, now=world.clock.now()
         )
     if spec.fixture.snapshot is None:
         _schedule_expiries(world)
-
-
-def _endpoints(world: World) -> Iterator[Endpoint]:
-    """Yield the webhook endpoints of the fixture, each known by its cast name."""
-    for name, document in world.spec.fixture.endpoints.items():
-        yield endpoint_of(name, world.cast.resolve(document), chars_of=world.draws.chars_of)
 
 
 def _seed(world: World, store: Store, draws: Ids) -> Cast:
@@ -409,17 +387,3 @@ def _schedule_expiries(world: World) -> None:
         if (timer := expiry_of(key)).due > world.clock.now():
             unit.schedule(timer)
     unit.commit()
-
-
-def _restore(world: World, saved: SavedWorld, *, is_beginning: bool = False) -> None:
-    """Fill the world from the documents of an earlier run or of a saved world."""
-    scratch = Store()
-    # The ids of the cast are those of the seed that they were made with.
-    draws = world.draws_of(state_of(saved).begins.seed)
-    cast = _seed(world, scratch, draws)
-    fresh_keys = {key.id: key for key in scratch.begin().find(ApiKey, {})[0]}
-    world.cast = cast
-    restore(world, saved, fresh_keys, is_beginning=is_beginning)
-    world.cast = cast.of_those(world.has_record)
-    for account in world.store.all(Account).values():
-        world.note_account(account)

@@ -4,9 +4,8 @@ Keys are found by their lookup segment in one dictionary, so the cost does not g
 of worlds. Two worlds may have the same lookup; the secret distinguishes them.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from time import monotonic
 from typing import Final
 
@@ -46,43 +45,6 @@ KEYS_ELSEWHERE_MAX: Final = 1_000
 """The most keys to remember that worlds of other servers have."""
 
 
-class KeyHolders:
-    """Lookup segments, and the ids of the worlds that hold them.
-
-    `taken_elsewhere` are keys that clients sent lately, and that worlds of other servers have.
-    """
-
-    def __init__(self) -> None:
-        # A dictionary as an ordered set.
-        self._by_lookup: dict[str, dict[str, None]] = {}
-        self.taken_elsewhere: set[str] = set()
-
-    def of(self, lookup: str) -> Iterable[str]:
-        """Return the ids of the worlds that hold this lookup."""
-        return self._by_lookup.get(lookup, ())
-
-    def note(self, world_id: str, key: ApiKey) -> None:
-        """Note that the world holds this key."""
-        self._by_lookup.setdefault(key.lookup, {})[world_id] = None
-
-    def forget(self, world: World) -> None:
-        """Note that the world holds its keys no longer."""
-        for key in world.store.all(ApiKey).values():
-            holders = self._by_lookup[key.lookup]
-            del holders[world.id]
-            if not holders:
-                del self._by_lookup[key.lookup]
-
-    def note_taken(self, plaintext: str, *, is_taken: bool) -> None:
-        """Whether a world of another server has this key."""
-        if not is_taken:
-            self.taken_elsewhere.discard(plaintext)
-            return
-        if len(self.taken_elsewhere) >= KEYS_ELSEWHERE_MAX:
-            self.taken_elsewhere.clear()
-        self.taken_elsewhere.add(plaintext)
-
-
 class Worlds:
     """The worlds by id, and every key's lookup."""
 
@@ -109,7 +71,10 @@ class Worlds:
         self._on_timer = on_timer
         self.saver = saver
         self._by_id: dict[str, World] = {}
-        self.key_holders = KeyHolders()
+        # The ids of the worlds that hold a key, by its lookup; dictionaries as ordered sets.
+        self._by_lookup: dict[str, dict[str, None]] = {}
+        # Keys that clients sent lately, and that worlds of other servers have.
+        self._taken_elsewhere: set[str] = set()
         # The last number of a world without an id of its own, by team.
         self._numbered: dict[str, int] = {}
         # The ids of worlds that are being made.
@@ -138,8 +103,7 @@ class Worlds:
         """
         spec = replace(spec, are_keys_known=self.known_keys)
         with self._reserved(spec):
-            world = self._make(spec)
-        self._refuse_taken_keys(world)
+            world = self.make(spec)
         return self._begin_use(world)
 
     async def create_aside(self, spec: WorldSpec, team: str = OPERATOR) -> World:
@@ -148,35 +112,28 @@ class Worlds:
         An empty id becomes the team's next free `world-N` whose keys are free.
         """
         self.drop_unused()
-        for number, candidate in self._candidates(spec, team):
+        spec = candidate = replace(spec, are_keys_known=self.known_keys)
+        number = self._numbered.get(team, 0)
+        for _ in range(1 if spec.id else SKIPPED_MAX):
+            if not spec.id:
+                number += 1
+                while self._is_known(id := world_of(team, f"world-{number}")):
+                    number += 1
+                candidate = replace(spec, id=id)
             with self._reserved(candidate):
                 world = await self._make_aside(candidate)
             try:
-                self._refuse_taken_keys(world)
+                self._begin_use(world)
             except KeysTaken:
                 if spec.id:
                     raise
                 continue
-            self._begin_use(world)
             self._numbered[team] = max(number, self._numbered.get(team, 0))
             return world
         raise WorldTaken(
             f"the keys of {SKIPPED_MAX:,} worlds up to 'world-{number}' are in use in other "
             "worlds; give the new world an id"
         )
-
-    def _candidates(self, spec: WorldSpec, team: str) -> Iterator[tuple[int, WorldSpec]]:
-        """Yield the spec, or without an id those of the team's next numbers."""
-        spec = replace(spec, are_keys_known=self.known_keys)
-        number = self._numbered.get(team, 0)
-        if spec.id:
-            yield number, spec
-            return
-        for _ in range(SKIPPED_MAX):
-            number += 1
-            while self._is_known(id := world_of(team, f"world-{number}")):
-                number += 1
-            yield number, replace(spec, id=id)
 
     def _is_known(self, id: str) -> bool:
         """Whether a world has this id, or will have it."""
@@ -205,12 +162,17 @@ class Worlds:
             self._reserved_ids.discard(spec.id)
 
     def _begin_use(self, world: World) -> World:
-        """Put a new world in use. Raises NotRestored if another world has one of its keys."""
+        """Put a new world in use. Raises KeysTaken or NotRestored for keys of another."""
+        for name, (_, plaintext) in world.cast.keys.items():
+            if self.holder(self.profile.key_format.parse(plaintext)) is not None:
+                raise KeysTaken(
+                    f"the key {name!r} of a world {world.id!r} is in use in another world"
+                )
         self._refuse_shared_keys(world)
         self._put_in_use(world)
         return world
 
-    def _make(self, spec: WorldSpec, saved: SavedWorld | None = None) -> World:
+    def make(self, spec: WorldSpec, saved: SavedWorld | None = None) -> World:
         """Return a world that is not registered yet. It touches no world that is in use."""
         world = World(
             spec,
@@ -227,10 +189,10 @@ class Worlds:
         return world
 
     async def _make_aside(self, spec: WorldSpec, saved: SavedWorld | None = None) -> World:
-        """Make a world as `_make` does, in a thread unless that is quick."""
+        """Make a world as `make` does, in a thread unless that is quick."""
         if spec.fixture.snapshot is None and spec.generated_data is None and saved is None:
-            return self._make(spec)
-        return await run_in_thread(self._make, spec, saved)
+            return self.make(spec)
+        return await run_in_thread(self.make, spec, saved)
 
     def _put_in_use(self, world: World, *, is_in_file: bool = False) -> None:
         """Have the world found by its id and its keys, and its changes written."""
@@ -244,16 +206,27 @@ class Worlds:
 
     def _note_keys(self, world: World) -> None:
         """Have the world be found by its keys, now and whenever it gets another."""
-        world.on_key = partial(self.key_holders.note, world.id)
+
+        def note(key: ApiKey) -> None:
+            self._by_lookup.setdefault(key.lookup, {})[world.id] = None
+
+        world.on_key = note
         for key in world.store.all(ApiKey).values():
-            world.on_key(key)
+            note(key)
+
+    def _forget_keys(self, world: World) -> None:
+        for key in world.store.all(ApiKey).values():
+            holders = self._by_lookup[key.lookup]
+            del holders[world.id]
+            if not holders:
+                del self._by_lookup[key.lookup]
 
     def restore(self, spec: WorldSpec, saved: SavedWorld) -> World:
         """Restore a world from documents, in place of the world with the same id.
 
         Raises NotRestored; then nothing changed. Unfinished work of the old world is over.
         """
-        return self._replace(self._make(self._restore_spec(spec, saved), saved), saved)
+        return self._replace(self.make(self._restore_spec(spec, saved), saved), saved)
 
     async def restore_aside(self, spec: WorldSpec, saved: SavedWorld) -> World:
         """Restore a world as `restore` does, while other requests are served."""
@@ -273,12 +246,8 @@ class Worlds:
     def _replace(self, world: World, saved: SavedWorld) -> World:
         """Put a restored world in use, in place of the one with its id. Raises NotRestored."""
         self._refuse_shared_keys(world)
-        before = self._by_id.get(world.id)
-        if before is not None:
-            self.key_holders.forget(before)
-            self._count_in(before)
-            before.close()
-            self._background.timers.arm_wakeup(before, None)
+        if (before := self._by_id.get(world.id)) is not None:
+            self.evict(before)
         self._put_in_use(world, is_in_file=saved.is_from_file)
         return world
 
@@ -289,17 +258,15 @@ class Worlds:
         If neither plaintext is known, an equal lookup counts as the same key.
         """
         for key in world.store.all(ApiKey).values():
-            for id in self.key_holders.of(key.lookup):
-                other = self._by_id.get(id) if id != world.id else None
-                its = other.store.one(ApiKey, "lookup", key.lookup) if other else None
-                if other is None or its is None:
+            for other, its in self._holders_of(key.lookup):
+                if other.id == world.id:
                     continue
                 secret, its_secret = self._secret(world, key), self._secret(other, its)
                 known = secret or its_secret
                 if known is None or (matches_secret(key, known) and matches_secret(its, known)):
                     # A team does not learn of the worlds of others.
-                    is_own = team_of(world.id) in (OPERATOR, team_of(id))
-                    whose = f"the world {id!r}" if is_own else "another world"
+                    is_own = team_of(world.id) in (OPERATOR, team_of(other.id))
+                    whose = f"the world {other.id!r}" if is_own else "another world"
                     raise NotRestored(f"api_keys, {key.id}: {whose} has this key")
 
     def _secret(self, world: World, key: ApiKey) -> str | None:
@@ -314,14 +281,6 @@ class Worlds:
                 return parsed.secret
         return None
 
-    def _refuse_taken_keys(self, world: World) -> None:
-        """Raise KeysTaken if another world has been given a key that a new world would have."""
-        for name, (_, plaintext) in world.cast.keys.items():
-            if self.holder(self.profile.key_format.parse(plaintext)) is not None:
-                raise KeysTaken(
-                    f"the key {name!r} of a world {world.id!r} is in use in another world"
-                )
-
     def get(self, id: str) -> World | None:
         """Return the world with this id, or None."""
         return self._by_id.get(id)
@@ -332,10 +291,6 @@ class Worlds:
         default = self._by_id.get(DEFAULT_WORLD) or self.likeness
         assert default is not None
         return default
-
-    def sketch(self, spec: WorldSpec) -> World:
-        """Return a world as it would begin, which is not in use."""
-        return self._make(spec)
 
     def __iter__(self) -> Iterator[World]:
         return iter(tuple(self._by_id.values()))
@@ -363,7 +318,7 @@ class Worlds:
         """Have the world be found no longer; what is under way in it goes on."""
         if self._by_id.get(world.id) is world:
             del self._by_id[world.id]
-            self.key_holders.forget(world)
+            self._forget_keys(world)
 
     async def reset_aside(self, world: World) -> None:
         """Reset the world to its fixture, with the same keys, while other requests are served.
@@ -375,7 +330,7 @@ class Worlds:
         if not world.has_begun:
             # One that has begun has had the keys ever since.
             self._refuse_shared_keys(fresh)
-        self.key_holders.forget(world)
+        self._forget_keys(world)
         self.coverage.add(world.coverage)
         begin_anew(world, fresh)
         self._note_keys(world)
@@ -436,15 +391,27 @@ class Worlds:
 
         Deleted, revoked and expired keys are found too; whether one may be used is another matter.
         """
-        for world_id in self.key_holders.of(parsed.lookup):
-            world = self._by_id[world_id]
-            key = world.store.one(ApiKey, "lookup", parsed.lookup)
-            if key is not None and matches_secret(key, parsed.secret):
+        for world, key in self._holders_of(parsed.lookup):
+            if matches_secret(key, parsed.secret):
                 return world, key
         return None
 
+    def _holders_of(self, lookup: str) -> Iterator[tuple[World, ApiKey]]:
+        """Yield the worlds with a key of this lookup, each with that key."""
+        for id in self._by_lookup.get(lookup, ()):
+            if (key := self._by_id[id].store.one(ApiKey, "lookup", lookup)) is not None:
+                yield self._by_id[id], key
+
     def is_free(self, plaintext: str) -> bool:
         """Whether no world has this very key."""
-        if plaintext in self.key_holders.taken_elsewhere:
+        if plaintext in self._taken_elsewhere:
             return False
         return self.holder(self.profile.key_format.parse(plaintext)) is None
+
+    def note_taken(self, plaintext: str, *, is_taken: bool) -> None:
+        """Note whether a world of another server has this key."""
+        self._taken_elsewhere.discard(plaintext)
+        if is_taken:
+            if len(self._taken_elsewhere) >= KEYS_ELSEWHERE_MAX:
+                self._taken_elsewhere.clear()
+            self._taken_elsewhere.add(plaintext)

@@ -50,6 +50,7 @@ KINDS: Final[dict[str, type[Any]]] = {
     "location": Location,
     "key": ApiKey,
 }
+"""The kinds of records that the cast names."""
 
 
 MARKS_MAX: Final = 10
