@@ -32,7 +32,7 @@ _START_S: Final = 30.0
 class LoopThread:
     """Serves at once until it is closed. Its loop is for other threads to hand work to."""
 
-    def __init__(self, served: AbstractAsyncContextManager[None]) -> None:
+    def __init__(self, served: AbstractAsyncContextManager[Any]) -> None:
         self._ready: Future[None] = Future()
         self._served = served
         self._stop: asyncio.Event

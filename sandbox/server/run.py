@@ -4,11 +4,11 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 import uvicorn
 
@@ -29,42 +29,22 @@ _IDLE_S: Final = 5
 _HANDSHAKE_S: Final = 10.0
 
 
-async def _do_nothing() -> None:
-    """Do nothing."""
-
-
 class Server(uvicorn.Server):
-    """A server that tells when it is ready, and ends what would keep it from stopping."""
+    """A server that ends what would keep it from stopping."""
 
-    def __init__(
-        self,
-        config: uvicorn.Config,
-        sandbox: Sandbox,
-        *,
-        tls: Tls | None = None,
-        on_ready: Callable[[], None] = lambda: None,
-        beside: Callable[[], Coroutine[Any, Any, None]] = _do_nothing,
-        on_end: Callable[[], None] = lambda: None,
-    ) -> None:
+    def __init__(self, config: uvicorn.Config, sandbox: Sandbox, tls: Tls | None) -> None:
         super().__init__(config)
         self._sandbox, self._tls = sandbox, tls
-        self._on_ready, self._beside, self._on_end = on_ready, beside, on_end
-        self._task: asyncio.Task[None] | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, then announce it."""
-        if self._tls is None:
-            await super().startup(sockets)
-        else:
-            await super().startup([])
+        """Start."""
+        await super().startup([] if self._tls else sockets)
+        if self._tls is not None:
             await self._listen_with_tls(sockets or [], self._tls)
         await self.on_tick(0)
-        self._on_ready()
-        self._task = asyncio.create_task(self._beside())
 
     async def _listen_with_tls(self, sockets: list[socket.socket], tls: Tls) -> None:
         """Listen as uvicorn does, with a limit for the time of a handshake."""
-        loop = asyncio.get_running_loop()
         make = partial(
             Protocol,
             config=self.config,
@@ -72,7 +52,7 @@ class Server(uvicorn.Server):
             app_state=self.lifespan.state,
         )
         for one in sockets:
-            server = await loop.create_server(
+            server = await asyncio.get_running_loop().create_server(
                 make,
                 sock=one,
                 ssl=tls.context,
@@ -82,30 +62,23 @@ class Server(uvicorn.Server):
             self.servers.append(server)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End what runs beside, hand the worlds over, end the streams, then the server."""
-        if self._task is not None:
-            self._task.cancel()
-        if self._sandbox.leave is not None:
-            await self._sandbox.leave()
-        self._sandbox.end_streams()
-        if await self._is_idle(sockets):
-            await self.lifespan.shutdown()
-        else:
-            await super().shutdown(sockets)
-        self._on_end()
-
-    async def _is_idle(self, sockets: list[socket.socket] | None) -> bool:
-        """Stop listening and close idle connections; whether nothing is left to wait for.
+        """Hand the worlds over, end the streams, then the server.
 
         uvicorn waits a tenth of a second in any case, which each test run would spend.
         """
+        if self._sandbox.leave is not None:
+            await self._sandbox.leave()
+        self._sandbox.end_streams()
         for closing in (*self.servers, *(sockets or ())):
             closing.close()
         for connection in list(self.server_state.connections):
             connection.shutdown()
         # The loop reports the end of a connection in its next round.
         await asyncio.sleep(0)
-        return not (self.server_state.connections or self.server_state.tasks)
+        if self.server_state.connections or self.server_state.tasks:
+            await super().shutdown(sockets)
+        else:
+            await self.lifespan.shutdown()
 
 
 def serve(settings: Settings, remarks: Sequence[str] = ()) -> None:
@@ -123,21 +96,28 @@ def serve(settings: Settings, remarks: Sequence[str] = ()) -> None:
         if settings.watch and settings.scenario is not None:
             watcher = ScenarioReloader(scenario_file(settings.scenario))
         sandbox = build(settings)
-        server = server_of(
-            sandbox,
-            settings,
-            on_ready=lambda: announce(sandbox, settings),
-            beside=partial(watcher.watch, sandbox.worlds.default) if watcher else _do_nothing,
-            on_end=lambda: take_leave(sandbox, settings),
-            tls=tls,
-        )
+
+        async def serve_until_stopped() -> None:
+            server = server_of(sandbox, settings, tls)
+            with server.capture_signals():
+                async with serving(server, sockets) as stopped:
+                    if server.started:
+                        announce(sandbox, settings)
+                    watching = None
+                    if watcher is not None:
+                        watching = asyncio.create_task(watcher.watch(sandbox.worlds.default))
+                    await stopped
+                    if watching is not None:
+                        watching.cancel()
+                take_leave(sandbox, settings)
+
         # Ctrl-C is how it is meant to be ended, and no failure.
-        with suppress(KeyboardInterrupt):
-            server.run(sockets)
+        with suppress(KeyboardInterrupt), asyncio.Runner(loop_factory=new_loop) as runner:
+            runner.run(serve_until_stopped())
 
 
-def server_of(sandbox: Sandbox, settings: Settings, **options: Any) -> Server:
-    """Return a server of the sandbox, with the options of `Server`."""
+def server_of(sandbox: Sandbox, settings: Settings, tls: Tls | None = None) -> Server:
+    """Return a server of the sandbox."""
     places = settings.connections_max
     config = uvicorn.Config(
         sandbox.app,
@@ -156,12 +136,14 @@ def server_of(sandbox: Sandbox, settings: Settings, **options: Any) -> Server:
         # The number of connections at which uvicorn answers 503 (assumed D25-places).
         limit_concurrency=None if places is None else places + 1,
     )
-    return Server(config, sandbox, **options)
+    return Server(config, sandbox, tls)
 
 
 @asynccontextmanager
-async def serving(server: Server, sockets: list[socket.socket]) -> AsyncIterator[None]:
-    """Serve on the loop that is running until the block ends.
+async def serving(
+    server: Server, sockets: list[socket.socket]
+) -> AsyncIterator["asyncio.Task[None]"]:
+    """Serve on the loop that is running until the block ends; yields what ends with a signal.
 
     Signal handlers stay as the process has them.
     """
@@ -170,7 +152,7 @@ async def serving(server: Server, sockets: list[socket.socket]) -> AsyncIterator
     await server.startup(sockets)
     ticking = asyncio.create_task(server.main_loop())
     try:
-        yield
+        yield ticking
     finally:
         ticking.cancel()
         await server.shutdown(sockets)
