@@ -113,87 +113,71 @@ def facts_of(sandbox: Sandbox, settings: Settings) -> dict[str, Any]:
 
 
 def _banner(facts: dict[str, Any], *, is_everywhere: bool) -> str:
-    clock = facts["clock"]
+    clock, url, control_url = facts["clock"], facts["url"], facts["control_url"]
+    curl = "curl -s --cacert ca.pem" if facts["has_ca"] else "curl -s"
+    everywhere = ", listening on all addresses" if is_everywhere else ""
+    bearer = ' -H "Authorization: Bearer $SANDBOX_TOKEN"' if facts["needs_token"] else ""
+    # A fragment is in no log and no referrer.
+    signs_in = "" if facts["token"] is None else f"#token={facts['token']}"
     paragraphs = [
-        [
-            f"uat-sandbox {facts['version']} serves the platform on {facts['url']}"
-            + (", listening on all addresses" if is_everywhere else ""),
-            f"world default: fixture {facts['fixture']}, seed {facts['seed']}, "
-            f"clock {clock['mode']} at {clock['now']}, stored in {facts['store']}",
-        ],
-        _ca_lines(facts),
-        _first_request(facts),
-        _token_lines(facts),
-        [
-            "The reasons for each answer:",
-            f"  {_curl(facts)} {facts['control_url']}/worlds/default/requests" + _bearer(facts),
-        ],
+        f"uat-sandbox {facts['version']} serves the platform on {url}{everywhere}\n"
+        f"world default: fixture {facts['fixture']}, seed {facts['seed']}, "
+        f"clock {clock['mode']} at {clock['now']}, stored in {facts['store']}",
+        facts["has_ca"]
+        and "Commands on this machine trust its certificate. Phones and other programs need this "
+        f"one:\n  curl -sk {control_url}/ca.pem -o ca.pem",
+        _first_request(facts, curl),
+        facts["needs_token"] and _token(facts["token"]),
+        f"The reasons for each answer:\n  {curl} {control_url}/worlds/default/requests{bearer}",
         _keys(facts),
-        [
-            "The console, in a browser:",
-            f"  {facts['control_url']}/" + _signs_in(facts),
-            "The API to read and try in a browser:",
-            f"  {facts['control_url']}/docs",
-        ],
-        ["Ctrl-C stops it."],
+        f"The console, in a browser:\n  {control_url}/{signs_in}\n"
+        f"The API to read and try in a browser:\n  {control_url}/docs",
+        "Ctrl-C stops it.",
     ]
-    return "\n\n".join("\n".join(lines) for lines in paragraphs if lines)
+    return "\n\n".join(filter(None, paragraphs))
 
 
-def _first_request(facts: dict[str, Any]) -> list[str]:
-    """Return a sale to paste.
-
-    A list of keys if the fixture has no merchant with a terminal and a key.
-    """
+def _first_request(facts: dict[str, Any], curl: str) -> str:
+    """Return a sale to paste; a list of keys without a merchant that has a terminal and a key."""
     keys, terminals = facts["keys"], facts["terminals"]
+    header = f"-H '{facts['api_key_header']}: "
     if "merchant" in keys and "merchant" in terminals:
         body = json.dumps({"amount": 1000, "terminal_id": terminals["merchant"]})
-        return [
-            "A first payment to paste:",
-            f"  {_curl(facts)} {facts['url']}/v3/payment -H '{facts['api_key_header']}: "
-            f"{keys['merchant']}' -H 'content-type: application/json' -d '{body}'",
-        ]
+        return (
+            f"A first payment to paste:\n  {curl} {facts['url']}/v3/payment "
+            f"{header}{keys['merchant']}' -H 'content-type: application/json' -d '{body}'"
+        )
     if not keys:
-        return []
-    return [
-        "A first request to paste:",
-        f"  {_curl(facts)} {facts['url']}/v5/apikeys -H '{facts['api_key_header']}: "
-        f"{next(iter(keys.values()))}'",
-    ]
+        return ""
+    key = next(iter(keys.values()))
+    return f"A first request to paste:\n  {curl} {facts['url']}/v5/apikeys {header}{key}'"
 
 
-def _ca_lines(facts: dict[str, Any]) -> list[str]:
-    """How clients come to trust the server, if its certificate is of its own authority."""
-    if not facts["has_ca"]:
-        return []
-    return [
-        "Commands on this machine trust its certificate. Phones and other programs need this one:",
-        f"  curl -sk {facts['control_url']}/ca.pem -o ca.pem",
-    ]
+def _token(token: str | None) -> str:
+    """Return what is said of the token: one that was made up is shown here and nowhere else."""
+    if token is None:
+        return "The control API needs the token that you gave."
+    return (
+        "The control API needs a token, which was made up for this start:\n"
+        f"  export SANDBOX_TOKEN={token}"
+    )
 
 
-def _curl(facts: dict[str, Any]) -> str:
-    return "curl -s --cacert ca.pem" if facts["has_ca"] else "curl -s"
-
-
-def _keys(facts: dict[str, Any]) -> list[str]:
+def _keys(facts: dict[str, Any]) -> str:
     """Four keys at most, and how to list the rest."""
     keys = facts["keys"]
     if not keys:
-        return ["The fixture has no API keys."]
+        return "The fixture has no API keys."
     shown = [name for name in KEYS_SHOWN if name in keys] or list(keys)[: len(KEYS_SHOWN)]
     width = max(map(len, shown))
-    left = len(keys) - len(shown)
-    lines = [
-        "API keys of the world default:",
-        *(f"  {name:<{width}}  {keys[name]}" for name in shown),
-        *([f"  and {left} more: {_command()} keys"] if left else []),
-    ]
+    lines = ["API keys of the world default:", *(f"  {one:<{width}}  {keys[one]}" for one in shown)]
+    if left := len(keys) - len(shown):
+        lines.append(f"  and {left} more: {_command()} keys")
     if not facts["known_keys"]:
         lines.append(
             "These keys belong to this server only; --known-keys gives a new one the known keys."
         )
-    return lines
+    return "\n".join(lines)
 
 
 def _command() -> str:
@@ -204,24 +188,3 @@ def _command() -> str:
     with suppress(ValueError):
         beside = beside.relative_to(Path.cwd())
     return shlex.quote(str(beside))
-
-
-def _token_lines(facts: dict[str, Any]) -> list[str]:
-    """Return the token line: a token that was made up is shown here and nowhere else."""
-    if not facts["needs_token"]:
-        return []
-    if facts["token"] is None:
-        return ["The control API needs the token that you gave."]
-    return [
-        "The control API needs a token, which was made up for this start:",
-        f"  export SANDBOX_TOKEN={facts['token']}",
-    ]
-
-
-def _signs_in(facts: dict[str, Any]) -> str:
-    """Return the end of a link that signs in. A fragment is in no log and no referrer."""
-    return f"#token={facts['token']}" if facts["token"] is not None else ""
-
-
-def _bearer(facts: dict[str, Any]) -> str:
-    return ' -H "Authorization: Bearer $SANDBOX_TOKEN"' if facts["needs_token"] else ""

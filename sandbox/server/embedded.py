@@ -90,30 +90,29 @@ class ThreadedApp:
         send: Callable[[_Message], Awaitable[None]],
     ) -> None:
         """Serve one request, on any asyncio loop."""
-        here = asyncio.get_running_loop()
-        answer: asyncio.Queue[_Message | None] = asyncio.Queue()
-
-        async def receive_from_here() -> _Message:
-            message = asyncio.run_coroutine_threadsafe(_awaited(receive), here)
-            return await asyncio.wrap_future(message)
-
-        async def send_to_here(message: _Message) -> None:
-            here.call_soon_threadsafe(answer.put_nowait, message)
-
-        async def carry_out() -> None:
-            try:
-                await self._app(scope, receive_from_here, send_to_here)
-            finally:
-                here.call_soon_threadsafe(answer.put_nowait, None)
-
         if scope["type"] == "lifespan":
             # It has begun already, and ends with its server.
-            await _live(receive, send)
+            while (await receive())["type"] != "lifespan.shutdown":
+                await send({"type": "lifespan.startup.complete"})
+            await send({"type": "lifespan.shutdown.complete"})
             return
+        here = asyncio.get_running_loop()
+
+        def called_here(function: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+            async def call(*message: _Message) -> Any:
+                return await function(*message)
+
+            async def call_across(*message: _Message) -> Any:
+                called = asyncio.run_coroutine_threadsafe(call(*message), here)
+                return await asyncio.wrap_future(called)
+
+            return call_across
+
+        async def carry_out() -> None:
+            await self._app(scope, called_here(receive), called_here(send))
+
         done = self._background.start(carry_out())
         try:
-            while (message := await answer.get()) is not None:
-                await send(message)
             await asyncio.wrap_future(done)
         finally:
             done.cancel()
@@ -157,18 +156,6 @@ async def answer(
     head, *parts_of_body = messages
     body = b"".join(message.get("body", b"") for message in parts_of_body)
     return head["status"], head["headers"], b"" if method == "HEAD" else body
-
-
-async def _awaited(receive: Callable[[], Awaitable[_Message]]) -> _Message:
-    return await receive()
-
-
-async def _live(
-    receive: Callable[[], Awaitable[_Message]], send: Callable[[_Message], Awaitable[None]]
-) -> None:
-    while (await receive())["type"] != "lifespan.shutdown":
-        await send({"type": "lifespan.startup.complete"})
-    await send({"type": "lifespan.shutdown.complete"})
 
 
 START_ERRORS: Final = (SettingsError, FixtureError, ScenarioError, StoreError)

@@ -94,27 +94,29 @@ class Timers:
         """Wake the world after these seconds, in place of an earlier wake-up; None: never."""
         self._cancel(id(world))
         if wait_s is not None:
-            self._plan(id(world), min(wait_s, _LOOK_AGAIN_S), partial(self._wake, world))
+            due_s = monotonic() + min(wait_s, _LOOK_AGAIN_S)
+            self._calls[id(world)] = _Call(due_s, partial(self._wake, world))
+        self._arm(id(world))
 
     def later(self, delay_s: float, function: Callable[[], None]) -> Callable[[], None]:
         """Call the function after this many real seconds; returns a function that cancels it."""
         key = object()
-        self._plan(key, delay_s, function)
+        self._calls[key] = _Call(monotonic() + delay_s, function)
+        self._arm(key)
         return partial(self._cancel, key)
 
-    def _plan(self, key: object, delay_s: float, function: Callable[[], object]) -> None:
-        self._calls[key] = _Call(monotonic() + delay_s, function)
+    def _arm(self, *keys: object) -> None:
+        """Have the running loop make these calls, and on a new loop all."""
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
             return
-        keys = [key]
         if loop is not self._loop:
-            self._loop, self._is_closed, keys = loop, False, [*self._calls]
-        for each in keys if not self._is_closed else ():
-            call = self._calls[each]
-            wait_s = max(0.0, call.due_s - monotonic())
-            call.handle = loop.call_later(wait_s, self._make, each)
+            self._loop, self._is_closed, keys = loop, False, tuple(self._calls)
+        for key in keys:
+            if (call := self._calls.get(key)) is not None and not self._is_closed:
+                wait_s = max(0.0, call.due_s - monotonic())
+                call.handle = loop.call_later(wait_s, self._make, key)
 
     def _make(self, key: object) -> None:
         self._calls.pop(key).function()
