@@ -68,22 +68,19 @@ class LinkableOption(click.Option):
         return None if is_link(str(self.envvar), value) else value
 
 
-def find_unknown_variables(
-    environment: Mapping[str, str], settings: Iterable[Any]
-) -> Iterator[str]:
-    """Yield a sentence about each variable that is passed over; `settings` are the options."""
-    names = {str(one.envvar) for one in settings if getattr(one, "envvar", None)}
-    for name, value in sorted(environment.items()):
-        if not name.startswith("SANDBOX_"):
-            continue
+def find_unknown_variables() -> Iterator[str]:
+    """Yield a sentence about each variable that is passed over."""
+    settings = {str(one.envvar) for one in serve.params}
+    known = settings | _OF_COMMANDS
+    for name, value in sorted(os.environ.items()):
         if is_link(name, value):
-            if name in names:
+            if name in settings:
                 shown = printable(value)[:80]
                 yield f"{name}={shown} is the address of a service, not a port, and is passed over"
-        elif name not in names | _OF_COMMANDS and not _OTHERS.fullmatch(name):
-            known = [one.removeprefix("SANDBOX_").lower() for one in sorted(names | _OF_COMMANDS)]
-            near = nearest(name.removeprefix("SANDBOX_"), known)
-            hint = f"; did you mean SANDBOX_{near.upper()}?" if near else ""
+        elif name.startswith("SANDBOX_") and name not in known and not _OTHERS.fullmatch(name):
+            words = [one.removeprefix("SANDBOX_") for one in sorted(known)]
+            near = nearest(name.removeprefix("SANDBOX_"), words)
+            hint = f"; did you mean SANDBOX_{near}?" if near else ""
             yield f"the variable {printable(name)[:80]} is not a known setting of the sandbox{hint}"
 
 
@@ -216,7 +213,7 @@ def serve(
             log_requests=sys.stderr.isatty() if log_requests is None else log_requests,
             **options,
         )
-        server.serve(wanted, tuple(find_unknown_variables(os.environ, serve.params)))
+        server.serve(wanted, tuple(find_unknown_variables()))
 
 
 # --- a server around a command --------------------------------------------------------------------
