@@ -96,11 +96,11 @@ class RemoteStage(runner.Stage):
         path = f"{request.path}?{request.query}" if request.query else request.path
         return self._platform.ask(request.key, method, path, body, **request.headers)
 
-    async def messages(self) -> list[tuple[str, str]]:
+    def messages(self) -> list[tuple[str, str]]:
         """All messages of the world so far, oldest first: id and event."""
         return [(one["id"], one["event_type"]) for one in self._list_messages()]
 
-    async def list_waiting(self) -> Collection[str]:
+    def list_waiting(self) -> Collection[str]:
         """Return the payments that wait for a tap."""
         return [one["transaction_id"] for one in self.world.read("GET", "taps")["taps"]]
 
@@ -202,8 +202,7 @@ async def _played(
             output.say("")
             title = f"{number}. {example.name or ''}".rstrip()
             output.say(output.styled(title, bold=True), _words(example.send), between="  ")
-            name = example.name or f"example {number}"
-            mistakes, result = await examples.play(number, name, example)
+            mistakes, result = await examples.play(number, example)
             if result is not None:
                 for word, text in _describe(world, example, result):
                     output.say(f"{_INDENT}{word:<10}", text)

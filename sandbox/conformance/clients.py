@@ -5,7 +5,7 @@ import json
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Final, Protocol
+from typing import Any, Final
 from urllib.parse import quote, urlencode, urlsplit
 
 import httpx2
@@ -87,12 +87,101 @@ class HttpAnswer:
         return self.body is not None or not self.text.strip()
 
 
-class Target(Protocol):
-    """A server. `profile` is the part of the profile that `send` is to answer with."""
+class InProcess(AbstractContextManager["InProcess"]):
+    """A sandbox in this process; one for each profile that is tried."""
+
+    def __init__(self, profile: Profile, fixture: str) -> None:
+        self._profile, self._fixture = profile, fixture
+        self._sandboxes: dict[str, Sandbox] = {}
+        self._runner = asyncio.Runner()
+
+    def __exit__(self, *error: object) -> None:
+        self._runner.close()
 
     def send(self, request: Request, profile: Mapping[str, Any]) -> HttpAnswer | None:
-        """Return the answer, or None if the connection was closed or it took too long."""
-        ...
+        """Return the answer of the sandbox with that profile; None without one in time."""
+        asked = send(
+            self._sandbox(profile).app,
+            request.method,
+            request.path,
+            headers=request.headers,
+            query=list(request.query),
+            content=(request.body or "").encode(),
+        )
+        with suppress(TimeoutError):
+            answer = self._runner.run(asyncio.wait_for(asked, ANSWER_S))
+            return None if answer is None else _read(answer)
+        return None
+
+    def _sandbox(self, profile: Mapping[str, Any]) -> Sandbox:
+        name = json.dumps(profile, sort_keys=True)
+        if name not in self._sandboxes:
+            turned = parse_profile({**asdict(self._profile), **profile})
+            settings = Settings(profile=turned, fixture=self._fixture, explain_headers=False)
+            self._sandboxes[name] = build(settings)
+        return self._sandboxes[name]
+
+
+def _read(answer: httpx2.Response) -> HttpAnswer:
+    headers = {name.lower(): value for name, value in answer.headers.items()}
+    return HttpAnswer(answer.status_code, headers, answer.text)
+
+
+class _Remote(AbstractContextManager["Any"]):
+    """A server at an address. Redirects are answers like others."""
+
+    def __init__(self, base: str, connect_s: float, **options: Any) -> None:
+        self._base = base
+        timeout = httpx2.Timeout(ANSWER_S, connect=connect_s)
+        self._client: Client = Client(timeout=timeout, **options)
+
+    def __exit__(self, *error: object) -> None:
+        self._client.close()
+
+    def _fetch(self, request: Request, **limits: int) -> HttpAnswer:
+        """Send the request with its own headers alone. Raises Unending and errors of httpx2."""
+        query = f"?{urlencode(request.query)}" if request.query else ""
+        built = self._client.build_request(
+            request.method,
+            self._base + quote(request.path) + query,
+            headers=request.headers,
+            content=None if request.body is None else request.body.encode(),
+        )
+        if "accept" not in request.headers:
+            del built.headers["accept"]
+        return _read(fetch(self._client, built, within_s=2 * ANSWER_S, **limits))
+
+
+class Served(_Remote):
+    """A running server, by its URL. Its own profile decides, so no other can be tried."""
+
+    def __init__(self, url: str, token: str | None) -> None:
+        base = ("" if "://" in url else "http://") + url.rstrip("/").removesuffix(CONTROL)
+        self._token = token
+        try:
+            # Reading all certificates takes a tenth of a second.
+            trust = trusting_context() if base.startswith("https:") else False
+        except CertificateError as error:
+            raise TargetError(str(error)) from None
+        super().__init__(base, 5.0, trust_env=False, verify=trust)
+
+    def send(self, request: Request, profile: Mapping[str, Any]) -> HttpAnswer | None:
+        """Return the answer of the server, None without one. Raises TargetError for no server."""
+        if self._token and request.path.startswith(CONTROL):
+            headers = {**request.headers, "authorization": f"Bearer {self._token}"}
+            request = replace(request, headers=headers)
+        try:
+            return self._fetch(request)
+        except (httpx2.ConnectError, httpx2.InvalidURL, httpx2.UnsupportedProtocol) as error:
+            raise TargetError(f"no server answers at {self._base} ({error})") from None
+        except Unending as error:
+            raise TargetError(f"{self._base}: {error}") from None
+        except httpx2.HTTPError:
+            return None
+
+
+Target = InProcess | Served
+"""A server. It is sent a request, and the part of the profile that it is to answer with."""
 
 
 def control(
@@ -109,113 +198,19 @@ def control(
     if answer is None:
         raise TargetError("the control API gave no answer")
     if answer.status >= 400:
-        message = answer.fields.get("message") or (
-            f"the server answered {answer.status} where its control API should be"
-        )
+        unknown = f"the server answered {answer.status} where its control API should be"
+        message = answer.fields.get("message") or unknown
         details = answer.fields.get("details")
         raise TargetError(f"{message} ({details})" if details else message)
     return answer.body
 
 
-class InProcess(AbstractContextManager["InProcess"]):
-    """A sandbox in this process; one for each profile that is tried."""
-
-    def __init__(self, profile: Profile, fixture: str) -> None:
-        self._profile, self._fixture = profile, fixture
-        self._sandboxes: dict[str, Sandbox] = {}
-        self._runner = asyncio.Runner()
-
-    def __exit__(self, *error: object) -> None:
-        self._runner.close()
-
-    def send(self, request: Request, profile: Mapping[str, Any]) -> HttpAnswer | None:
-        """Return the answer of the sandbox with that profile."""
-        return self._runner.run(self._answer(self._sandbox(profile), request))
-
-    def _sandbox(self, profile: Mapping[str, Any]) -> Sandbox:
-        name = json.dumps(profile, sort_keys=True)
-        if name not in self._sandboxes:
-            turned = parse_profile({**asdict(self._profile), **profile})
-            settings = Settings(profile=turned, fixture=self._fixture, explain_headers=False)
-            self._sandboxes[name] = build(settings)
-        return self._sandboxes[name]
-
-    async def _answer(self, sandbox: Sandbox, request: Request) -> HttpAnswer | None:
-        answer = None
-        with suppress(TimeoutError):
-            async with asyncio.timeout(ANSWER_S):
-                answer = await send(
-                    sandbox.app,
-                    request.method,
-                    request.path,
-                    headers=request.headers,
-                    query=list(request.query),
-                    content=(request.body or "").encode(),
-                )
-        return None if answer is None else _read(answer)
-
-
-def _read(answer: httpx2.Response) -> HttpAnswer:
-    headers = {name.lower(): value for name, value in answer.headers.items()}
-    return HttpAnswer(answer.status_code, headers, answer.text)
-
-
-def _fetch(client: Client, base: str, request: Request, **limits: int) -> HttpAnswer:
-    """Send the request with its own headers alone. Raises Unending and errors of httpx2."""
-    query = f"?{urlencode(request.query)}" if request.query else ""
-    built = client.build_request(
-        request.method,
-        base + quote(request.path) + query,
-        headers=request.headers,
-        content=None if request.body is None else request.body.encode(),
-    )
-    if "accept" not in request.headers:
-        del built.headers["accept"]
-    return _read(fetch(client, built, within_s=2 * ANSWER_S, **limits))
-
-
-class Served(AbstractContextManager["Served"]):
-    """A running server, by its URL. Its own profile decides, so no other can be tried."""
-
-    def __init__(self, url: str, token: str | None) -> None:
-        self._url = ("" if "://" in url else "http://") + url.rstrip("/").removesuffix(CONTROL)
-        self._token = token
-        try:
-            # Reading all certificates takes a tenth of a second.
-            trust = trusting_context() if self._url.startswith("https:") else False
-        except CertificateError as error:
-            raise TargetError(str(error)) from None
-        timeout = httpx2.Timeout(ANSWER_S, connect=5.0)
-        self._client: Client = Client(timeout=timeout, trust_env=False, verify=trust)
-
-    def __exit__(self, *error: object) -> None:
-        self._client.close()
-
-    def send(self, request: Request, profile: Mapping[str, Any]) -> HttpAnswer | None:
-        """Return the answer of the server. Raises TargetError if there is none at the URL."""
-        if self._token and request.path.startswith(CONTROL):
-            headers = {**request.headers, "authorization": f"Bearer {self._token}"}
-            request = replace(request, headers=headers)
-        try:
-            return _fetch(self._client, self._url, request)
-        except (httpx2.ConnectError, httpx2.InvalidURL, httpx2.UnsupportedProtocol) as error:
-            raise TargetError(f"no server answers at {self._url} ({error})") from None
-        except Unending as error:
-            raise TargetError(f"{self._url}: {error}") from None
-        except httpx2.HTTPError:
-            return None
-
-
-class Platform(AbstractContextManager["Platform"]):
-    """A platform at an address, asked with one key. Redirects are answers like others."""
+class Platform(_Remote):
+    """A platform at an address, asked with one key."""
 
     def __init__(self, base: str, key: str, profile: Profile) -> None:
-        self._base, self._key, self._header = base, key, profile.api_key_header
-        timeout = httpx2.Timeout(ANSWER_S, connect=10.0)
-        self._client: Client = Client(timeout=timeout, verify=base.startswith("https:"))
-
-    def __exit__(self, *error: object) -> None:
-        self._client.close()
+        self._key, self._header = key, profile.api_key_header
+        super().__init__(base, 10.0, verify=base.startswith("https:"))
 
     def __call__(self, request: ProbeRequest, /) -> HttpAnswer:
         """Return the answer. Raises OSError without one."""
@@ -227,7 +222,7 @@ class Platform(AbstractContextManager["Platform"]):
             headers["content-type"], body = "application/json", json.dumps(request.body)
         asked = Request(request.method, request.path, request.query, headers, body)
         try:
-            return _fetch(self._client, self._base, asked, bytes_max=PLATFORM_BYTES_MAX)
+            return self._fetch(asked, bytes_max=PLATFORM_BYTES_MAX)
         except Unending as error:
             raise OSError(str(error)) from None
         except httpx2.HTTPError as error:

@@ -13,12 +13,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from sandbox import library
 from sandbox.conformance.clients import HttpAnswer
 from sandbox.domain.events import EVENTS
-from sandbox.domain.json_text import map_texts, value_of
+from sandbox.domain.json_text import fields_of, map_texts, value_of
 from sandbox.domain.profile import Profile
 from sandbox.domain.text import decode_text, did_you_mean
 from sandbox.webhooks.signing import verify
@@ -65,8 +65,7 @@ _ID_CHARS_MIN: Final = 8
 """A shorter id, such as the number of a batch, is a count and has to be the same."""
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(NamedTuple):
     """One difference: the number of its request, its kind and place, and both sides in words."""
 
     number: int
@@ -105,17 +104,11 @@ Unlike = tuple[Kind, str, str, str]
 """The kind of a difference, its place, and both sides in words."""
 
 
-def differences(
-    number: int, recorded: HttpAnswer, replayed: HttpAnswer, names: Names
-) -> list[Difference]:
-    """All differences between the answers to a request. Learns which ids are the same.
+def differences(recorded: HttpAnswer, replayed: HttpAnswer, names: Names) -> Iterator[Unlike]:
+    """Yield the differences between the answers to a request. Learns which ids are the same.
 
     The bodies of a success and of a refusal are not compared.
     """
-    return [Difference(number, *one) for one in _between(recorded, replayed, names)]
-
-
-def _between(recorded: HttpAnswer, replayed: HttpAnswer, names: Names) -> Iterator[Unlike]:
     if recorded.status != replayed.status:
         yield "status", "status", str(recorded.status), str(replayed.status)
     is_success = recorded.status <= _SUCCESS_MAX
@@ -186,20 +179,16 @@ def _without_ids(value: Any) -> Any:
     return _TIME.sub("(time)", _UUID.sub("(id)", value)) if isinstance(value, str) else value
 
 
-_TYPES: Final = {
-    **{type(None): "null", bool: "boolean", str: "text", list: "list", dict: "object"},
-    **dict.fromkeys((int, float), "number"),
-}
+_TYPES: Final = {type(None): "null", bool: "boolean", str: "text", list: "list", dict: "object"}
 
 
 def type_of(value: Any) -> str:
     """Return the type of a JSON value, in a word."""
-    return _TYPES[type(value)]
+    return _TYPES.get(type(value), "number")
 
 
 def _to_text(value: Any) -> str:
-    text = value if isinstance(value, str) else str(value).lower()
-    return f"{text[:200]!r}" if isinstance(value, str) else text
+    return repr(value[:200]) if isinstance(value, str) else str(value).lower()
 
 
 # --- webhooks that the platform sent ------------------------------------------------------------
@@ -207,7 +196,6 @@ def _to_text(value: Any) -> str:
 FILES_MAX: Final = 1_000
 BYTES_MAX: Final = 1_048_576
 
-_HEADERS: Final = ("id", "timestamp", "signature")
 _LATER_ITEM: Final = re.compile(r"\[[1-9]")
 
 
@@ -215,8 +203,7 @@ class CaptureError(ValueError):
     """A folder or a file of deliveries cannot be used; the message names it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Delivery:
+class Delivery(NamedTuple):
     """One webhook as it came. Header names are in lower case; `text` is the body if it is known."""
 
     file: str
@@ -265,37 +252,28 @@ def compared(
     deliveries: Sequence[Delivery], profile: Profile, secret: str | None = None
 ) -> list[dict[str, Any]]:
     """For each delivery its event, what became of its signature, and the differences."""
-    found = []
-    for one in deliveries:
-        event = one.event or _likely(one.body)
-        prefix = profile.webhook_header_prefix
-        names = [f"{prefix}-{word}" for word in _HEADERS]
-        unlike = [
-            (f"headers.{name}", "absent", "text") for name in names if name not in one.headers
-        ]
-        unlike += _compared(one.body, json.loads(library.sample(event)))
-        found.append(
-            {
-                "file": one.file,
-                "event": event,
-                "is_event_known": one.event is not None,
-                "signature": _signature(one, prefix, secret),
-                "differences": [
-                    {"place": place, "platform": platform, "sandbox": ours}
-                    for place, platform, ours in unlike
-                ],
-            }
-        )
-    return found
+    return [_compare_delivery(one, profile.webhook_header_prefix, secret) for one in deliveries]
 
 
-def _likely(body: Mapping[str, Any]) -> str:
-    """Return the event whose body has most names in common with this one, and least others."""
+def _compare_delivery(one: Delivery, prefix: str, secret: str | None) -> dict[str, Any]:
+    # Without a name it is most likely the event whose body has most names in common with this one.
+    event = one.event or min(EVENTS, key=lambda event: len(_sample(event).keys() ^ one.body.keys()))
+    names = [f"{prefix}-{word}" for word in ("id", "timestamp", "signature")]
+    unlike = [(f"headers.{name}", "absent", "text") for name in names if name not in one.headers]
+    unlike += _compare_bodies(one.body, _sample(event))
+    return {
+        "file": one.file,
+        "event": event,
+        "is_event_known": one.event is not None,
+        "signature": _signature(one, prefix, secret),
+        "differences": [
+            dict(zip(("place", "platform", "sandbox"), sides, strict=True)) for sides in unlike
+        ],
+    }
 
-    def unlike(event: str) -> int:
-        return len(set(json.loads(library.sample(event))) ^ set(body))
 
-    return min(EVENTS, key=unlike)
+def _sample(event: str) -> dict[str, Any]:
+    return fields_of(value_of(library.sample(event)))
 
 
 def _signature(one: Delivery, prefix: str, secret: str | None) -> str:
@@ -313,7 +291,7 @@ def _signature(one: Delivery, prefix: str, secret: str | None) -> str:
     return "genuine" if checked.step is None else checked.says
 
 
-def _compared(body: Any, sample: Any) -> Iterator[tuple[str, str, str]]:
+def _compare_bodies(body: Any, sample: Any) -> Iterator[tuple[str, str, str]]:
     """Yield the differences in names, types and forms of times.
 
     A value that is null tells no type.

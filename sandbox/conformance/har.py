@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from sandbox.conformance.clients import HttpAnswer
@@ -22,8 +22,7 @@ BODY_BYTES_MAX: Final = 2**20
 """The most that a file, its list of entries, and one text in it may have."""
 
 _PLATFORM_PATH: Final = re.compile(r"/v[0-9]+/.*")
-_SENT_HEADERS: Final = ("accept", "content-type")
-_SENT_PREFIX: Final = "x-sandbox-"
+_SENT_HEADERS: Final = re.compile("accept|content-type|x-sandbox-.*")
 _WORDS: Final = {dict: "an object", list: "a list", str: "text", int: "a whole number"}
 
 
@@ -50,8 +49,7 @@ class Recorded:
     answer: HttpAnswer
 
 
-@dataclass(frozen=True, slots=True)
-class Recording:
+class Recording(NamedTuple):
     """The requests to the platform in the order of the file, and how many others it has."""
 
     entries: tuple[Recorded, ...]
@@ -108,27 +106,14 @@ def _entry(number: int, entry: Any, place: str, profile: Profile) -> Recorded | 
         raise HarError(f"{place}.response.status: is not one of HTTP")
     headers = _headers(request, f"{place}.request")
     posted = _get(request, "postData", dict, f"{place}.request", is_optional=True)
-    recorded = Recorded(
-        number=number,
-        at=_at(entry, place),
-        method=method,
-        path=path,
-        query=query,
-        headers=tuple(
-            (name, value)
-            for name, value in headers.items()
-            if name in _SENT_HEADERS or name.startswith(_SENT_PREFIX)
-        ),
-        key=headers.get(profile.api_key_header.lower()),
-        body=_get(posted, "text", str, f"{place}.request.postData", is_optional=True),
-        answer=_answer(status, response, f"{place}.response"),
-    )
-    sent = (*recorded.query, *recorded.headers)
-    texts = (path, recorded.key, recorded.body, recorded.answer.text)
-    for text in (*texts, *(value for _, value in sent)):
-        if text is not None and profile.key_prefixes.production + "_" in text:
-            raise HarError(f"{place}: holds a production key; record traffic of the UAT instead")
-    return recorded
+    sent = tuple(pair for pair in headers.items() if _SENT_HEADERS.fullmatch(pair[0]))
+    key = headers.get(profile.api_key_header.lower())
+    body = _get(posted, "text", str, f"{place}.request.postData", is_optional=True)
+    answer = _answer(status, response, f"{place}.response")
+    texts = filter(None, (path, key, body, answer.text, *(value for _, value in (*query, *sent))))
+    if any(profile.key_prefixes.production + "_" in text for text in texts):
+        raise HarError(f"{place}: holds a production key; record traffic of the UAT instead")
+    return Recorded(number, _at(entry, place), method, path, query, sent, key, body, answer)
 
 
 def _get(document: Any, name: str, kind: type, place: str, *, is_optional: bool = False) -> Any:
@@ -144,11 +129,9 @@ def _get(document: Any, name: str, kind: type, place: str, *, is_optional: bool 
     if isinstance(value, str):
         if len(value) > BODY_BYTES_MAX:
             raise HarError(f"{whole}: is larger than {BODY_BYTES_MAX // 2**20} MB")
-        try:
-            # JSON can write half a surrogate pair, which cannot be sent.
-            value.encode()
-        except UnicodeEncodeError:
-            raise HarError(f"{whole}: has a character that cannot be sent") from None
+        # JSON can write half a surrogate pair.
+        if re.search("[\ud800-\udfff]", value):
+            raise HarError(f"{whole}: has a character that cannot be sent")
     return value
 
 
@@ -161,22 +144,18 @@ def _target(url: str, place: str) -> tuple[str | None, tuple[tuple[str, str], ..
         raise HarError(f"{place}: is not a URL") from None
     if not parts.scheme or not parts.netloc:
         raise HarError(f"{place}: is not a whole URL")
-    if "/_sandbox/" in parts.path:
-        return None, ()
     match = _PLATFORM_PATH.search(unquote(parts.path))
-    return (match[0] if match else None), query
+    return (match[0] if match and "/_sandbox/" not in parts.path else None), query
 
 
 def _at(entry: Mapping[str, Any], place: str) -> datetime:
     text = _get(entry, "startedDateTime", str, place)
     try:
         at = parse_rfc3339(text)
+        if not EARLIEST <= at <= LATEST:
+            raise ValueError(f"must lie between the years {EARLIEST.year} and {LATEST.year}")
     except ValueError as error:
         raise HarError(f"{place}.startedDateTime: {error}") from None
-    if not EARLIEST <= at <= LATEST:
-        raise HarError(
-            f"{place}.startedDateTime: must lie between the years {EARLIEST.year} and {LATEST.year}"
-        )
     return at
 
 

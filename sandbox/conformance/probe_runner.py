@@ -19,7 +19,6 @@ from msgspec.structs import replace
 from sandbox.conformance.clients import HttpAnswer
 from sandbox.conformance.probe_table import KINDS, Kind, Missing, Probe, ProbeRequest, Step, fill
 
-MADE: Final = "made"
 GONE: Final = "deleted"
 State = Literal["intended", "made", "deleted"]
 """States of what a run makes: perhaps there, there, no longer there."""
@@ -58,7 +57,7 @@ class Register:
 
     def note_made(self, entry: Entry, id: str) -> None:
         """Note that it is there, under this id. Raises OSError."""
-        self._write(replace(entry, state=MADE, id=id))
+        self._write(replace(entry, state="made", id=id))
 
     def gone(self, entry: Entry) -> None:
         """Note that it is not there. Raises OSError."""
@@ -66,7 +65,7 @@ class Register:
 
     def list_left(self) -> list[Entry]:
         """List what may still be there, the last one first."""
-        return [one for _, one in sorted(self.entries.items(), reverse=True) if one.state != GONE]
+        return [one for one in reversed(self.entries.values()) if one.state != GONE]
 
     def with_id(self, id: str) -> Entry | None:
         """Return the entry of a thing with this id."""

@@ -10,18 +10,10 @@ import operator
 import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal, NamedTuple, Self
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    Field,
-    PlainValidator,
-    StringConstraints,
-    model_validator,
-)
+from pydantic import BaseModel, BeforeValidator, Field, PlainValidator, TypeAdapter, model_validator
 
 from sandbox.domain.profile import Profile
 from sandbox.domain.readings import READINGS
@@ -33,7 +25,6 @@ NAME: Final = "{name}"
 EXPIRIES: Final = ("{in_an_hour}", "{in_an_hour_without_offset}", "{an_hour_ago}")
 """When a key that a run makes may expire."""
 
-NO_KEY: Final = "none"
 _HOLE: Final = re.compile(r"\{([a-z_0-9.]+)\}")
 _OURS: Final = re.compile(r"\{(made|tx)\.[a-z_0-9.]+\}")
 
@@ -42,8 +33,7 @@ class Missing(Exception):
     """Something that an earlier step should have made is not there; the message names it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(NamedTuple):
     """Something that a run can make: where it is made, its id, and where it is listed."""
 
     name: str
@@ -80,7 +70,7 @@ class ProbeRequest(BaseModel, extra="forbid", frozen=True):
     """A request as it is sent. `key` is None for the user's own key, and empty for no key."""
 
     method: Literal["GET", "POST", "PUT", "DELETE"] = "GET"
-    path: Annotated[str, StringConstraints(pattern="^/v[0-9]")]
+    path: Annotated[str, Field(pattern="^/v[0-9]")]
     query: Annotated[tuple[tuple[str, str], ...], BeforeValidator(_pairs)] = ()
     body: dict[str, Any] | None = Field(None, repr=False)
     has_accept: bool = True
@@ -99,11 +89,6 @@ class Step(ProbeRequest):
     is_after_refusal: bool = False
 
     @property
-    def is_write(self) -> bool:
-        """Whether it may change something."""
-        return self.method != "GET"
-
-    @property
     def name_of_made(self) -> str:
         """What later steps call the thing that it makes."""
         return self.called or (self.makes.name if self.makes else "")
@@ -114,7 +99,7 @@ class Step(ProbeRequest):
         body = self.body or {}
         if self.makes is None:
             names_ours = any(map(_OURS.search, (self.path, str(body))))
-            if self.is_write and not names_ours:
+            if self.method != "GET" and not names_ours:
                 raise ValueError(
                     "path: a request that changes something names what the run made or was given"
                 )
@@ -133,7 +118,7 @@ def fill(step: Step, names: Mapping[str, Any]) -> ProbeRequest:
     return ProbeRequest(
         method=step.method,
         has_accept=step.has_accept,
-        key="" if key == NO_KEY else _look_up(key, names) if key else None,
+        key="" if key == "none" else _look_up(key, names) if key else None,
         **{name: _filled(getattr(step, name), names) for name in ("path", "query", "body")},
     )
 
@@ -238,8 +223,6 @@ def _part(whole: Any, name: Any) -> Any:
 
 # --- the rows -----------------------------------------------------------------------------------
 
-_KINDS: Final = ("profile", "switch", "reading")
-
 PHASES: Final = ("looking", "keys", "directory", "payments")
 """The phases in their order; each is a file in this folder. Only the first is always allowed."""
 
@@ -267,7 +250,7 @@ class Probe(BaseModel, extra="forbid", frozen=True):
     @property
     def kind(self) -> str:
         """What it asks about: `profile`, `switch` or `reading`."""
-        return next(kind for kind in _KINDS if getattr(self, kind) is not None)
+        return "profile" if self.profile else "switch" if self.switch else "reading"
 
     @property
     def name(self) -> str:
@@ -289,17 +272,13 @@ class Probe(BaseModel, extra="forbid", frozen=True):
             return SWITCHES[self.switch].default
         if self.reading is not None:
             return profile.readings.get(self.reading, READINGS[self.reading].default)
-        part: Any = profile
-        for name in self.name.split("."):
-            part = getattr(part, name)
-        return part
+        return operator.attrgetter(self.name)(profile)
 
 
-class _File(BaseModel, extra="forbid"):
-    probe: list[Probe]
+_PROBES: Final = TypeAdapter(list[Probe])
 
 
 def probes_of(phase: str) -> list[Probe]:
     """Return the probes of a phase."""
     path = Path(__file__).parent / "probes" / f"{phase}.toml"
-    return _File.model_validate(tomllib.loads(path.read_text(encoding="utf-8"))).probe
+    return _PROBES.validate_python(tomllib.loads(path.read_text(encoding="utf-8"))["probe"])

@@ -5,10 +5,10 @@ given to the member of the cast with which the fewest answers differ.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
@@ -31,17 +31,15 @@ _NOT_LET_IN: Final = 401
 class Turn:
     """One reading of the spec at one of its values, to be tried alone.
 
-    `switches`, `readings` and `profile` are what a world or a server is given for it.
+    `name` is `name=value`; `world` and `profile` are what a world and a server are given for it.
     """
 
     name: str
-    value: str
-    switches: Mapping[str, Any] = field(default_factory=dict)
-    readings: Mapping[str, str] = field(default_factory=dict)
+    world: Mapping[str, Any] = field(default_factory=dict)
     profile: Mapping[str, Any] = field(default_factory=dict)
 
 
-AS_IT_IS: Final = Turn("", "")
+AS_IT_IS: Final = Turn("")
 
 Casting = Mapping[str, tuple[str, str]]
 """A key or id of the recording to a table of the cast and a name in it."""
@@ -58,53 +56,50 @@ class Play:
 
     def run(self, recording: Recording, casting: Casting, turn: Turn) -> list[Difference]:
         """All differences. Raises TargetError."""
-        first = recording.entries[0].at
-        world = self._begin(first, turn)
+        now, names, found = recording.entries[0].at, Names(), list[Difference]()
+        world = self._begin(now, turn)
+        path = f"/worlds/{quote(world['id'])}"
         try:
-            names = Names()
             for unknown, (table, name) in casting.items():
-                member = world[table][name]
                 if table == "keys":
                     # Two keys of a recording may be keys of one account.
-                    names.replayed[unknown] = member["key"]
+                    names.replayed[unknown] = world[table][name]
                 else:
-                    names.learn(unknown, member)
-            return list(self._differences(recording, world["id"], names, turn, first))
+                    names.learn(unknown, world[table][name])
+            for entry in recording.entries:
+                if entry.at > now:
+                    now, to = entry.at, {"to": to_wire(entry.at)}
+                    control(self.target, "POST", f"{path}/clock/advance", to, turn.profile)
+                found += self._repeat(entry, names, turn)
         finally:
-            control(self.target, "DELETE", f"/worlds/{world['id']}", profile=turn.profile)
+            control(self.target, "DELETE", path, profile=turn.profile)
+        return found
 
     def cast(self) -> Mapping[str, Any]:
         """Return the document of a world that begins like those of the replay."""
-        world: Mapping[str, Any] = self._begin(None, AS_IT_IS)
+        world = self._begin(None, AS_IT_IS)
         control(self.target, "DELETE", f"/worlds/{world['id']}")
         return world
 
-    def _begin(self, at: datetime | None, turn: Turn) -> Mapping[str, Any]:
-        body: dict[str, Any] = {"name": "compare", "switches": dict(turn.switches)}
+    def _begin(self, at: datetime | None, turn: Turn) -> dict[str, Any]:
+        """Return the document of a new world, with the text of each key."""
         given = {
-            "readings": dict(turn.readings) or None,
+            "name": "compare",
+            **turn.world,
             "clock": at and {"now": to_wire(at), "mode": "frozen"},
             "seed": self.seed,
             "fixture": self.fixture,
         }
-        body |= {name: value for name, value in given.items() if value is not None}
-        world: Mapping[str, Any] = control(self.target, "POST", "/worlds", body, turn.profile)
-        return world
+        body = {name: value for name, value in given.items() if value is not None}
+        world: dict[str, Any] = control(self.target, "POST", "/worlds", body, turn.profile)
+        return world | {"keys": {name: one["key"] for name, one in world["keys"].items()}}
 
-    def _differences(
-        self, recording: Recording, world: str, names: Names, turn: Turn, now: datetime
-    ) -> Iterator[Difference]:
-        for entry in recording.entries:
-            if entry.at > now:
-                now = entry.at
-                path = f"/worlds/{quote(world)}/clock/advance"
-                control(self.target, "POST", path, {"to": to_wire(now)}, turn.profile)
-            answer = self.target.send(self._request(entry, names), turn.profile)
-            if answer is None:
-                recorded = str(entry.answer.status)
-                yield Difference(entry.number, "status", "status", recorded, "no answer")
-            else:
-                yield from differences(entry.number, entry.answer, answer, names)
+    def _repeat(self, entry: Recorded, names: Names, turn: Turn) -> list[Difference]:
+        answer, recorded = self.target.send(self._request(entry, names), turn.profile), entry.answer
+        if answer is None:
+            status = str(recorded.status)
+            return [Difference(entry.number, "status", "status", status, "no answer")]
+        return [Difference(entry.number, *one) for one in differences(recorded, answer, names)]
 
     def _request(self, entry: Recorded, names: Names) -> Request:
         headers = dict(entry.headers)
@@ -139,7 +134,6 @@ def _body(body: str | None, names: Names) -> str | None:
 
 # --- who is who ---------------------------------------------------------------------------------
 
-_FIRST: Final = "merchant"
 _TABLES: Final = {
     **dict.fromkeys(("terminal_id", "terminals"), "terminals"),
     **dict.fromkeys(("location_id", "locationID", "locations"), "locations"),
@@ -165,7 +159,7 @@ def cast(recording: Recording, play: Play) -> Casting:
     One that is missing here is sent as it was recorded.
     """
     world = play.cast()
-    casting: dict[str, tuple[str, str]] = {}
+    casting: Casting = {}
     waiting = list(_unknown(recording))[:_UNKNOWN_MAX]
     while waiting:
         place = waiting[0].place
@@ -174,40 +168,39 @@ def cast(recording: Recording, play: Play) -> Casting:
         # No further than to the next stranger, about whom nothing is known yet.
         end = waiting[0].place if waiting else len(recording.entries)
         seen = Recording(recording.entries[:end], 0)
-        casting = _best(seen, play, casting, list(_candidates(world, together, casting)))
+        casting = _best(seen, play, casting, _candidates(world, together, casting))
         for one in together:
-            alone = [{one.value: (one.table, name)} for name in world[one.table]]
+            alone = ({one.value: (one.table, name)} for name in world[one.table])
             casting = _best(seen, play, casting, alone)
     return casting
 
 
 def _candidates(
     world: Mapping[str, Any], together: list[_Unknown], casting: Casting
-) -> Iterator[Mapping[str, tuple[str, str]]]:
+) -> Iterator[Casting]:
     """Casts of the strangers of one request: those known by value, or all of one merchant.
 
     Members that have no counterpart yet come first.
     """
-    known = {one.value: member for one in together if (member := _find_member(world, one.value))}
+    members = {
+        value: (table, name)
+        for table in ("keys", "locations", "terminals", "accounts")
+        for name, value in world[table].items()
+    }
+    known = {one.value: members[one.value] for one in together if one.value in members}
     names = list(dict.fromkeys(name for one in together for name in world[one.table]))
     taken = {name for _, name in casting.values()}
-    for name in sorted(names, key=lambda name: (name in taken, name != _FIRST)):
+    for name in sorted(names, key=lambda name: (name in taken, name != "merchant")):
         fitting = {one.value: (one.table, name) for one in together if name in world[one.table]}
         yield {**fitting, **known}
 
 
-def _best(
-    seen: Recording,
-    play: Play,
-    casting: Mapping[str, tuple[str, str]],
-    candidates: Sequence[Mapping[str, tuple[str, str]]],
-) -> dict[str, tuple[str, str]]:
+def _best(seen: Recording, play: Play, casting: Casting, candidates: Iterable[Casting]) -> Casting:
     """Return the casting with the candidate that fits best.
 
     The one as it is if none fits better.
     """
-    best = dict(casting)
-    score = _score(seen, play, best)
+    best, score = casting, _score(seen, play, casting)
     for candidate in candidates:
         if score == (0, 0):
             break
@@ -223,39 +216,23 @@ def _score(recording: Recording, play: Play, casting: Casting) -> tuple[int, int
     return sum(one.kind == "status" for one in found), len(found)
 
 
-def _find_member(world: Mapping[str, Any], value: str) -> tuple[str, str] | None:
-    """Return the member of the cast that has this id or key already."""
-    for table in ("accounts", "terminals", "locations", "keys"):
-        for name, one in world[table].items():
-            if value == (one["key"] if table == "keys" else one):
-                return table, name
-    return None
-
-
 def _unknown(recording: Recording) -> Iterator[_Unknown]:
     """Keys and ids that requests use before any answer has them."""
     made: set[str] = set()
     for place, entry in enumerate(recording.entries):
-        key = key_of(entry)
-        if key is not None and key not in made:
-            made.add(key)
-            yield _Unknown(key, "keys", place)
-        for name, value in _ids(entry):
-            if value not in made and name in _TABLES:
+        ids = ((_TABLES.get(name), value) for name, value in _ids(entry))
+        for table, value in (("keys", key_of(entry)), *ids):
+            if table is not None and value is not None and value not in made:
                 made.add(value)
-                yield _Unknown(value, _TABLES[name], place)
+                yield _Unknown(value, table, place)
         made.update(value for _, value in _texts("", entry.answer.body))
 
 
 def _ids(entry: Recorded) -> Iterator[tuple[str, str]]:
     """Yield the ids of a request, each with the name of its field or the segment before it."""
     parts = entry.path.split("/")
-    for before, part in pairwise(parts):
-        if is_id(part):
-            yield before, part
-    for name, value in entry.query:
-        yield from ((name, part) for part in value.split(",") if is_id(part))
-    texts = _texts("", value_of(entry.body))
+    listed = ((name, part) for name, value in entry.query for part in value.split(","))
+    texts = chain(pairwise(parts), listed, _texts("", value_of(entry.body)))
     yield from ((name, text) for name, text in texts if is_id(text))
 
 
@@ -286,7 +263,7 @@ def turns(profile: Profile | None) -> list[Turn]:
     """Each other reading alone: of switches and readings, and of the profile if it is known."""
     chosen = in_force(profile.readings if profile else {}, {})
     found = [
-        Turn(name, str(value).lower(), switches={name: value})
+        Turn(f"{name}={str(value).lower()}", {"switches": {name: value}})
         for name, switch in SWITCHES.items()
         # Some switches are readings by another name.
         if switch.reading is None
@@ -294,7 +271,7 @@ def turns(profile: Profile | None) -> list[Turn]:
         if value != switch.default
     ]
     found += [
-        Turn(f"readings.{id}", value, readings={id: value})
+        Turn(f"readings.{id}={value}", {"readings": {id: value}})
         for id, reading in READINGS.items()
         for value in reading.names
         # Without the profile, every value is tried.
@@ -302,7 +279,7 @@ def turns(profile: Profile | None) -> list[Turn]:
     ]
     if profile is not None:
         found += [
-            Turn("errors.shape", other, profile={"errors": {"shape": other}})
+            Turn(f"errors.shape={other}", profile={"errors": {"shape": other}})
             for other in SHAPES
             if other != profile.errors.shape
         ]
@@ -310,29 +287,23 @@ def turns(profile: Profile | None) -> list[Turn]:
 
 
 def explain(
-    found: Sequence[Difference],
-    recording: Recording,
-    casting: Casting,
-    play: Play,
-    tried: Sequence[Turn],
+    found: list[Difference], recording: Recording, casting: Casting, play: Play, tried: list[Turn]
 ) -> list[Explained]:
     """Every difference with its explanations. Each reading is tried in a new world."""
     by: Mapping[Difference, list[str]] = {one: [] for one in found}
     before = {one.identity for one in found}
     for turn in tried if found else ():
         left = {one.identity for one in play.run(recording, casting, turn)}
-        if any(kind == "status" or place == _RECORD for _, kind, place in left - before):
+        new = left - before
+        if any(kind == "status" or place == "body.transaction_id" for _, kind, place in new):
             # An operation that was carried out is refused now, so later answers prove nothing.
             # Nor does an answer about another transaction.
             continue
         for one, names in by.items():
             # A status that now differs in its body is not a match yet.
-            if one.identity not in left and not _is_worse(one, left - before):
-                names.append(f"{turn.name}={turn.value}")
+            if one.identity not in left and not _is_worse(one, new):
+                names.append(turn.name)
     return [Explained(one, tuple(by[one])) for one in found]
-
-
-_RECORD: Final = "body.transaction_id"
 
 
 def _is_worse(one: Difference, new: set[tuple[int, str, str]]) -> bool:
@@ -363,7 +334,7 @@ def document(
             "path": scrub(entries[one.number].path),
             "kind": one.kind,
             **{name: scrub(getattr(one, name)) for name in ("place", "recorded", "replayed")},
-            "explained_by": list(by),
+            "explained_by": by,
         }
         for one, by in found
     ]
@@ -378,10 +349,8 @@ def lines(result: dict[str, Any]) -> Iterator[str]:
         if one["request"] != last:
             last = one["request"]
             yield f"{last}. {one['method']} {one['path']}"
-        yield (
-            f"   {one['kind']}: {one['place']}: recorded {one['recorded']}, "
-            f"replayed {one['replayed']}"
-        )
+        place = f"{one['kind']}: {one['place']}"
+        yield f"   {place}: recorded {one['recorded']}, replayed {one['replayed']}"
         if one["explained_by"]:
             yield f"      explained by {' or '.join(one['explained_by'])}"
     count, differing = result["requests"], len({d["request"] for d in result["differences"]})

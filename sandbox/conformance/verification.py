@@ -16,19 +16,8 @@ from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
 
-from sandbox.conformance.probe_runner import (
-    INTERVAL_S,
-    REQUESTS_MAX,
-    Asker,
-    Cleaner,
-    Finding,
-    Pace,
-    Register,
-    Run,
-    Sends,
-    Stopped,
-    register_file,
-)
+from sandbox.conformance import probe_runner
+from sandbox.conformance.probe_runner import INTERVAL_S, Asker, Finding, Register, Run, Stopped
 from sandbox.conformance.probe_table import PHASES, Probe, ProbeRequest, Step, probes_of
 from sandbox.domain.json_text import fields_of
 from sandbox.domain.keys import LOOKUP_CHARS, SECRET_CHARS
@@ -36,7 +25,6 @@ from sandbox.domain.profile import Profile
 from sandbox.scenarios.parser import to_toml
 
 KEY_LIFE: Final = timedelta(hours=1)
-_LETTERS: Final = string.ascii_letters + string.digits
 
 ABOUT: Final[Mapping[str, str]] = {
     "looking": "Requests that only read.",
@@ -51,16 +39,11 @@ ABOUT: Final[Mapping[str, str]] = {
 """What each phase does, in the order of `PHASES`."""
 
 
-def new_run() -> str:
-    """Return a name for a run: eight letters and digits."""
-    return secrets.token_hex(4)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
     """What a run may do. `tx` are transactions of the user by what they are, such as `auth`."""
 
-    run: str = field(default_factory=new_run)
+    run: str = field(default_factory=lambda: secrets.token_hex(4))
     allowed: Sequence[str] = ()
     account: str | None = None
     tx: Mapping[str, str] = field(default_factory=dict)
@@ -77,31 +60,32 @@ class Wanted:
             text = text.replace(f"{{tx.{name}}}", id)
         return text.replace("{account}", self.account or "{account}")
 
+    def steps(self) -> Iterator[tuple[str, str, Step]]:
+        """Yield every request, with its phase and its probe."""
+        if self.account is not None:
+            yield "account", "account", Step(path=_KEYS, query={"account_id": self.account})
+        for phase, probes in self.phases():
+            yield from ((phase, probe.id, step) for probe in probes for step in probe.requests)
+
+
+_KEYS: Final = "/v5/apikeys"
+
 
 def requests(wanted: Wanted) -> list[dict[str, Any]]:
     """Every request of the run, as JSON."""
-    found: list[dict[str, Any]] = []
-    if wanted.account is not None:
-        own = Step(path="/v5/apikeys", query={"account_id": wanted.account})
-        found.append(_request("account", "account", own, wanted))
-    for phase, probes in wanted.phases():
-        found += [
-            _request(phase, probe.id, step, wanted) for probe in probes for step in probe.requests
-        ]
-    return found
-
-
-def _request(phase: str, probe: str, step: Step, wanted: Wanted) -> dict[str, Any]:
-    return {
-        "phase": phase,
-        "probe": probe,
-        "method": step.method,
-        "path": wanted.fill_in(step.path),
-        "query": [[name, wanted.fill_in(value)] for name, value in step.query],
-        "key": step.key or "own",
-        "body": step.body,
-        "makes": step.makes.name if step.makes else None,
-    }
+    return [
+        {
+            "phase": phase,
+            "probe": probe,
+            "method": step.method,
+            "path": wanted.fill_in(step.path),
+            "query": [[name, wanted.fill_in(value)] for name, value in step.query],
+            "key": step.key or "own",
+            "body": step.body,
+            "makes": step.makes.name if step.makes else None,
+        }
+        for phase, probe, step in wanted.steps()
+    ]
 
 
 def plan_lines(wanted: Wanted, base: str) -> Iterator[str]:
@@ -121,17 +105,14 @@ def plan_lines(wanted: Wanted, base: str) -> Iterator[str]:
     if "payments" in wanted.allowed:
         yield "They change transactions that you named. That is not undone."
     yield "A request that is answered with 429 is repeated once, after the time that it asks for."
-    yield f"No more than {REQUESTS_MAX} requests are sent."
+    yield f"No more than {probe_runner.REQUESTS_MAX} requests are sent."
     if wanted.account is not None:
-        yield ""
-        yield "account: Whether the key is one of the account that you named. If not, the run ends."
-        yield f"  GET /v5/apikeys?account_id={wanted.account}"
+        why = "account: Whether the key is one of the account that you named. If not, the run ends."
+        yield from ("", why, f"  GET {_KEYS}?account_id={wanted.account}")
     for phase, probes in wanted.phases():
-        yield ""
-        yield f"Phase {phase}. {ABOUT[phase]}"
+        yield from ("", f"Phase {phase}. {ABOUT[phase]}")
         for probe in probes:
-            yield ""
-            yield f"{probe.id}: {probe.asks}"
+            yield from ("", f"{probe.id}: {probe.asks}")
             if probe.needs:
                 yield f"  needs {probe.needs}"
             for step in probe.requests:
@@ -156,10 +137,10 @@ def _step_lines(step: Step, wanted: Wanted) -> Iterator[str]:
 
 
 def ask(
-    send: Sends,
+    send: probe_runner.Sends,
     profile: Profile,
     wanted: Wanted,
-    pace: Pace,
+    pace: probe_runner.Pace,
     folder: Path,
     keys: Mapping[str, str | None],
     deliveries: Sequence[Mapping[str, Any]] = (),
@@ -171,7 +152,7 @@ def ask(
     `keys` are the user's, as `own` and `partner`. What the run makes is noted in `folder` before
     it is made, and deleted before this returns, also if the run is interrupted.
     """
-    register = Register(wanted.run, register_file(folder, wanted.run))
+    register = Register(wanted.run, probe_runner.register_file(folder, wanted.run))
     asker = Asker(send, pace, register, _names(profile, wanted, keys))
     done = asker.run
     try:
@@ -187,7 +168,7 @@ def ask(
         done.stopped = "it was interrupted"
     finally:
         try:
-            Cleaner(register, send, pace, {"partner": keys.get("partner")}).clean()
+            probe_runner.Cleaner(register, send, pace, {"partner": keys.get("partner")}).clean()
         except KeyboardInterrupt:
             done.stopped = "it was interrupted while it deleted what it had made"
     # Probes that were not asked, or only in part, cannot tell.
@@ -196,9 +177,12 @@ def ask(
     done.findings += [Finding(probe, None, "the run ended before") for probe in missed]
     day = datetime.now(UTC).date().isoformat()
     result = view_run(done, profile, day, register) | {"deliveries": list(deliveries)}
+    learnt = (one for one in done.findings if one.probe.kind == "switch")
+    switches = {one.probe.name: one.value for one in learnt if one.value is not None}
     files = {
         "uat.toml": profile_toml(done, profile, day),
-        "uat-switches.json": json.dumps(switches(done), indent=2) + "\n",
+        # As `PUT /_sandbox/worlds/{world}/switches` takes them.
+        "uat-switches.json": json.dumps(switches, indent=2) + "\n",
         "differences.md": markdown(result),
         "differences.json": json.dumps(result, indent=2) + "\n",
         "evidence.jsonl": evidence(done, profile),
@@ -210,7 +194,7 @@ def ask(
 
 def _own_record(asker: Asker, account: str, key: str) -> Any:
     """Return the record of the key that asks. Raises Stopped if it is not one of the account."""
-    request = ProbeRequest(path="/v5/apikeys", query=(("account_id", account),))
+    request = ProbeRequest(path=_KEYS, query=(("account_id", account),))
     answer = asker.answer(request, "account")
     for one in map(fields_of, answer.body if isinstance(answer.body, list) else []):
         last4 = one.get("key_last4")
@@ -226,8 +210,8 @@ def _names(profile: Profile, wanted: Wanted, keys: Mapping[str, str | None]) -> 
     """Return the values that fill the holes of steps."""
     now = datetime.now(UTC).replace(tzinfo=None)
     later, ago = (one.isoformat(timespec="seconds") for one in (now + KEY_LIFE, now - KEY_LIFE))
-    letters = [secrets.choice(_LETTERS) for _ in range(LOOKUP_CHARS + SECRET_CHARS)]
-    lookup, secret = "".join(letters[:LOOKUP_CHARS]), "".join(letters[LOOKUP_CHARS:])
+    known, count = string.ascii_letters + string.digits, LOOKUP_CHARS + SECRET_CHARS
+    letters = "".join(secrets.choice(known) for _ in range(count))
     return {
         "run": wanted.run,
         "account": wanted.account,
@@ -238,7 +222,7 @@ def _names(profile: Profile, wanted: Wanted, keys: Mapping[str, str | None]) -> 
         "an_hour_ago": f"{ago}Z",
         "event_id": str(uuid4()),
         "supplied_key_field": profile.supplied_key_field,
-        "new_key": f"{profile.key_prefixes.uat}_{lookup}_{secret}",
+        "new_key": profile.key_format.write(letters[:LOOKUP_CHARS], letters[LOOKUP_CHARS:]),
         "made": {},
     }
 
@@ -271,7 +255,7 @@ def view_run(run: Run, profile: Profile, day: str, register: Register) -> dict[s
         "probes": probes,
         "made": [
             {"kind": one.kind, "name": one.name, "state": one.state}
-            for _, one in sorted(register.entries.items())
+            for one in register.entries.values()
         ],
     }
 
@@ -284,12 +268,7 @@ def markdown(result: Mapping[str, Any]) -> str:
     ]
     if result["stopped"]:
         parts.append(f"The run stopped early: {result['stopped']}.")
-    rows = []
-    for one in result["probes"]:
-        told = one["verdict"] + (f" ({one['why']})" if one["why"] else "")
-        values = (_word(one["sandbox"]), _word(one["uat"]))
-        rows.append((one["id"], ", ".join(one["clauses"]), *values, told))
-    parts.append(_table("probe clauses sandbox platform verdict", rows))
+    parts.append(_table("probe clauses sandbox platform verdict", map(_row, result["probes"])))
     if result["deliveries"]:
         unlike = _rows_of(result["deliveries"])
         parts.append(_table("delivery event place sandbox platform", unlike))
@@ -302,6 +281,12 @@ def markdown(result: Mapping[str, Any]) -> str:
 def _table(headers: str, rows: Iterable[Iterable[str]]) -> str:
     first, *others = [f"| {' | '.join(row)} |" for row in (headers.split(), *rows)]
     return "\n".join([first, "|" + "---|" * len(headers.split()), *others])
+
+
+def _row(one: Mapping[str, Any]) -> tuple[str, ...]:
+    told = one["verdict"] + (f" ({one['why']})" if one["why"] else "")
+    clauses = ", ".join(one["clauses"])
+    return one["id"], clauses, _word(one["sandbox"]), _word(one["uat"]), told
 
 
 def _rows_of(deliveries: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, ...]]:
@@ -332,8 +317,7 @@ def profile_toml(run: Run, profile: Profile, day: str) -> str:
     """Return the profile with what was learnt and when, for `sandbox serve --profile`."""
     whole = asdict(profile)
     readings, verified = dict(whole["readings"]), dict(whole["verified"])
-    for finding in run.findings:
-        probe, value = finding.probe, finding.value
+    for probe, value, _ in run.findings:
         if value is None:
             continue
         verified |= dict.fromkeys(probe.clauses, day)
@@ -349,25 +333,13 @@ def profile_toml(run: Run, profile: Profile, day: str) -> str:
     return "\n".join([to_toml(plain), *parts])
 
 
-def switches(run: Run) -> dict[str, Any]:
-    """Return the switches that were learnt.
-
-    `PUT /_sandbox/worlds/{world}/switches` takes them in this form.
-    """
-    return {
-        finding.probe.name: finding.value
-        for finding in run.findings
-        if finding.probe.kind == "switch" and finding.value is not None
-    }
-
-
 def evidence(run: Run, profile: Profile) -> str:
     """One line of JSON for each request. Only refusals keep their words; data is left out."""
-    text = ""
-    for one in run.evidence:
-        keeps = profile.scrub if one["status"] >= 400 else None
-        text += json.dumps({**one, "body": _outline(one["body"], keeps)}) + "\n"
-    return text
+    outlined = (
+        one | {"body": _outline(one["body"], profile.scrub if one["status"] >= 400 else None)}
+        for one in run.evidence
+    )
+    return "".join(json.dumps(one) + "\n" for one in outlined)
 
 
 def _outline(value: Any, keeps: Any) -> Any:

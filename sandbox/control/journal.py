@@ -17,7 +17,6 @@ from sandbox.domain.payments.outcomes import OUTCOMES
 from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.transport_faults import TRANSPORT_FAULTS
 from sandbox.platform.routes import OPERATIONS
-from sandbox.scenarios.matcher import show_near_misses
 from sandbox.worlds.background import collect, select
 from sandbox.worlds.journal import Decision, Entry, Origin, Scrub, WaitingRequest
 from sandbox.worlds.world import World
@@ -227,7 +226,7 @@ def is_refused(entry: Entry) -> bool:
 
 def view_entry(world: World, entry: Entry) -> JournalEntry:
     """Return a request with its whole way."""
-    scrub, choice = world.profile.scrub, entry.choice
+    scrub = world.profile.scrub
     return JournalEntry.of(
         entry,
         **_name(world, entry),
@@ -236,7 +235,6 @@ def view_entry(world: World, entry: Entry) -> JournalEntry:
         response=view_body(entry.response),
         # Reasons and notes may quote names.
         decisions=[view_decision(one, scrub) for one in entry.decisions],
-        near_misses=show_near_misses(entry.near_misses, choice.near_misses if choice else ()),
         notes=map(scrub, entry.notes),
     )
 

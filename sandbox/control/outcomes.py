@@ -260,5 +260,4 @@ def list_faults(request: ControlRequest) -> WebhookFaultQueue:
 @delete(f"{WORLD}/webhooks/next", "webhooks.next.clear")
 def clear_faults(request: ControlRequest) -> None:
     """Clear the faults for the next deliveries."""
-    faults = request.world.webhook_faults
-    faults.remove([one.id for one in faults.entries])
+    request.world.webhook_faults.clear()

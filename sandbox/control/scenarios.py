@@ -202,9 +202,9 @@ def _find_problems(text: str | None, document: dict[str, Any] | None) -> Problem
     try:
         parser.parse_scenario((document or {}) if text is None else parser.read_toml(text))
     except parser.ScenarioError as error:
-        lines = parser.Lines(text or "")
-        for one in error.problems:
-            line = text and (lines.of(one) or parser.line_of_error(one.message))
+        lines = parser.find_lines(text or "", error.problems)
+        for one, found in zip(error.problems, lines, strict=True):
+            line = text and (found or parser.line_of_error(one.message))
             rule = one.part and f"{one.part} {one.number}"
             views.append(ProblemView.of(one, rule=rule, line=line or None))
         return Problems(problems=views, total=error.total)
@@ -306,15 +306,16 @@ async def prove_scenario(request: ControlRequest, body: ProveBody) -> Proof:
         scenario = get_running(request.world)
     else:
         scenario = choose_scenario(request, {"toml": body.toml})
+    numbers = range(1, len(scenario.example) + 1)
+    places = [parser.Problem("", part="example", number=number) for number in numbers]
     try:
         # Examples take a sandbox with a loop of its own; the platform goes on beside them.
         found = await asyncio.to_thread(request.services.prove, scenario)
     except parser.ScenarioError as error:
         why = [f"cannot run in a demo world: {error}"]
-        found = dict.fromkeys(range(1, len(scenario.example) + 1), why)
-    lines, views = parser.Lines(body.toml or ""), []
-    for number, one in enumerate(scenario.example, start=1):
-        line = lines.of(parser.Problem("", part="example", number=number))
+        found = dict.fromkeys(numbers, why)
+    lines, views = parser.find_lines(body.toml or "", places), []
+    for number, one, line in zip(numbers, scenario.example, lines, strict=True):
         name, mistakes = one.name or f"example {number}", found[number]
         views.append(ProvedExample(number=number, name=name, line=line, mistakes=mistakes))
     return Proof(name=scenario.name, ok=not any(found.values()), examples=views)

@@ -108,6 +108,8 @@ REVOKE_KEY: Final = "revoke_key"
 REINSTATE_KEY: Final = "reinstate_key"
 BLOCK_TERMINAL: Final = "block_terminal"
 UNBLOCK_TERMINAL: Final = "unblock_terminal"
+ABOUT_KEY: Final = (REVOKE_KEY, REINSTATE_KEY)
+ABOUT_TERMINAL: Final = (BLOCK_TERMINAL, UNBLOCK_TERMINAL)
 
 TIMER_KINDS: Final = frozenset(
     kind for name, kind in list(globals().items()) if name.isupper() and isinstance(kind, str)

@@ -17,12 +17,12 @@ from sandbox.domain.operations import API
 from sandbox.domain.payments.cards import CARD_FIELD, READER_FIELD
 from sandbox.domain.payments.outcomes import APPROVED, why_not_for
 from sandbox.domain.secrets import PRODUCTION_KEY, find_misplaced, may_hold_secret, write_out
-from sandbox.domain.text import did_you_mean
+from sandbox.domain.text import UnknownWord, did_you_mean
 from sandbox.domain.transport_faults import TRANSPORT_FAULTS
 from sandbox.platform import wire
 from sandbox.platform.context import RequestContext
 from sandbox.platform.operation import Row, is_key_path
-from sandbox.scenarios.outcome_choice import UnknownOutcome, check_word
+from sandbox.scenarios.outcome_choice import check_word
 
 OUTCOME_HEADER: Final = b"x-sandbox-outcome"
 """Chooses an outcome in a request, and names the one chosen in an answer (assumed D3, 6.3)."""
@@ -273,7 +273,7 @@ def _forced_outcome(context: RequestContext, row: Row) -> str | None:
         return None
     try:
         word = check_word(sent.decode("latin-1").strip())
-    except UnknownOutcome as error:
+    except UnknownWord as error:
         raise _refuse_outcome(str(error), "assumed D4") from None
     why_not: str | None = None
     if word in TRANSPORT_FAULTS:

@@ -13,7 +13,6 @@ from typing import Any, Final
 from sandbox.domain.faults import RATE_LIMITED, UNAVAILABLE, Refusal
 from sandbox.domain.operations import API
 from sandbox.platform.context import Headers, RequestContext
-from sandbox.scenarios.matcher import NearMisses
 from sandbox.scenarios.outcome_choice import ChosenOutcome, choose_fault
 from sandbox.worlds.quotas import QUOTAS, Quota
 
@@ -69,7 +68,7 @@ def strike(context: RequestContext) -> None:
     account = context.account or context.known_caller.account
     terminal_id = getattr(context.record, "terminal_id", None)
     words = {**request_words(context), "account": account.id, "terminal": terminal_id}
-    near = context.near_misses = NearMisses()
+    context.near_misses = near = list[str]()
     choice = choose_fault(words, context.forced, world.queue, world.scenario, near)
     if choice is not None:
         context.choice = choice

@@ -5,10 +5,13 @@ from functools import lru_cache, partial
 from typing import Final
 from urllib.parse import unquote
 
+from msgspec.structs import replace
+
 from sandbox.domain import keys
 from sandbox.platform.context import RequestContext
 from sandbox.platform.operation import Row
 from sandbox.platform.security import why_foreign
+from sandbox.scenarios.matcher import shorten_near_misses
 from sandbox.worlds import journal
 from sandbox.worlds.registry import Worlds
 
@@ -48,6 +51,9 @@ class Recorder:
         secrets = () if row is None else row.secrets
         if context.sent is not None and context.sent.keys().isdisjoint(secrets):
             secrets = ()
+        choice, near = context.choice, context.near_misses
+        if choice is not None and choice.near_misses:
+            choice, near = replace(choice, near_misses=()), [*near, *choice.near_misses]
         entry = journal.Entry(
             context.request_id,
             context.now,
@@ -67,8 +73,8 @@ class Recorder:
             context.decisions,
             context.events,
             context.notes,
-            context.choice,
-            context.near_misses,
+            choice,
+            shorten_near_misses(near),
             context.world.state.scenario,
             context.world.state.maintenance_until,
         )

@@ -23,7 +23,7 @@ from sandbox.domain.payments.transitions import SETTLE, transitions_from
 from sandbox.domain.states import NoSuchStep, Step
 from sandbox.platform.context import OperationContext
 from sandbox.platform.payments.attempts import schedule_follow_ups
-from sandbox.scenarios.matcher import MatchedRule, NearMisses
+from sandbox.scenarios.matcher import MatchedRule
 from sandbox.store.documents import from_document, to_text
 from sandbox.store.tables import Order
 
@@ -168,7 +168,7 @@ def _ruling(context: OperationContext, batch: Batch) -> MatchedRule | None:
         "key": context.caller.key.id if context.caller is not None else None,
         "processor": batch.processor_name,
     }
-    near = context.near_misses = NearMisses()
+    context.near_misses = near = list[str]()
     return context.world.scenario.matched(words, lambda then: then.batch is not None, near)
 
 

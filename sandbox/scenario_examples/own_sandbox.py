@@ -1,31 +1,26 @@
 """Running the examples of a scenario in a sandbox of their own, without a socket."""
 
 import asyncio
-import itertools
 import selectors
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import partial
-from threading import Event
 from time import monotonic
-from typing import Final, Protocol
+from typing import Any, Final, NamedTuple
 
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from msgspec.structs import replace
+from starlette.types import Message, Receive, Scope, Send
 
 from sandbox.domain.clock import ClockSetting
 from sandbox.domain.json_text import fields_of, value_of
 from sandbox.domain.webhooks import Sent
 from sandbox.http_client import send_json
-from sandbox.scenario_examples.runner import Arrived, ExampleAnswer, ExampleRunner, Request
+from sandbox.scenario_examples.runner import Arrived, ExampleAnswer, ExampleRunner, Request, name_of
 from sandbox.scenario_examples.running_world import LocalStage
-from sandbox.scenarios import matcher
 from sandbox.scenarios.scenario import Scenario
 from sandbox.settings import Settings
 from sandbox.webhooks.signing import why_not_genuine
-from sandbox.webhooks.worker import Sending
 from sandbox.worlds.lifecycle import run_scenario
-from sandbox.worlds.registry import Worlds
 
 FAR_S: Final = 30 * 24 * 3600.0
 """So far no delay of an example goes, and all that it skips together hardly."""
@@ -72,51 +67,28 @@ URL: Final = "http://receiver.test/webhooks"
 REFUSED: Final = 401
 
 
-@dataclass(slots=True)
 class Receiver:
-    """Accepts genuine webhooks and refuses others. `answered`: the client has its answer."""
-
-    header_prefix: str
-    secret: str = ""
-    answered: Event = field(default_factory=Event)
-    arrived: list[Arrived] = field(default_factory=list)
+    """A sender of webhooks to endpoints that are not looked at, which accept all of them."""
 
     async def send(self, url: str, body: bytes, headers: Mapping[str, str]) -> Sent:
-        """One attempt, as a sender makes it. Endpoints of the scenario itself are not looked at."""
-        if url != URL:
-            return Sent(status_code=204, duration_ms=0, response="", error=None)
-        took = why_not_genuine(self.header_prefix, self.secret, body, headers) is None
-        status = fields_of(value_of(body)).get("status")
-        message_id = headers[f"{self.header_prefix}-id"]
-        self.arrived.append(Arrived(message_id, status, took, self.answered.is_set()))
-        status, error = (200, None) if took else (REFUSED, f"answered {REFUSED}")
-        return Sent(status_code=status, duration_ms=0, response="", error=error)
+        """Make one attempt."""
+        return Sent(status_code=204, duration_ms=0, response="", error=None)
 
     async def close(self) -> None:
         """There are no connections to close."""
 
 
-class Built(Protocol):
-    """A sandbox that is ready: its application, and its worlds."""
-
-    @property
-    def app(self) -> ASGIApp: ...
-
-    @property
-    def worlds(self) -> Worlds: ...
-
-
-class Build(Protocol):
-    """Puts a sandbox together, as `sandbox.app.build` does."""
-
-    def __call__(self, settings: Settings, *, sender: Sending) -> Built: ...
-
+Build = Callable[..., Any]
+"""Puts a sandbox with an `app` and `worlds` together, as `sandbox.app.build` does."""
 
 START: Final = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
-class InProcessStage(LocalStage):
-    """A sandbox in which the scenario runs from START on."""
+class InProcessStage(LocalStage, Receiver):
+    """A sandbox in which the scenario runs from START on.
+
+    At URL it accepts genuine webhooks and refuses others.
+    """
 
     control = "/_sandbox/worlds/default"
     # The time is skipped.
@@ -124,16 +96,25 @@ class InProcessStage(LocalStage):
 
     def __init__(self, scenario: Scenario, build: Build) -> None:
         settings = Settings(clock=ClockSetting(now=START, mode="frozen"))
-        self._receiver = Receiver(settings.profile.webhook_header_prefix)
-        self._sandbox = build(settings, sender=self._receiver)
+        self._prefix, self._secret = settings.profile.webhook_header_prefix, ""
+        self._sandbox = build(settings, sender=self)
         super().__init__(self._sandbox.worlds.default)
-        self._receiver.arrived, self._receiver.answered = self.arrived, self.answered
         self.keys = {name: key for name, (_, key) in self.world.cast.keys.items()}
         run_scenario(self.world, scenario)
         self._receives = bool(scenario.webhook) or any(
             one.expect.received is not None for one in scenario.example
         )
         self._of_step = 0
+
+    async def send(self, url: str, body: bytes, headers: Mapping[str, str]) -> Sent:
+        """Make one attempt, and note what the receiver at URL makes of it."""
+        sent = await super().send(url, body, headers)
+        if url != URL:
+            return sent
+        took = why_not_genuine(self._prefix, self._secret, body, headers) is None
+        status, message_id = fields_of(value_of(body)).get("status"), headers[f"{self._prefix}-id"]
+        self.arrived.append(Arrived(message_id, status, took, self.answered.is_set()))
+        return sent if took else replace(sent, status_code=REFUSED, error=f"answered {REFUSED}")
 
     def begin_step(self) -> None:
         """From here on requests belong to another step."""
@@ -143,16 +124,15 @@ class InProcessStage(LocalStage):
         """Return the near misses of the requests of this step."""
         journal = self.world.journal
         count = journal.counters.requests - self._of_step
-        entries = journal.entries()[-count:] if count else []
-        found = (matcher.show_near_misses(one.choice.near_misses) for one in entries if one.choice)
-        return list(dict.fromkeys(itertools.chain(*found)))
+        entries = [one for one in journal.entries()[-count:] if one.choice] if count else []
+        return list(dict.fromkeys(near for one in entries for near in one.near_misses))
 
     async def listen(self) -> None:
         """Have the receiver get every webhook of the world, if examples look at them."""
         if self._receives:
             key = next(iter(self.keys.values()))
             made = await self.ask(Request("POST", f"{self.control}/endpoints", key, {"url": URL}))
-            self._receiver.secret = made.body["secret"]
+            self._secret = made.body["secret"]
 
     async def ask(self, request: Request) -> ExampleAnswer:
         """Return the answer to a request."""
@@ -182,8 +162,7 @@ class InProcessStage(LocalStage):
         self.world.tap_desk.close()
 
 
-@dataclass(slots=True)
-class Step:
+class Step(NamedTuple):
     """The result of one example: its mistakes, in words.
 
     With mistakes there are the near misses too: the rules that nearly decided its requests.
@@ -191,8 +170,8 @@ class Step:
 
     number: int
     name: str
-    mistakes: list[str] = field(default_factory=list)
-    near_misses: list[str] = field(default_factory=list)
+    mistakes: list[str]
+    near_misses: list[str]
 
 
 def run_examples(
@@ -209,14 +188,12 @@ def run_examples(
     with asyncio.Runner(loop_factory=partial(SkippingLoop, end)) as runner:
         runner.run(stage.listen())
         for number, example in enumerate(scenario.example, start=1):
-            name = example.name or f"example {number}"
             left = FAR_S if end is None or monotonic() < end else 0
             stage.begin_step()
             try:
-                mistakes, _ = runner.run(
-                    asyncio.wait_for(examples.play(number, name, example), left)
-                )
+                mistakes, _ = runner.run(asyncio.wait_for(examples.play(number, example), left))
             except TimeoutError:
                 mistakes = [f"was given up: the examples took more than {within_s:g} s in all"]
-            yield Step(number, name, mistakes, stage.near_misses() if mistakes else [])
+            near = stage.near_misses() if mistakes else []
+            yield Step(number, name_of(number, example), mistakes, near)
         runner.run(stage.close())

@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, TypedDict
+from typing import Any, Final
 
 import httpx2
 from starlette.types import ASGIApp
@@ -18,28 +18,14 @@ from sandbox.settings import Settings
 _WORLD: Final = "/_sandbox/worlds/seen"
 
 
-class SeenRequest(TypedDict):
-    """A request, and what was seen of its answer.
+SeenRequest = Mapping[str, Any]
+"""A request, and what was seen of its answer, as `export_tests.build_steps` gives them.
 
-    `before` are requests to the control API of its world, which come first: method, path and body.
-    `key` is the name of a key of the cast, or one in full. `asserted` are the fields of the answer
-    that come again, none if it `is_whole` not; `made` are its fields with ids, which later requests
-    may name. With `is_found` the answer is a list of one record, which counts as the answer.
-    """
-
-    id: str
-    before: list[tuple[str, str, Any]]
-    method: str
-    path: str
-    query: str
-    key: str | None
-    body: Any
-    headers: dict[str, str]
-    status: int
-    is_whole: bool
-    is_found: bool
-    asserted: dict[str, Any]
-    made: dict[str, str]
+`before` are requests to the control API of its world, which come first: method, path and body.
+`key` is the name of a key of the cast, or one in full. `asserted` are the fields of the answer
+that come again, none if it `is_whole` not; `made` are its fields with ids, which later requests may
+name. With `is_found` the answer is a list of one record, which counts as the answer.
+"""
 
 
 def repeat(
@@ -58,9 +44,18 @@ def repeat(
 
     async def run() -> None:
         async with asyncio.timeout(within_s):
-            sender = Receiver(profile.webhook_header_prefix)
-            built = build(Settings(profile=profile), sender=sender)
-            await _Repeating(built.app, profile.api_key_header).run(begin, named, steps)
+            built = build(Settings(profile=profile), sender=Receiver())
+            repeating = _Repeating(built.app, profile)
+            world = await repeating.control("POST", "/_sandbox/worlds", {"id": "seen", **begin})
+            repeating.keys = {name: key["key"] for name, key in world["keys"].items()}
+            for kind, ids in named.items():
+                here = world[kind]
+                repeating.ids |= {id: here[name] for name, id in ids.items() if name in here}
+            for step in steps:
+                try:
+                    await repeating.repeat(step)
+                except _Differs as differs:
+                    raise _Differs(f"{step['id']}: {differs}") from None
 
     try:
         asyncio.run(run())
@@ -80,31 +75,14 @@ class _Repeating:
     """A sandbox, and what ids that were seen are there."""
 
     app: ASGIApp
-    key_header: str
+    profile: Profile
     keys: dict[str, str] = field(default_factory=dict)
     ids: dict[str, str] = field(default_factory=dict)
 
-    async def run(
-        self,
-        begin: Mapping[str, Any],
-        named: Mapping[str, Mapping[str, str]],
-        steps: Iterable[SeenRequest],
-    ) -> None:
-        """Repeat the requests. Raises _Differs."""
-        world = await self._control("POST", "/_sandbox/worlds", {"id": "seen", **begin})
-        self.keys = {name: key["key"] for name, key in world["keys"].items()}
-        for kind, ids in named.items():
-            here = world[kind]
-            self.ids.update((id, here[name]) for name, id in ids.items() if name in here)
-        for step in steps:
-            try:
-                await self._repeat(step)
-            except _Differs as differs:
-                raise _Differs(f"{step['id']}: {differs}") from None
-
-    async def _repeat(self, step: SeenRequest) -> None:
+    async def repeat(self, step: SeenRequest) -> None:
+        """Repeat a request. Raises _Differs."""
         for method, path, body in step["before"]:
-            await self._control(method, f"{_WORLD}{path}", body)
+            await self.control(method, f"{_WORLD}{path}", body)
         answer = await self._ask(step)
         status = 0 if answer is None else answer.status_code
         if status != step["status"]:
@@ -123,7 +101,7 @@ class _Repeating:
     async def _ask(self, step: SeenRequest) -> httpx2.Response | None:
         headers, content = {"accept": "application/json", **step["headers"]}, None
         if (key := step["key"]) is not None:
-            headers[self.key_header] = self.keys.get(key, key)
+            headers[self.profile.api_key_header] = self.keys.get(key, key)
         if step["body"] is not None:
             body = map_texts(step["body"], lambda text: self.ids.get(text, text))
             content = (body if isinstance(body, str) else json.dumps(body)).encode()
@@ -133,7 +111,7 @@ class _Repeating:
         method, query = step["method"], step["query"]
         return await send(self.app, method, path, headers=headers, query=query, content=content)
 
-    async def _control(self, method: str, path: str, body: Any) -> dict[str, Any]:
+    async def control(self, method: str, path: str, body: Any) -> dict[str, Any]:
         """Return what the control API shows. Raises _Differs with the reason of a refusal."""
         answer = await send_json(self.app, method, path, body=body)
         assert answer is not None

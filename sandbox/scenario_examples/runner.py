@@ -3,17 +3,16 @@
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from threading import Event
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import urlencode
 
 from sandbox.domain.json_text import fields_of
 from sandbox.scenarios.scenario import Example, Expect, Received, Send
 
 
-@dataclass(frozen=True, slots=True)
-class ExampleAnswer:
+class ExampleAnswer(NamedTuple):
     """An answer; `status` is 0 if the connection was closed without one."""
 
     status: int
@@ -28,30 +27,24 @@ class ExampleAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request with an API key of the world. With `is_awaited` a client waits for its answer.
-
-    A look into the world meets no faults.
-    """
+    """A request with an API key of the world. With `is_awaited` a client waits for its answer."""
 
     method: str
     path: str
     key: str
     body: Any = None
     query: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
     is_awaited: bool = False
-    is_look: bool = False
 
-    @property
-    def headers(self) -> dict[str, str]:
-        """The headers beside that of the key."""
-        return {"x-sandbox-outcome": "approved"} if self.is_look else {}
 
+LOOK: Final = {"x-sandbox-outcome": "approved"}
+"""The header of a look into the world, which meets no faults."""
 
 # --- running ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Arrived:
+class Arrived(NamedTuple):
     """One received attempt. `status` is that of the body, None if it cannot be read."""
 
     message_id: str
@@ -63,8 +56,7 @@ class Arrived:
 # --- comparing the result with what is expected -------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class ExampleResult:
+class ExampleResult(NamedTuple):
     """The result of an example: the answer, its payment, its events and webhooks.
 
     `received` are the attempts, each with the name of its event.
@@ -136,17 +128,10 @@ def _misreceived(
 
 # --- running ------------------------------------------------------------------------------------
 
-_PATHS: Final = {
-    "sale": "/v3/payment",
-    "auth": "/v3/preauth",
-    "capture": "/v3/payments/{}/capture",
-    "incremental_auth": "/v3/payments/{}/auth",
-    "tip_adjust": "/v3/payments/{}/adjust",
-    "refund": "/v3/payments/{}/refund",
-    "reverse": "/v3/payments/{}/reverse",
-    "confirm": "/v3/payments/{}/confirm",
-}
-_BEGIN: Final = ("sale", "auth")
+_BEGIN: Final = {"sale": "/v3/payment", "auth": "/v3/preauth"}
+_ACTIONS: Final = {"incremental_auth": "auth", "tip_adjust": "adjust"}
+"""The paths of what begins a payment, and the last part of the others where it is another word."""
+
 BLOCKS: Final = {"block_account": "block", "unblock_account": "unblock"}
 _ON_NOTHING: Final = (*_BEGIN, *BLOCKS, "find", "advance")
 
@@ -179,16 +164,21 @@ class Stage(ABC):
         """
 
     @abstractmethod
-    async def messages(self) -> list[tuple[str, str]]:
+    def messages(self) -> list[tuple[str, str]]:
         """All messages of the world so far, oldest first: id and event."""
 
     @abstractmethod
-    async def list_waiting(self) -> Collection[str]:
+    def list_waiting(self) -> Collection[str]:
         """Return the payments that wait for a tap."""
 
     @abstractmethod
     async def quiet(self) -> None:
         """Wait until every due webhook has arrived, and the delayed ones too."""
+
+
+def name_of(number: int, example: Example) -> str:
+    """Return what the example is called, by its number without a name."""
+    return example.name or f"example {number}"
 
 
 class ExampleRunner:
@@ -199,24 +189,22 @@ class ExampleRunner:
         self._payments: dict[str, str] = {}
         self._last = ""
 
-    async def play(
-        self, number: int, name: str, example: Example
-    ) -> tuple[list[str], ExampleResult | None]:
+    async def play(self, number: int, example: Example) -> tuple[list[str], ExampleResult | None]:
         """Run one example; returns its mistakes and its result, None if it could not run."""
-        send = example.send
-        problem = self._problem(send)
-        if problem is not None:
+        event_id = example.send.event_id or f"example-{number}"
+        send = example.send.model_copy(update={"event_id": event_id})
+        if (problem := self._problem(send)) is not None:
             return [problem], None
         on = self._payments.get(send.on or "", self._last)
-        seen, arrived = len(await self._stage.messages()), len(self._stage.arrived)
-        answer, waited = await self._carry_out(send, number, on)
+        seen, arrived = len(self._stage.messages()), len(self._stage.arrived)
+        answer, waited = await self._carry_out(send, on)
         await self._stage.quiet()
-        messages = await self._stage.messages()
+        messages = self._stage.messages()
         events = [event for _, event in messages[seen:]]
         if send.operation in (*_BEGIN, "find"):
-            on = await self._payment_of(send, number, answer)
+            on = await self._payment_of(send, answer)
             if on:
-                self._payments[name], self._last = on, on
+                self._payments[name_of(number, example)] = self._last = on
         shown = await self._find_shown(send, on, answer)
         named = dict(messages)
         received = [(named.get(one.message_id, "?"), one) for one in self._stage.arrived[arrived:]]
@@ -237,12 +225,12 @@ class ExampleRunner:
 
     # --- carrying out
 
-    async def _carry_out(self, send: Send, number: int, on: str) -> tuple[ExampleAnswer, list[str]]:
+    async def _carry_out(self, send: Send, on: str) -> tuple[ExampleAnswer, list[str]]:
         """Return the answer, and the mistakes of the wait for a tap."""
         if send.operation == "advance":
             return await self._advance(send, send.by or "0s"), []
         if send.operation == "find":
-            return await self._payment_with(send, send.event_id or "", is_look=False), []
+            return await self._payment_with(send), []
         if send.operation == "close_batch":
             batch_id = (await self._payment(send, on)).get("batch_id")
             if batch_id is None:
@@ -253,9 +241,10 @@ class ExampleRunner:
         if send.operation in BLOCKS:
             path = f"/v1/accounts/{self._stage.accounts[send.account]}"
             return await self._ask(send, "POST", f"{path}/{BLOCKS[send.operation]}"), []
-        path = _PATHS[send.operation].format(on)
+        action = _ACTIONS.get(send.operation, send.operation)
+        path = _BEGIN.get(send.operation, f"/v3/payments/{on}/{action}")
         self._stage.answered.clear()
-        request = asyncio.ensure_future(self._ask(send, "POST", path, self._body(send, number)))
+        request = asyncio.ensure_future(self._ask(send, "POST", path, self._body(send)))
         try:
             wrong = await self._at_tap_desk(send, request)
             return await request, wrong
@@ -288,7 +277,7 @@ class ExampleRunner:
             if tap:
                 tapped = await self._ask(send, "POST", path, tap)
                 wrong = "" if tapped.status == 200 else f"send.tap: {tapped.body['message']}"
-            elif waiting in await self._stage.list_waiting():
+            elif waiting in self._stage.list_waiting():
                 wrong = "send.tap: the payment still waits, and the example does not tap or cancel"
         if wrong:
             await self._ask(send, "POST", path, {"cancel": "merchant"})
@@ -298,7 +287,7 @@ class ExampleRunner:
         """Return the payment that waits for its tap; None once the request is answered without."""
         pause_s = 0.0
         while not request.done():
-            for waiting in await self._stage.list_waiting():
+            for waiting in self._stage.list_waiting():
                 return waiting
             await asyncio.wait({request}, timeout=pause_s)
             pause_s = min(2 * pause_s + 0.001, self._stage.looks_every_s)
@@ -307,8 +296,8 @@ class ExampleRunner:
     async def _advance(self, send: Send, by: str) -> ExampleAnswer:
         return await self._ask(send, "POST", f"{self._stage.control}/clock/advance", {"by": by})
 
-    def _body(self, send: Send, number: int) -> dict[str, Any]:
-        body: dict[str, Any] = {"event_id": send.event_id or f"example-{number}"}
+    def _body(self, send: Send) -> dict[str, Any]:
+        body: dict[str, Any] = {"event_id": send.event_id}
         begins = send.operation in _BEGIN
         if send.amount is not None or begins:
             body["amount"] = 1000 if send.amount is None else send.amount
@@ -329,45 +318,36 @@ class ExampleRunner:
 
     # --- looking
 
-    async def _payment_of(self, send: Send, number: int, answer: ExampleAnswer) -> str:
+    async def _payment_of(self, send: Send, answer: ExampleAnswer) -> str:
         """Return the id of the new payment, even if its answer was lost."""
         if "transaction_id" not in answer.fields:
-            answer = await self._payment_with(send, send.event_id or f"example-{number}")
+            answer = await self._payment_with(send, headers=LOOK)
         return str(answer.fields.get("transaction_id", ""))
 
-    async def _payment_with(
-        self, send: Send, event_id: str, *, is_look: bool = True
-    ) -> ExampleAnswer:
+    async def _payment_with(self, send: Send, **more: Any) -> ExampleAnswer:
         """Return the payment that has the event_id, or an answer without one."""
-        query = urlencode({"event_id": event_id})
-        answer = await self._ask(send, "GET", "/v1/transactions", query=query, is_look=is_look)
+        query = urlencode({"event_id": send.event_id})
+        answer = await self._ask(send, "GET", "/v1/transactions", query=query, **more)
         found = answer.body if isinstance(answer.body, list) else []
-        return replace(answer, body=found[0] if found else None)
+        return answer._replace(body=found[0] if found else None)
 
     async def _payment(self, send: Send, on: str) -> dict[str, Any]:
-        return (await self._ask(send, "GET", f"/v1/transactions/{on}", is_look=True)).fields
+        return (await self._ask(send, "GET", f"/v1/transactions/{on}", headers=LOOK)).fields
 
     async def _find_shown(self, send: Send, on: str, answer: ExampleAnswer) -> dict[str, Any]:
         """Return the object in which `status` and the other fields are looked for."""
         body = answer.fields
         if send.operation == "close_batch" and "id" in body:
-            look = await self._ask(send, "GET", f"/v1/batches/{body['id']}", is_look=True)
+            look = await self._ask(send, "GET", f"/v1/batches/{body['id']}", headers=LOOK)
             return look.fields or body
         if "transaction_id" in body and send.operation != "advance":
             return body
         return await self._payment(send, on) if on else {}
 
     async def _ask(
-        self,
-        send: Send,
-        method: str,
-        path: str,
-        body: Any = None,
-        *,
-        query: str = "",
-        is_look: bool = False,
+        self, send: Send, method: str, path: str, body: Any = None, **more: Any
     ) -> ExampleAnswer:
-        is_awaited = path in _PATHS.values() or path.startswith("/v3/")
+        """Return the answer to a request; `more` are further fields of it."""
+        more["is_awaited"] = path.startswith("/v3/")
         key = self._stage.keys[send.key]
-        request = Request(method, path, key, body, query, is_awaited, is_look)
-        return await self._stage.ask(request)
+        return await self._stage.ask(Request(method, path, key, body, **more))

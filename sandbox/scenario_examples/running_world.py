@@ -12,14 +12,12 @@ from sandbox.domain.keys import ApiKey
 from sandbox.domain.payments.transactions import Payment
 from sandbox.platform.context import IncomingRequest
 from sandbox.platform.internal_client import InternalClient
-from sandbox.scenario_examples.runner import ExampleAnswer, ExampleRunner, Request, Stage
-from sandbox.scenarios.scenario import Example, Send
+from sandbox.scenario_examples.runner import ExampleAnswer, ExampleRunner, Request, Stage, name_of
+from sandbox.scenarios.scenario import Example
 from sandbox.worlds.world import World
 
 _QUIET_S: Final = 5.0
 """So long webhooks that are due are waited for. A receiver may hang for longer."""
-
-_LOOKS_EVERY_S: Final = 0.01
 
 
 async def play_in_world(
@@ -42,19 +40,18 @@ async def play_in_world(
     steps = []
     for one in numbers:
         example = examples[one - 1]
-        name = example.name or f"example {one}"
         stage.begin_step()
         result = None
         try:
             async with asyncio.timeout_at(end):
-                mistakes, result = await runner.play(one, name, stage.own(one, example))
+                mistakes, result = await runner.play(one, stage.own(one, example))
         except TimeoutError:
             mistakes = [f"was given up: the steps took more than {within_s:g} s in all"]
         shown = {} if result is None else result.shown
         steps.append(
             PlayedExample(
                 number=one,
-                name=name,
+                name=name_of(one, example),
                 operation=example.send.operation,
                 mistakes=mistakes,
                 requests=stage.exchanges,
@@ -77,12 +74,8 @@ class LocalStage(Stage):
         self._before = len(world.store.messages_now())
         self._events: dict[str, str] = {}
 
-    async def messages(self) -> list[tuple[str, str]]:
-        """Return the messages of the world since this play began, oldest first: id and event."""
-        return self.note_messages()
-
-    def note_messages(self) -> list[tuple[str, str]]:
-        """Return the messages so far.
+    def messages(self) -> list[tuple[str, str]]:
+        """Return the messages of the world since this play began, oldest first: id and event.
 
         Those of before are not looked at: a busy world has very many.
         """
@@ -90,7 +83,7 @@ class LocalStage(Stage):
             self._events.setdefault(one.id, one.event_type)
         return list(self._events.items())
 
-    async def list_waiting(self) -> Collection[str]:
+    def list_waiting(self) -> Collection[str]:
         """Return the payments that wait for a tap."""
         return [one.tap.transaction_id for one in self.world.tap_desk if not one.came.done()]
 
@@ -98,7 +91,7 @@ class LocalStage(Stage):
         """Whether a webhook of this play is due."""
         return any(
             one.status == "pending" and one.next_attempt_at is None
-            for id, _ in self.note_messages()
+            for id, _ in self.messages()
             for one in self.world.outbox.deliveries_of(id)
         )
 
@@ -112,7 +105,7 @@ class WorldStage(LocalStage):
     """A world that runs, with other clients beside the examples. Nothing is received here."""
 
     control = "/_sandbox"
-    looks_every_s = _LOOKS_EVERY_S
+    looks_every_s = 0.01
 
     def __init__(self, world: World, inside: InternalClient, act: Act) -> None:
         super().__init__(world)
@@ -130,25 +123,23 @@ class WorldStage(LocalStage):
 
         The world may know the usual one already.
         """
-        send: Send = example.send
-        expect = example.expect.model_copy(update={"received": None})
-        if send.operation not in ("advance", "close_batch"):
-            event_id = f"{send.event_id or f'example-{number}'}-{self._tag}"
-            self._own_events.add(event_id)
-            if "event_id" in expect.fields:
-                fields = expect.fields | {"event_id": event_id}
-                expect = expect.model_copy(update={"fields": fields})
-            send = send.model_copy(update={"event_id": event_id})
+        event_id = f"{example.send.event_id or f'example-{number}'}-{self._tag}"
+        self._own_events.add(event_id)
+        send = example.send.model_copy(update={"event_id": event_id})
+        fields = example.expect.fields
+        if "event_id" in fields:
+            fields = fields | {"event_id": event_id}
+        expect = example.expect.model_copy(update={"received": None, "fields": fields})
         return example.model_copy(update={"send": send, "expect": expect})
 
     def begin_step(self) -> None:
         """From here on exchanges and messages belong to another step."""
         self.exchanges = []
-        self._of_step = len(self.note_messages())
+        self._of_step = len(self.messages())
 
     def new_messages(self) -> list[PlayedMessage]:
         """Return the messages of this step."""
-        new = self.note_messages()[self._of_step :]
+        new = self.messages()[self._of_step :]
         return [PlayedMessage(id=id, event_type=event) for id, event in new]
 
     async def ask(self, request: Request) -> ExampleAnswer:
@@ -159,7 +150,7 @@ class WorldStage(LocalStage):
         if request.path.startswith(self.control):
             path = request.path.removeprefix(self.control)
             status, shown = await self._act(path, request.body)
-            self._note(None, request, path, status, shown)
+            self._note(request, request_id=None, path=path, status=status, answer=shown)
             return ExampleAnswer(status, {}, shown)
         payload = b"" if request.body is None else json.dumps(request.body).encode()
         fields = {"accept": "application/json", **request.headers}
@@ -172,34 +163,18 @@ class WorldStage(LocalStage):
         key = self.world.store.get(ApiKey, key_id)
         answer = await self._inside.send(self.world, asked, key)
         shown = value_of(answer.body)
-        self._note(answer.request_id, request, request.path, answer.status, shown)
+        self._note(request, request_id=answer.request_id, status=answer.status, answer=shown)
         headers = {name.decode(): value.decode("latin-1") for name, value in answer.headers}
         return ExampleAnswer(answer.status or 0, headers, shown)
 
-    def _note(
-        self, id: str | None, request: Request, path: str, status: int | None, shown: Any
-    ) -> None:
-        self.exchanges.append(
-            PlayedRequest(
-                request_id=id,
-                method=request.method,
-                path=path,
-                query=request.query,
-                body=request.body,
-                status=status,
-                answer=shown,
-            )
-        )
+    def _note(self, request: Request, **came: Any) -> None:
+        self.exchanges.append(PlayedRequest.of(request, **came))
 
-    async def list_waiting(self) -> Collection[str]:
+    def list_waiting(self) -> Collection[str]:
         """Return the payments of these examples that wait for a tap."""
         unit = self.world.store.begin()
-        found = [unit.get(Payment, id) for id in await super().list_waiting()]
-        return [
-            payment.id
-            for payment in found
-            if payment is not None and payment.transaction.event_id in self._own_events
-        ]
+        found = filter(None, (unit.get(Payment, id) for id in super().list_waiting()))
+        return [one.id for one in found if one.transaction.event_id in self._own_events]
 
     async def quiet(self) -> None:
         """Wait until the webhooks that are due were tried, for a few seconds at most."""

@@ -1,46 +1,28 @@
 """A running scenario: the rule for each attempt, and how often each rule has applied."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import count
 from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
 
 from sandbox.domain.operations import PathPattern
+from sandbox.domain.text import UnknownWord
 from sandbox.scenarios.parser import ScenarioError
 from sandbox.scenarios.rules import Rule, Then
 from sandbox.scenarios.scenario import Scenario
 from sandbox.scenarios.webhook_rules import WebhookRule, WebhookThen
-from sandbox.scenarios.words import AmountRange
 
 NEAR_MISSES_MAX: Final = 20
 """Near misses of one attempt that are stored as text; the rest are counted. A queue and a scenario
 can have 2,000 together, and the journal holds a thousand attempts."""
 
 
-class NearMisses(list[str]):
-    """The first near misses of an attempt, and how many `more` there were."""
-
-    def __init__(self, *parts: Iterable[str]) -> None:
-        super().__init__()
-        self.more = 0
-        for part in parts:
-            for why in part:
-                self.append(why)
-            self.more += getattr(part, "more", 0)
-
-    def append(self, why: str) -> None:
-        """Note one."""
-        if len(self) < NEAR_MISSES_MAX:
-            super().append(why)
-        else:
-            self.more += 1
-
-
-def show_near_misses(*parts: Iterable[str]) -> list[str]:
-    """All of them in words, one after the other, and the count of the rest."""
-    near = NearMisses(*parts)
-    return [*near, f"and {near.more} more"] if near.more else list(near)
+def shorten_near_misses(near: Sequence[str]) -> Sequence[str]:
+    """Return the first of them, and the count of the rest."""
+    more = len(near) - NEAR_MISSES_MAX
+    return near if more <= 0 else [*near[:NEAR_MISSES_MAX], f"and {more} more"]
 
 
 Words = Mapping[str, Any]
@@ -54,6 +36,9 @@ Resolve = Callable[[str, str], str]
 
 RuleCounts = list[int]
 """How many attempts or deliveries fitted a rule, and to how many of them it applied."""
+
+Wanted = tuple[frozenset[Any], list[Any]]
+"""The values of one word of a rule, and its ranges and patterns; any will do."""
 
 _NAMED = ("terminal", "location", "account", "key")
 _OF_ANOTHER = ("operation", "method", "path")
@@ -89,10 +74,8 @@ class _Entry(Struct):
 
     rule: Rule | WebhookRule
     name: str
-    wanted: "dict[str, Wanted]"
-    nth: frozenset[int] | None
+    wanted: dict[str, Wanted]
     counts: RuleCounts
-    until: datetime | None = None
 
     @property
     def fitted(self) -> int:
@@ -111,16 +94,19 @@ class _Entry(Struct):
 
     def mismatch(self, words: Words) -> str | None:
         """Return the first word of `when` that does not fit; None when all do."""
-        for word, values in self.wanted.items():
+        for word, (plain, ranges) in self.wanted.items():
             fact = words.get(word)
-            if fact is None or not values.matches(fact):
+            names = fact if isinstance(fact, tuple) else (fact,)
+            if fact is None or (
+                plain.isdisjoint(names) and not any(one.matches(fact) for one in ranges)
+            ):
                 return word
         return None
 
     def use(self, draw: Draw) -> str | None:
         """Count one more that fits, and that the rule applies to it; why it does not, if so."""
         self.counts[0] += 1
-        if self.nth is not None and self.fitted not in self.nth:
+        if self.rule.when.nth is not None and self.fitted not in self.rule.when.nth:
             return f"this is number {self.fitted}"
         if self.is_used_up:
             return "used up"
@@ -129,33 +115,6 @@ class _Entry(Struct):
             return f"chance spares number {self.fitted}"
         self.counts[1] += 1
         return None
-
-
-class Wanted:
-    """The values of one word of a rule, of which any will do."""
-
-    __slots__ = ("_plain", "_ranges")
-
-    def __init__(self, values: Sequence[Any | AmountRange]) -> None:
-        self._ranges = [value for value in values if hasattr(value, "matches")]
-        self._plain = frozenset(value for value in values if not hasattr(value, "matches"))
-
-    def matches(self, fact: Any) -> bool:
-        """Whether the fact is one of them; of a tuple, any of its names."""
-        if isinstance(fact, tuple):
-            return not self._plain.isdisjoint(fact)
-        return fact in self._plain or any(one.matches(fact) for one in self._ranges)
-
-
-class Window(NamedTuple):
-    """The time in which a rule applies."""
-
-    begin: datetime
-    end: datetime
-
-    def matches(self, now: datetime) -> bool:
-        """Whether it is that time now."""
-        return self.begin <= now < self.end
 
 
 class Running(Struct, eq=False):
@@ -173,55 +132,33 @@ class Running(Struct, eq=False):
     webhooks: list[_Entry] = []
 
     def __post_init__(self) -> None:
-        self.attempts = self._entries("rule", self.scenario.rule)
-        self.webhooks = self._entries("webhook", self.scenario.webhook)
+        self.attempts = list(map(self._entry, count(1), self.scenario.rule))
+        self.webhooks = list(map(self._entry, count(1), self.scenario.webhook))
 
-    def _entries(self, kind: str, rules: Sequence[Rule | WebhookRule]) -> list[_Entry]:
-        return [
-            self._entry(rule, number, f"{kind} {number}")
-            for number, rule in enumerate(rules, start=1)
-        ]
-
-    def _entry(self, rule: Rule | WebhookRule, number: int, place: str) -> _Entry:
+    def _entry(self, number: int, rule: Rule | WebhookRule) -> _Entry:
         """Return the rule in use. Raises ScenarioError for unknown names."""
-        wanted = self._parse_words(rule, place)
-        end = None
-        if isinstance(rule, Rule) and (times := rule.when.window(self.since)) is not None:
-            wanted["time"] = Wanted([Window(*times)])
-            if rule.when.until is not None and rule.then.probability is None:
-                end = times[1]
-        return _Entry(
-            rule,
-            rule.name or str(number),
-            wanted,
-            None if rule.when.nth is None else frozenset(rule.when.nth),
-            [0, 0],
-            end,
-        )
-
-    def _parse_words(self, rule: Rule | WebhookRule, place: str) -> dict[str, Wanted]:
-        """Return the words of `when` but for those of numbers and times. Raises ScenarioError."""
-        wanted = {}
+        wanted: dict[str, Wanted] = {}
         for word in rule.when.model_fields_set - {"nth", "from_", "until"}:
-            values = getattr(rule.when, word)
-            if values is None:
+            if (values := getattr(rule.when, word)) is None:
                 continue
             if word in _NAMED:
                 try:
                     values = [self.resolve(word, name) for name in values]
-                except ValueError as error:
+                except UnknownWord as error:
+                    kind = "rule" if isinstance(rule, Rule) else "webhook"
                     named = f" {rule.name!r}" if rule.name else ""
-                    raise ScenarioError(
-                        f"{place}{named}, when.{word}: {error}",
-                        getattr(error, "nearest", None),
-                    ) from None
+                    place = f"{kind} {number}{named}, when.{word}"
+                    raise ScenarioError(f"{place}: {error}", error.nearest) from None
             elif word == "path":
                 values = list(map(PathPattern, values))
-            wanted[word] = Wanted(values)
-        return wanted
+            ranges = [value for value in values if hasattr(value, "matches")]
+            wanted[word] = frozenset(one for one in values if one not in ranges), ranges
+        if isinstance(rule, Rule) and (window := rule.when.window(self.since)) is not None:
+            wanted["time"] = frozenset[Any](), [window]
+        return _Entry(rule, rule.name or str(number), wanted, [0, 0])
 
     def matched(
-        self, words: Words, is_possible: Callable[[Then], bool | None], near_misses: NearMisses
+        self, words: Words, is_possible: Callable[[Then], bool | None], near_misses: list[str]
     ) -> MatchedRule | None:
         """Return the effect of the first rule that applies, or None.
 
@@ -230,31 +167,29 @@ class Running(Struct, eq=False):
         """
         found: MatchedRule | None = None
         for entry in self.attempts:
-            then: Then = entry.rule.then  # type: ignore[assignment]
+            rule: Rule = entry.rule  # type: ignore[assignment]
             mismatch, why_not = entry.mismatch(words), None
             if mismatch is not None:
                 is_near = mismatch in words and mismatch not in _OF_ANOTHER
                 why_not = f"another {mismatch}" if is_near else None
-            elif not (possible := is_possible(then)):
+            elif not (possible := is_possible(rule.then)):
                 why_not = None if possible is None else f"not for {words['operation'][0]}"
             elif found is not None:
                 entry.counts[0] += 1
             elif (why_not := entry.use(self.draw)) is None:
-                found = self._matched(entry, then)
+                found = self._matched(entry, rule)
             if found is None and why_not is not None:
                 near_misses.append(f"scenario {entry.name}: {why_not}")
         return found
 
-    def _matched(self, entry: _Entry, then: Then) -> MatchedRule:
-        delay_ms = then.delay_ms
+    def _matched(self, entry: _Entry, rule: Rule) -> MatchedRule:
+        delay_ms, until = rule.then.delay_ms, None
         if not isinstance(delay_ms, int):
             delay_ms = delay_ms.at(self.draw(f"delay {entry.name}/{entry.fitted}"))
-        return MatchedRule(then, entry.name, delay_ms, entry.until)
-
-    @property
-    def is_about_webhooks(self) -> bool:
-        """Whether it has rules for webhooks."""
-        return bool(self.webhooks)
+        window = rule.when.window(self.since)
+        if window is not None and rule.when.until is not None and rule.then.probability is None:
+            until = window.end
+        return MatchedRule(rule.then, entry.name, delay_ms, until)
 
     def for_webhook(self, words: Words) -> "MatchedWebhookRule | None":
         """Return the first rule that applies to a delivery, or None; those after it count it too.
@@ -281,6 +216,5 @@ class Running(Struct, eq=False):
 
     def go_on_from(self, counts: Sequence[Sequence[int]]) -> None:
         """Take over the counts of an earlier run. Raises ValueError if they are of other rules."""
-        entries = (*self.attempts, *self.webhooks)
-        for entry, (fitted, applied) in zip(entries, counts, strict=True):
-            entry.counts[:] = fitted, applied
+        for mine, earlier in zip(self.counts(), counts, strict=True):
+            mine[:] = earlier

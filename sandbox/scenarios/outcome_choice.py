@@ -11,30 +11,14 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from sandbox.domain import transport_faults
 from sandbox.domain.instants import parse_duration
-from sandbox.domain.payments import transitions
+from sandbox.domain.payments import outcomes, transitions
 from sandbox.domain.payments.cards import Card
-from sandbox.domain.payments.outcomes import (
-    APPROVED,
-    INITIATING,
-    OUTCOMES,
-    PARTIAL,
-    TRIGGERS,
-    Operation,
-    Outcome,
-    Queued,
-    for_operation,
-    operations_of,
-)
-from sandbox.domain.text import did_you_mean
-from sandbox.domain.transport_faults import (
-    NEED_BODY,
-    SLOW,
-    SLOW_MS,
-    TRANSPORT_FAULTS,
-    TransportFault,
-)
-from sandbox.scenarios.matcher import NearMisses, Running, Words
+from sandbox.domain.payments.outcomes import APPROVED, Operation, for_operation
+from sandbox.domain.text import UnknownWord
+from sandbox.domain.transport_faults import TRANSPORT_FAULTS, TransportFault
+from sandbox.scenarios.matcher import Running, Words
 from sandbox.scenarios.queue import Queue
 from sandbox.scenarios.rules import FollowUp, Then
 
@@ -65,6 +49,7 @@ class AttemptFacts(Struct, frozen=True, gc=False):
         return {
             **more,
             "operation": (self.operation.value, *more.get("operation", ())[-1:]),
+            "attempts": self.operation,
             "amount": self.amount,
             "card": self.card.token,
             "card_brand": self.card.brand,
@@ -82,7 +67,7 @@ class ChosenOutcome(Struct, frozen=True, gc=False):
     card, whose issuer then answers unless `is_final`. `follow` lists the follow-ups.
     """
 
-    outcome: Outcome
+    outcome: outcomes.Outcome
     source: str
     rule: str
     fault: TransportFault | None = None
@@ -106,8 +91,8 @@ class ChosenOutcome(Struct, frozen=True, gc=False):
     @property
     def late_ms(self) -> int:
         """How late the answer is on its way back, after all is done."""
-        if self.fault is SLOW:
-            return self.delay_ms or SLOW_MS
+        if self.fault is transport_faults.SLOW:
+            return self.delay_ms or transport_faults.SLOW_MS
         # A processor has taken its time already.
         return 0 if self.has_outcome else self.delay_ms
 
@@ -127,46 +112,41 @@ class ChosenOutcome(Struct, frozen=True, gc=False):
 BY_DEFAULT: Final = ChosenOutcome(APPROVED, "default", "default")
 
 
-class UnknownOutcome(ValueError):
-    """A word that is neither an outcome nor a fault; the message names the nearest one."""
-
-
 def check_word(word: str) -> str:
     """Return the word itself, if it names an outcome or a transport fault.
 
-    Raises UnknownOutcome.
+    Raises UnknownWord.
     """
-    if word not in OUTCOMES and word not in TRANSPORT_FAULTS:
-        hint = did_you_mean(word, (*OUTCOMES, *TRANSPORT_FAULTS))
-        raise UnknownOutcome(f"{word[:80]!r} is neither an outcome nor a transport fault{hint}")
+    known = (*outcomes.OUTCOMES, *TRANSPORT_FAULTS)
+    if word not in known:
+        why = f"{word[:80]!r} is neither an outcome nor a transport fault"
+        raise UnknownWord(why, word, known)
     return word
 
 
 def choose(facts: AttemptFacts, queue: Queue | None) -> ChosenOutcome:
     """Return the outcome of this attempt. A next outcome that is used leaves the queue."""
-    has_next = queue is not None and bool(queue.entries)
-    if not has_next and _is_left_alone(facts):
-        return BY_DEFAULT
-    near = NearMisses()
-    # Source of the order: assumed D4. Empty sources are skipped.
+    near: list[str] = []
+    # Source of the order: assumed D4.
     choice = (
-        (_choose_named(facts.header, facts, "header", "header", near) if facts.header else None)
+        _choose_named(facts.header, facts, "header", "header", near)
         or (_by_queue(facts, queue, near) if queue is not None and queue.entries else None)
         or (_by_scenario(facts, facts.scenario, near) if facts.scenario is not None else None)
     )
     if choice is None or (not choice.is_final and choice.tap is None):
         own = (
-            (_by_card(facts, near) if facts.card.can_choose else None)
-            or _by_terminal(facts, near)
+            _by_card(facts, near)
+            or _choose_named(facts.terminal_outcome, facts, "terminal", facts.terminal_id, near)
             or _by_amount(facts, near)
         )
         # A rule without an outcome leaves that to the sources after it.
         choice = own if choice is None else _with_effects(own, choice)
-    return replace(choice or BY_DEFAULT, near_misses=near)
+    choice = choice or BY_DEFAULT
+    return replace(choice, near_misses=near) if near else choice
 
 
 def choose_fault(
-    request: Words, header: str | None, queue: Queue, scenario: Running | None, near: NearMisses
+    request: Words, header: str | None, queue: Queue, scenario: Running | None, near: list[str]
 ) -> ChosenOutcome | None:
     """Return the transport fault of a request that asks no processor; None if nothing goes wrong.
 
@@ -177,16 +157,15 @@ def choose_fault(
             return _fault(None, 0, "header", "header")
         # A passthrough asks no processor, and has no other outcome.
         return _fault(header, 0, "header", "header") if header in TRANSPORT_FAULTS else None
-    entry = queue.take(request, None, None, near)
+    entry = queue.take(request, near)
     if entry is not None:
         return _fault(entry.fault, entry.delay_ms, "queue", "queue")
     if scenario is None:
         return None
 
     def is_possible(then: Then) -> bool | None:
-        if not then.is_of_requests:
-            return None
-        return then.fault not in NEED_BODY or bool(request["has_body"])
+        has_body = then.fault not in transport_faults.NEED_BODY or bool(request["has_body"])
+        return has_body if then.is_of_requests else None
 
     matched = scenario.matched(request, is_possible, near)
     if matched is None:
@@ -197,21 +176,9 @@ def choose_fault(
 
 def _fault(word: str | None, delay_ms: int, source: str, rule: str) -> ChosenOutcome:
     """Return the fault of a request that is not an attempt. A delay alone is a slow answer."""
-    word = word or (SLOW.key if delay_ms else None)
+    word = word or (transport_faults.SLOW.key if delay_ms else None)
     fault = None if word is None else TRANSPORT_FAULTS[word]
     return ChosenOutcome(APPROVED, source, rule, fault=fault, delay_ms=delay_ms, is_attempt=False)
-
-
-def _is_left_alone(facts: AttemptFacts) -> bool:
-    """Whether nothing has a say in the outcome, as with most attempts."""
-    return (
-        facts.header is None
-        and facts.scenario is None
-        and facts.terminal_outcome is None
-        and facts.armed is None
-        and facts.amount not in TRIGGERS
-        and not facts.card.can_choose
-    )
 
 
 def choose_at_tap(facts: AttemptFacts, waiting: ChosenOutcome) -> ChosenOutcome:
@@ -223,7 +190,7 @@ def choose_at_tap(facts: AttemptFacts, waiting: ChosenOutcome) -> ChosenOutcome:
     if waiting.is_final:
         return waiting
     choice = choose(facts, None)
-    near = NearMisses(waiting.near_misses, choice.near_misses)
+    near = [*waiting.near_misses, *choice.near_misses]
     if choice.fault is not None and choice.fault.when == "before":
         near.append(f"{choice.rule}: {choice.fault.key} is too late for a tap")
         choice = BY_DEFAULT
@@ -247,41 +214,42 @@ def _with_effects(own: ChosenOutcome | None, rule: ChosenOutcome) -> ChosenOutco
 
 
 def _choose_named(
-    word: str, facts: AttemptFacts, source: str, rule: str, near: NearMisses
+    word: str | None, facts: AttemptFacts, source: str, rule: str, near: list[str]
 ) -> ChosenOutcome | None:
     """Return the named outcome, if it is possible for this operation (assumed 5.1)."""
+    if word is None:
+        return None
     fault = TRANSPORT_FAULTS.get(word)
     if fault is not None:
         return ChosenOutcome(APPROVED, source, rule, fault=fault)
     outcome = for_operation(word, facts.operation)
     if outcome is None:
-        fitting = ", ".join(operations_of(word))
+        fitting = ", ".join(outcomes.operations_of(word))
         near.append(f"{source} {rule}: {word} is for {fitting}, not for {facts.operation}")
         return None
     return ChosenOutcome(outcome, source, rule)
 
 
-def _by_queue(facts: AttemptFacts, queue: Queue, near: NearMisses) -> ChosenOutcome | None:
-    entry = queue.take(facts.words(), facts.operation, facts.amount, near)
+def _by_queue(facts: AttemptFacts, queue: Queue, near: list[str]) -> ChosenOutcome | None:
+    entry = queue.take(facts.words(), near)
     if entry is None:
         return None
     return _choose_effect(entry, facts, "queue", "queue", delay_ms=entry.delay_ms)
 
 
 def _choose_effect(
-    effect: Queued | Then, facts: AttemptFacts, source: str, rule: str, **more: Any
+    effect: outcomes.Queued | Then, facts: AttemptFacts, source: str, rule: str, **more: Any
 ) -> ChosenOutcome:
     """Return the outcome and fault of an effect that is possible for this operation."""
     outcome = for_operation(effect.outcome or APPROVED.key, facts.operation)
     assert outcome
     fault = TRANSPORT_FAULTS[effect.fault] if effect.fault else None
-    approved_amount = effect.approved_amount
     return ChosenOutcome(
-        outcome, source, rule, fault=fault, approved_amount=approved_amount, **more
+        outcome, source, rule, fault=fault, approved_amount=effect.approved_amount, **more
     )
 
 
-def _by_scenario(facts: AttemptFacts, scenario: Running, near: NearMisses) -> ChosenOutcome | None:
+def _by_scenario(facts: AttemptFacts, scenario: Running, near: list[str]) -> ChosenOutcome | None:
     operation = facts.operation
     matched = scenario.matched(facts.words(), lambda then: operation in then.operations, near)
     if matched is None:
@@ -300,38 +268,33 @@ def _by_scenario(facts: AttemptFacts, scenario: Running, near: NearMisses) -> Ch
     )
 
 
-def _by_card(facts: AttemptFacts, near: NearMisses) -> ChosenOutcome | None:
+def _by_card(facts: AttemptFacts, near: list[str]) -> ChosenOutcome | None:
     """Choose by the card; one that is plainly approved does not choose (assumed D13)."""
     card = facts.card
-    if facts.operation not in INITIATING:
+    if facts.operation not in outcomes.INITIATING:
         word = card.later.get(facts.operation)
-        return _choose_named(word, facts, "card", card.token, near) if word else None
-    if card.limit is not None and facts.amount is not None and facts.amount > card.limit:
-        return ChosenOutcome(PARTIAL, "card", card.token, approved_amount=card.limit)
-    return _choose_named(card.outcome, facts, "card", card.token, near) if card.outcome else None
+    elif card.limit is not None and facts.amount is not None and facts.amount > card.limit:
+        return ChosenOutcome(outcomes.PARTIAL, "card", card.token, approved_amount=card.limit)
+    else:
+        word = card.outcome
+    return _choose_named(word, facts, "card", card.token, near)
 
 
-def _by_terminal(facts: AttemptFacts, near: NearMisses) -> ChosenOutcome | None:
-    word = facts.terminal_outcome
-    return _choose_named(word, facts, "terminal", facts.terminal_id, near) if word else None
-
-
-def _by_amount(facts: AttemptFacts, near: NearMisses) -> ChosenOutcome | None:
+def _by_amount(facts: AttemptFacts, near: list[str]) -> ChosenOutcome | None:
     """Return the outcome of an earlier amount, or of this one. Source: assumed 6.2-amount."""
     if facts.armed is not None and facts.armed[0] is facts.operation:
         _, word, amount = facts.armed
         outcome = for_operation(word, facts.operation)
         assert outcome
         return ChosenOutcome(outcome, "amount", f"amount:{amount}", should_disarm=True)
-    row = TRIGGERS.get(facts.amount) if facts.amount is not None else None
-    if row is None:
+    if facts.amount is None or (row := outcomes.TRIGGERS.get(facts.amount)) is None:
         return None
     if not facts.should_heed_amounts:
         near.append(f"{row.rule}: triggers.enabled is off")
         return None
     if row.kind in ("outcome", "fault"):
         return _choose_named(row.key, facts, "amount", row.rule, near)
-    if facts.operation not in INITIATING:
+    if facts.operation not in outcomes.INITIATING:
         near.append(f"{row.rule}: only an initiation arms a payment")
         return None
     if row.operation is None:

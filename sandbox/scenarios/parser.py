@@ -3,15 +3,14 @@
 import json
 import re
 import tomllib
-from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final, NamedTuple, get_args
+from typing import Any, Final, NamedTuple
 
-from pydantic import BaseModel
 from pydantic_core import ErrorDetails, ValidationError
 
+from sandbox.domain.json_text import fields_of
 from sandbox.domain.text import NotUtf8, decode_text, nearest
 from sandbox.scenarios.scenario import LISTS, Scenario
 from sandbox.scenarios.words import Part
@@ -54,17 +53,11 @@ class ScenarioError(ValueError):
     of all, of which there are `total`; the message names the first.
     """
 
-    def __init__(
-        self,
-        message: str,
-        nearest: str | None = None,
-        problems: Sequence[Problem] = (),
-        total: int = 1,
-    ) -> None:
+    def __init__(self, message: str, nearest: str | None = None) -> None:
         super().__init__(message)
         self.nearest = nearest
-        self.problems = problems or [Problem(message, nearest)]
-        self.total = total
+        self.problems = [Problem(message, nearest)]
+        self.total = 1
 
 
 def read_scenario(path: Path) -> Scenario:
@@ -76,14 +69,16 @@ def read_scenario(path: Path) -> Scenario:
     except NotUtf8 as error:
         raise ScenarioError(f"{path}: {error}") from error
     except ScenarioError as error:
-        raise ScenarioError(
-            f"{path}: {error}", error.nearest, error.problems, error.total
-        ) from None
+        error.args = (f"{path}: {error}",)
+        raise
 
 
 def parse_scenario(document: dict[str, Any]) -> Scenario:
     """Return the scenario in a document. Raises ScenarioError, naming rule and field."""
-    _must_be_small(document)
+    if _count_parts(document) > PARTS_MAX:
+        raise ScenarioError(
+            f"has more than {PARTS_MAX} tables, lists and values in all, which is the most"
+        )
     try:
         return Scenario.model_validate(document)
     except ValidationError as error:
@@ -91,7 +86,9 @@ def parse_scenario(document: dict[str, Any]) -> Scenario:
         problems = [_problem(document, one) for one in found[:PROBLEMS_MAX]]
         rest = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
         first = problems[0]
-        raise ScenarioError(f"{first}{rest}", first.nearest, problems, len(found)) from None
+        refused = ScenarioError(f"{first}{rest}", first.nearest)
+        refused.problems, refused.total = problems, len(found)
+        raise refused from None
 
 
 def _problem(document: dict[str, Any], mistake: ErrorDetails) -> Problem:
@@ -106,17 +103,10 @@ def _problem(document: dict[str, Any], mistake: ErrorDetails) -> Problem:
     part = number = name = None
     if len(fields) > 1 and fields[0] in LISTS and isinstance(fields[1], int):
         part, number = str(fields[0]), fields[1] + 1
-        entry = document[part][fields[1]]
-        name = entry.get("name") if isinstance(entry, dict) else None
+        name = fields_of(document[part][fields[1]]).get("name")
         fields = fields[2:]
-    return Problem(
-        message,
-        meant,
-        part,
-        number,
-        name if isinstance(name, str) else None,
-        ".".join(one for one in fields if isinstance(one, str)) or None,
-    )
+    field = ".".join(one for one in fields if isinstance(one, str)) or None
+    return Problem(message, meant, part, number, name if isinstance(name, str) else None, field)
 
 
 def _in_words(mistake: ErrorDetails) -> tuple[str, str | None]:
@@ -137,7 +127,7 @@ def _in_words(mistake: ErrorDetails) -> tuple[str, str | None]:
 
 def _as_table(shape: str, given: object) -> str:
     """Say that a table is wanted instead, with the fields that it needs."""
-    fields = next(one for one in Part.__subclasses__() if one.__name__ == shape).model_fields
+    fields = _shapes()[shape].model_fields
     names = [name for name, field in fields.items() if field.is_required()] or [*fields][:1]
     is_plain = len(names) == 1 and isinstance(given, str) and given.isprintable()
     value = f'"{given[:80]}"' if is_plain and isinstance(given, str) else "..."
@@ -148,27 +138,15 @@ _WORDS: Final = re.compile(r"'([^']+)'")
 """The words that pydantic lists where it expected one of several."""
 
 
-def _must_be_small(document: dict[str, Any]) -> None:
-    """Raise ScenarioError for a scenario that is too large to check."""
-    count = len(document)
-    rest: list[Any] = [document]
-    while rest and count <= PARTS_MAX:
-        part = rest.pop()
-        inner = part.values() if isinstance(part, dict) else part
-        tables = [one for one in inner if isinstance(one, dict | list)]
-        count += sum(map(len, tables))
-        rest += tables
-    if count > PARTS_MAX:
-        raise ScenarioError(
-            f"has more than {PARTS_MAX} tables, lists and values in all, which is the most"
-        )
+def _count_parts(value: Any) -> int:
+    """Return the number of tables, lists and values within a value."""
+    inner = value.values() if isinstance(value, dict) else value
+    return len(inner) + sum(map(_count_parts, inner)) if isinstance(value, dict | list) else 0
 
 
 def _mistakes(error: ValidationError) -> list[ErrorDetails]:
     """One for each place, an unknown field first: most likely it is missing elsewhere."""
-    found = sorted(
-        error.errors(include_url=False), key=lambda one: one["type"] != "extra_forbidden"
-    )
+    found = sorted(error.errors(include_url=False), key=lambda e: e["type"] != "extra_forbidden")
     within = Counter(one["loc"][:end] for one in found for end in range(len(one["loc"]) + 1))
     places: dict[tuple[int | str, ...], ErrorDetails] = {}
     for one in found:
@@ -189,45 +167,34 @@ def _is_of_the_file(part: int | str) -> bool:
 
 def _meant(loc: tuple[int | str, ...]) -> str | None:
     """Return the known field of the same shape that an unknown one resembles."""
-    shape: type[BaseModel] = Scenario
+    shape, shapes = "Scenario", _shapes()
     for part in loc[:-1]:
-        if isinstance(part, str) and part in shape.model_fields:
-            inner = shape.model_fields[part].annotation
-            found = [one for one in _types(inner) if issubclass(one, BaseModel)]
-            if found:
-                shape = found[0]
-    known = [field.alias or name for name, field in shape.model_fields.items()]
-    return nearest(str(loc[-1]), known)
+        if (field := shapes[shape].model_fields.get(str(part))) is not None:
+            named = re.findall(r"\w+", repr(field.annotation))
+            shape = next((name for name in named if name in shapes), shape)
+    fields = shapes[shape].model_fields.items()
+    return nearest(str(loc[-1]), [field.alias or name for name, field in fields])
 
 
-def _types(annotation: Any) -> list[type]:
-    """All classes within an annotation."""
-    if isinstance(annotation, type) and not get_args(annotation):
-        return [annotation]
-    return [one for part in get_args(annotation) for one in _types(part)]
+def _shapes() -> dict[str, type[Part]]:
+    """Return the shapes of the parts of a file, by their names."""
+    return {shape.__name__: shape for shape in Part.__subclasses__()}
 
 
 # --- TOML -------------------------------------------------------------------------------------
 
-_BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
 _HEADER: Final = re.compile(r"\s*\[\[\s*(\w+)\s*\]\]")
 _NAMED: Final = re.compile(r"(?<![\w-])([\w-]+)(?![\w-])[ \t]*[=.\]]")
 """A name in a line: of a field, or of a table."""
 
-_AT_LINE: Final = re.compile(r"\(at line (\d+)")
-
 
 def to_toml(document: Mapping[str, Any]) -> str:
     """Return the scenario as a TOML file, which has the same values when it is read."""
-    lines = [
-        f"{_key(name)} = {_value(value)}"
-        for name, value in document.items()
-        if not _is_tables(value) and value is not None
-    ]
-    for name, value in document.items():
-        if _is_tables(value):
-            for table in value:
-                lines += ["", f"[[{_key(name)}]]", *_fields(table)]
+    lists = {name: value for name, value in document.items() if _is_tables(value)}
+    lines = [*_fields({name: one for name, one in document.items() if name not in lists})]
+    for name, tables in lists.items():
+        for table in tables:
+            lines += ["", f"[[{_key(name)}]]", *_fields(table)]
     return "\n".join(lines) + "\n"
 
 
@@ -240,7 +207,7 @@ def _fields(table: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _key(name: str) -> str:
-    return name if _BARE.fullmatch(name) else _value(name)
+    return name if re.fullmatch("[A-Za-z0-9_-]+", name) else _value(name)
 
 
 def _value(value: Any) -> str:
@@ -265,42 +232,28 @@ def read_toml(text: str) -> dict[str, Any]:
 
 def line_of_error(message: str) -> int | None:
     """Return the line that a message about bad TOML names."""
-    found = _AT_LINE.search(message)
+    found = re.search(r"\(at line (\d+)", message)
     return None if found is None else int(found[1])
 
 
-class Lines:
-    """The lines of a file, by what stands in them. The text is gone through once."""
+def find_lines(text: str, problems: Iterable[Problem]) -> Iterator[int | None]:
+    """Yield the line of the field of each mistake, from 1.
 
-    def __init__(self, text: str) -> None:
-        self._headers: list[int] = []
-        self._parts: dict[str, list[int]] = {}
-        self._words: dict[str, list[int]] = {}
-        self._count = 0
-        for place, line in enumerate(text.split("\n")):
-            self._count = place + 1
-            if head := _HEADER.match(line):
-                self._headers.append(place)
-                self._parts.setdefault(head[1], []).append(place)
-            for word in _NAMED.findall(line):
-                self._words.setdefault(word, []).append(place)
-
-    def of(self, problem: Problem) -> int | None:
-        """Return the line of the field, from 1.
-
-        That of its part if the field is not there itself.
-        """
-        first, last = 0, self._count
+    That of its part if the field is not there itself.
+    """
+    lines = text.split("\n")
+    names = [set(_NAMED.findall(line)) for line in lines]
+    heads = [(at, head[1]) for at, line in enumerate(lines) if (head := _HEADER.match(line))]
+    for problem in problems:
+        first, last = 0, len(names)
         if problem.part is not None:
-            own = self._parts.get(problem.part, [])
+            own = [at for at, part in heads if part == problem.part]
             if problem.number is None or problem.number > len(own):
-                return None
+                yield None
+                continue
             first = own[problem.number - 1]
-            after = bisect_right(self._headers, first)
-            last = self._headers[after] if after < len(self._headers) else self._count
-        for name in reversed((problem.field or "").split(".")):
-            places = self._words.get(name, [])
-            at = bisect_left(places, first)
-            if at < len(places) and places[at] < last:
-                return places[at] + 1
-        return first + 1 if problem.part is not None else None
+            last = next((at for at, _ in heads if at > first), last)
+        fields = reversed((problem.field or "").split("."))
+        found = (at for name in fields for at in range(first, last) if name in names[at])
+        at = next(found, None if problem.part is None else first)
+        yield None if at is None else at + 1

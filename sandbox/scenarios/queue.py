@@ -3,48 +3,35 @@
 Faults for the next deliveries go before the rules of the scenario. Source: assumed D24.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Generic, TypeVar
 
 from msgspec.structs import replace
 
-from sandbox.domain.payments.outcomes import Operation, Queued
+from sandbox.domain.payments.outcomes import Queued
 from sandbox.domain.webhooks import WebhookFault
-from sandbox.scenarios.matcher import MatchedWebhookRule, NearMisses, Resolve, Running, Words
+from sandbox.scenarios.matcher import MatchedWebhookRule, Resolve, Running, Words
 from sandbox.scenarios.parser import ScenarioError, parse_scenario
 
 QUEUE_MAX: Final = 1_000
 """Next outcomes that wait in one world. Each attempt goes through them until one fits."""
 
-Entries = tuple[Queued, ...]
+E = TypeVar("E", bound=Queued | WebhookFault)
 
 
-def _next_number(entries: Sequence[Queued | WebhookFault], numbered: int) -> int:
-    """Return the number after the last one, and after those of the entries."""
-    ends = (one.id.rpartition("_")[2] for one in entries)
-    return max(numbered, *(int(end) for end in ends if end.isascii() and end.isdecimal()), 0) + 1
+class _Waiting(Generic[E]):
+    """What waits in one world, the first one first. `store` stores other entries."""
 
-
-class QueueFull(ValueError):
-    """The queue of next outcomes is full."""
-
-
-class Queue:
-    """The next outcomes of one world.
-
-    `entries` are the stored ones, the first one first, and `store` stores others.
-    """
-
-    def __init__(self, store: Callable[[Entries], None], entries: Entries = ()) -> None:
+    def __init__(self, store: Callable[[tuple[E, ...]], None], entries: tuple[E, ...] = ()) -> None:
         self._store = store
         self.entries = entries
         self._numbered = 0
 
-    def add(self, entry: Queued) -> Queued:
-        """Put one at the end, and give it an id. Raises QueueFull."""
-        if len(self.entries) >= QUEUE_MAX:
-            raise QueueFull(f"{QUEUE_MAX} next outcomes already wait, which is the most")
-        self._numbered = _next_number(self.entries, self._numbered)
+    def _append(self, entry: E) -> E:
+        """Put one at the end, under the number after the last one."""
+        ends = (one.id.rpartition("_")[2] for one in self.entries)
+        known = (int(end) for end in ends if end.isascii() and end.isdecimal())
+        self._numbered = max(self._numbered, *known, 0) + 1
         entry = replace(entry, id=f"next_{self._numbered}")
         self._store((*self.entries, entry))
         return entry
@@ -57,28 +44,36 @@ class Queue:
         self._store(rest)
         return True
 
-    def take(
-        self,
-        request: Words,
-        operation: Operation | None,
-        amount: int | None,
-        near_misses: NearMisses,
-    ) -> Queued | None:
+    def clear(self) -> None:
+        """Forget them all."""
+        self._store(())
+
+
+class QueueFull(ValueError):
+    """The queue of next outcomes is full."""
+
+
+class Queue(_Waiting[Queued]):
+    """The next outcomes of one world."""
+
+    def add(self, entry: Queued) -> Queued:
+        """Put one at the end, and give it an id. Raises QueueFull."""
+        if len(self.entries) >= QUEUE_MAX:
+            raise QueueFull(f"{QUEUE_MAX} next outcomes already wait, which is the most")
+        return self._append(entry)
+
+    def take(self, words: Words, near_misses: list[str]) -> Queued | None:
         """Take the first that fits out of the queue.
 
         The ones passed over are near misses.
         """
         for place, entry in enumerate(self.entries):
-            mismatch = entry.mismatch(request, operation, amount)
+            mismatch = entry.mismatch(words)
             if mismatch is None:
                 self._store((*self.entries[:place], *self.entries[place + 1 :]))
                 return entry
             near_misses.append(f"queue: {mismatch}")
         return None
-
-    def clear(self) -> None:
-        """Forget them all."""
-        self._store(())
 
 
 # --- faults for the next deliveries -------------------------------------------------------------
@@ -108,46 +103,33 @@ def running_of(entry: WebhookFault, resolve: Resolve) -> Running:
     return Running(parse_scenario({"name": entry.id, "webhook": [rule]}), resolve)
 
 
-class WebhookFaults:
+class WebhookFaults(_Waiting[WebhookFault]):
     """The faults of the next deliveries of one world.
 
-    `entries` are the stored ones, the first one first, and `store` stores others. `resolve` gives
-    the id for a name in `when`. `used` has what the entries did that were used, by id; like the
-    journal it lasts as long as the process.
+    `resolve` gives the id for a name in `when`. `used` has what the entries did that were used, by
+    id; like the journal it lasts as long as the process.
     """
 
     def __init__(self, store: Callable[[tuple[WebhookFault, ...]], None], resolve: Resolve) -> None:
-        self._store = store
+        super().__init__(store)
         self._resolve = resolve
-        self.entries: tuple[WebhookFault, ...] = ()
         self.used: dict[str, Mapping[str, Any]] = {}
         # The rule of each entry, with the part of it that tells two of one id apart.
         self._running: dict[str, tuple[object, Running | None]] = {}
-        self._numbered = 0
 
     def add(self, when: Mapping[str, Any], then: Mapping[str, Any], times: int) -> WebhookFault:
         """Put one at the end. Raises WebhookFaultsFull, or ScenarioError if it makes no sense."""
         if len(self.entries) >= WEBHOOK_FAULTS_MAX:
             raise WebhookFaultsFull(f"{WEBHOOK_FAULTS_MAX} entries already wait, which is the most")
-        number = _next_number(self.entries, self._numbered)
-        entry = WebhookFault(id=f"next_{number}", when=when, then=then, left=times)
+        entry = WebhookFault(id="next", when=when, then=then, left=times)
         running_of(entry, self._resolve)
-        self._numbered = number
-        self._store((*self.entries, entry))
-        return entry
-
-    def remove(self, ids: Sequence[str]) -> None:
-        """Forget these entries."""
-        self._store(tuple(one for one in self.entries if one.id not in ids))
+        return self._append(entry)
 
     def before(self, scenario: Running | None) -> WebhookRules:
         """Return these, and then the rules of the scenario."""
-
-        def find(words: Words) -> MatchedWebhookRule | None:
-            found = self.for_webhook(words)
-            return scenario.for_webhook(words) if found is None and scenario else found
-
-        return find
+        if scenario is None:
+            return self.for_webhook
+        return lambda words: self.for_webhook(words) or scenario.for_webhook(words)
 
     def for_webhook(self, words: Words) -> MatchedWebhookRule | None:
         """Return the first entry that matches a delivery, which uses it up once; or None."""
@@ -177,7 +159,7 @@ class WebhookFaults:
         if len(self.used) > USED_MAX:
             del self.used[next(iter(self.used))]
         if entry.left <= 1:
-            self.remove([entry.id])
+            self.remove(entry.id)
             return
         used = replace(entry, left=entry.left - 1)
         self._store(tuple(used if one.id == entry.id else one for one in self.entries))

@@ -5,61 +5,33 @@ Source: assumed D4, D22, D24, 6.3.
 
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from typing import Annotated, Final, Literal
+from math import inf
+from typing import Annotated, Final, Literal, NamedTuple
 
-from pydantic import Field, JsonValue, field_validator, model_validator
+from pydantic import AfterValidator, Field, JsonValue, model_validator
 
 from sandbox.domain import clock
 from sandbox.domain.batches import REASONS
 from sandbox.domain.instants import parse_duration, parse_rfc3339
 from sandbox.domain.operations import API_WORDS, METHODS, ApiOperation, PathText, find_operations
+from sandbox.domain.payments import outcomes
 from sandbox.domain.payments.amounts import AMOUNT_MAX
 from sandbox.domain.payments.cards import CARDS
-from sandbox.domain.payments.outcomes import (
-    HELD,
-    INITIATING,
-    OUTCOMES,
-    TIMED_OUT,
-    Operation,
-    for_operation,
-    why_not_for,
-)
+from sandbox.domain.payments.outcomes import INITIATING, OUTCOMES, Operation
 from sandbox.domain.payments.transactions import STATUSES
 from sandbox.domain.text import UnknownWord
 from sandbox.domain.transport_faults import TRANSPORT_FAULTS
-from sandbox.scenarios.words import (
-    Amount,
-    AmountRange,
-    Count,
-    Duration,
-    Latency,
-    Millis,
-    Moment,
-    Name,
-    OneOf,
-    Part,
-    RuleName,
-    Some,
-)
+from sandbox.scenarios import words
+from sandbox.scenarios.words import Count, Duration, Moment, Name, OneOf, Part, Some
 
 CLOSE_BATCH = "close_batch"
 BRANDS = tuple(dict.fromkeys(card.brand for card in CARDS.values()))
+CardToken = Annotated[str, OneOf(tuple(CARDS), "test card")]
 TYPES = tuple(dict.fromkeys(card.type for card in CARDS.values()))
 
-_OF_A_REQUEST = (
-    "operation",
-    "method",
-    "path",
-    "terminal",
-    "account",
-    "key",
-    "nth",
-    "from_",
-    "until",
-)
+_OF_A_BATCH: Final = {"terminal", "account", "key", "processor", "nth", "from_", "until"}
+_OF_A_REQUEST: Final = _OF_A_BATCH - {"processor"} | {"operation", "method", "path"}
 """The words for any request. Others are for payments and the actions on them."""
-
-_OF_A_BATCH = ("terminal", "account", "key", "processor", "nth", "from_", "until")
 
 
 class When(Part):
@@ -79,13 +51,13 @@ class When(Part):
     """From when on the rule applies: a time of the world, or how long after the scenario began."""
     until: Moment | None = None
     """Until when the rule applies: a time of the world, or how long after the scenario began."""
-    amount: Some[Amount] | None = None
+    amount: Some[words.Amount] | None = None
     """The amount that the attempt asks for, in minor units."""
-    tip_amount: Some[Amount] | None = None
+    tip_amount: Some[words.Amount] | None = None
     """The tip that the attempt asks for, in minor units."""
     currency: Some[Annotated[str, Field(pattern=r"^[A-Z]{3}$")]] | None = None
     """The currency, in three capital letters."""
-    card: Some[Annotated[str, OneOf(tuple(CARDS), "test card")]] | None = None
+    card: Some[CardToken] | None = None
     """The test card, by its token."""
     card_brand: Some[Annotated[str, OneOf(BRANDS, "brand of a test card")]] | None = None
     """The brand of the card."""
@@ -114,7 +86,7 @@ class When(Part):
     def _can_ever_fit(self) -> "When":
         wanted = self.attempts
         if self.is_of_a_batch:
-            named = sorted(self.model_fields_set - {*_OF_A_REQUEST, *_OF_A_BATCH})
+            named = sorted(self.model_fields_set - _OF_A_REQUEST - _OF_A_BATCH)
             if named:
                 raise ValueError(f"{named[0]}: closing a batch has none")
         elif not wanted and self.of_payments:
@@ -138,7 +110,7 @@ class When(Part):
         if self.from_ and self.until and _is_date(self.from_) != _is_date(self.until):
             raise ValueError("until: give both times, or both durations")
         window = self.window(_AT_ANY_TIME)
-        if window is not None and window[1] <= window[0]:
+        if window is not None and window.end <= window.begin:
             raise ValueError("until: the time ends before it begins")
         return self
 
@@ -162,20 +134,31 @@ class When(Part):
     @property
     def of_payments(self) -> list[str]:
         """The words that only payments and the actions on them have, in order."""
-        return sorted(self.model_fields_set - set(_OF_A_REQUEST))
+        return sorted(self.model_fields_set - _OF_A_REQUEST)
 
     @property
     def is_of_a_batch(self) -> bool:
         """Whether it is closing a batch that the rule is for."""
         return self.operation == [CLOSE_BATCH]
 
-    def window(self, since: datetime) -> tuple[datetime, datetime] | None:
-        """From when until when the rule applies in a scenario that began then; None for always."""
+    def window(self, since: datetime) -> "Window | None":
+        """Return the time in which the rule applies in a scenario that began then."""
         if self.from_ is None and self.until is None:
             return None
         begin = clock.EARLIEST if self.from_ is None else _moment_of(self.from_, since)
         end = clock.LATEST if self.until is None else _moment_of(self.until, since)
-        return begin, end
+        return Window(begin, end)
+
+
+class Window(NamedTuple):
+    """The time in which a rule applies."""
+
+    begin: datetime
+    end: datetime
+
+    def matches(self, now: datetime) -> bool:
+        """Whether it is that time now."""
+        return self.begin <= now < self.end
 
 
 _AT_ANY_TIME: Final = datetime(2000, 1, 1, tzinfo=UTC)
@@ -206,12 +189,7 @@ def check_outcome(word: str) -> str:
 
 # --- follow-ups -------------------------------------------------------------------------------
 
-ANY_REQUEST: Final = (
-    clock.REVOKE_KEY,
-    clock.REINSTATE_KEY,
-    clock.BLOCK_TERMINAL,
-    clock.UNBLOCK_TERMINAL,
-)
+ANY_REQUEST: Final = (*clock.ABOUT_KEY, *clock.ABOUT_TERMINAL)
 """Follow-ups that are possible after any operation."""
 
 FOLLOW_UPS: Final[dict[str, frozenset[Operation]]] = {
@@ -222,8 +200,8 @@ FOLLOW_UPS: Final[dict[str, frozenset[Operation]]] = {
 }
 """The follow-ups, and the operations after which each is possible. Source: assumed D24."""
 
-Outcome = Annotated[str, Field(json_schema_extra={"enum": list(OUTCOMES)})]
-Follow = Annotated[str, OneOf(tuple(FOLLOW_UPS), "follow-up")]
+OutcomeName = Annotated[str, Field(json_schema_extra={"enum": list(OUTCOMES)})]
+Outcome = Annotated[OutcomeName, AfterValidator(check_outcome)]
 
 
 class FollowUp(Part):
@@ -234,7 +212,7 @@ class FollowUp(Part):
 
     after: Duration
     """The time after the attempt, on the world's clock."""
-    do: Follow
+    do: Annotated[str, OneOf(tuple(FOLLOW_UPS), "follow-up")]
     """The follow-up."""
     outcome: Outcome | None = None
     """The processor's late answer."""
@@ -244,17 +222,10 @@ class FollowUp(Part):
         """How long after the attempt."""
         return parse_duration(self.after)
 
-    @field_validator("outcome")
-    @classmethod
-    def _is_an_answer(cls, word: str | None) -> str | None:
-        if word is not None:
-            check_outcome(word)
-            if OUTCOMES[word].response_code in (None, "E"):
-                raise ValueError(f"{word} is not an answer of a processor")
-        return word
-
     @model_validator(mode="after")
     def _goes_together(self) -> "FollowUp":
+        if self.outcome is not None and OUTCOMES[self.outcome].response_code in (None, "E"):
+            raise ValueError(f"outcome: {self.outcome} is not an answer of a processor")
         if (self.outcome is not None) != (self.do == clock.LATE_ANSWER):
             raise ValueError('outcome: belongs to do = "late_answer", which needs it')
         return self
@@ -263,7 +234,26 @@ class FollowUp(Part):
 # --- effects ----------------------------------------------------------------------------------
 
 _A_REASON: Final[JsonValue] = [{"enum": list(REASONS)}, {"pattern": " "}]
-"""In the JSON Schema: the key of a reason, or text of several words."""
+
+
+def _check_reason(word: str) -> str:
+    if " " in word or word in REASONS:
+        return word
+    unknown = UnknownWord(f"{word!r} is not a known reason", word, REASONS)
+    if unknown.nearest is not None:
+        raise unknown
+    raise ValueError(
+        f"{unknown}; there are {', '.join(REASONS)}, and a text of several words is passed on as "
+        "it is"
+    )
+
+
+Reason = Annotated[
+    str,
+    Field(min_length=1, max_length=200, json_schema_extra={"anyOf": _A_REASON}),
+    AfterValidator(_check_reason),
+]
+"""The key of a reason, or text of several words."""
 
 
 class Then(Part):
@@ -277,7 +267,7 @@ class Then(Part):
     """The outcome of the attempt, by its key."""
     approved_amount: Annotated[int, Field(ge=1, le=AMOUNT_MAX)] | None = None
     """How much a partial approval approves, in minor units."""
-    delay_ms: Millis | Latency = 0
+    delay_ms: words.Millis | words.Latency = 0
     """The delay of the answer, in milliseconds of real time: a number, a range, or percentiles."""
     tap: Literal["wait"] | None = None
     """Lets the payment wait until its card is tapped."""
@@ -285,13 +275,7 @@ class Then(Part):
     """The transport fault between client and platform."""
     batch: Literal["accepted", "rejected", "partially_accepted", "no_result"] | None = None
     """The result of a batch that is closed; with no_result it waits until you answer."""
-    reason: (
-        Annotated[
-            str,
-            Field(min_length=1, max_length=200, json_schema_extra={"anyOf": _A_REASON}),
-        ]
-        | None
-    ) = None
+    reason: Reason | None = None
     """Why a batch is rejected: the key of a reason, or a text of your own."""
     rejected: Count | Annotated[list[str], Field(min_length=1)] | None = None
     """How many payments of the batch are rejected, or which, by their ids."""
@@ -303,24 +287,6 @@ class Then(Part):
     """How probable it is that the rule applies, from 0 to 1; the seed of the world decides."""
     follow: Annotated[list[FollowUp], Field(min_length=1, max_length=20)] | None = None
     """Follow-ups, which happen later without a request."""
-
-    @field_validator("outcome")
-    @classmethod
-    def _is_an_outcome(cls, word: str | None) -> str | None:
-        return None if word is None else check_outcome(word)
-
-    @field_validator("reason")
-    @classmethod
-    def _is_a_reason(cls, word: str | None) -> str | None:
-        if word is not None and " " not in word and word not in REASONS:
-            unknown = UnknownWord(f"{word!r} is not a known reason", word, REASONS)
-            if unknown.nearest is None:
-                raise ValueError(
-                    f"{word!r} is not a known reason; there are {', '.join(REASONS)}, and a text "
-                    "of several words is passed on as it is"
-                )
-            raise unknown
-        return word
 
     @model_validator(mode="after")
     def _goes_together(self) -> "Then":
@@ -356,11 +322,12 @@ class Then(Part):
                 self._must_lack_an_answer(one)
 
     def _must_lack_an_answer(self, late: FollowUp) -> None:
-        if self.outcome not in ("pending_forever", *TIMED_OUT):
-            wanted = ", ".join(("pending_forever", *TIMED_OUT))
+        unanswered = ("pending_forever", *outcomes.TIMED_OUT)
+        if self.outcome not in unanswered:
+            wanted = ", ".join(unanswered)
             raise ValueError(f"follow: late_answer needs an outcome without one: {wanted}")
         assert late.outcome
-        if self.outcome == HELD.key and not OUTCOMES[late.outcome].is_approval:
+        if self.outcome == outcomes.HELD.key and not OUTCOMES[late.outcome].is_approval:
             raise ValueError(f"follow: after {self.outcome} no {late.outcome} comes: it approved")
         if not self.operations:
             raise ValueError(f"follow: {late.outcome} answers nothing that ends as {self.outcome}")
@@ -375,19 +342,25 @@ class Then(Part):
         """Whether it can happen to any request, also to one that asks no processor."""
         return self._given <= {"fault", "delay_ms"}
 
+    def why_not(self, operation: Operation) -> str | None:
+        """Say which part is for other operations; None if the whole effect is possible."""
+        if self.outcome is not None and (why := outcomes.why_not_for(self.outcome, operation)):
+            return f"outcome: {why}"
+        if self.tap is not None and operation not in INITIATING:
+            return f"tap: a card is tapped for auth and sale, not for {operation}"
+        for one in self.follow or ():
+            if operation not in FOLLOW_UPS[one.do]:
+                fitting = ", ".join(sorted(FOLLOW_UPS[one.do]))
+                return f"follow: {one.do} is for {fitting}, not for {operation}"
+            if one.outcome is not None and (why := outcomes.why_not_for(one.outcome, operation)):
+                return f"follow.outcome: {why}"
+        return None
+
     @cached_property
     def operations(self) -> frozenset[Operation]:
         """The operations for which the whole effect is possible."""
-        if self.batch is not None:
-            return frozenset()
-        fitting = set(INITIATING if self.tap is not None else Operation)
-        if self.outcome is not None:
-            fitting = {one for one in fitting if for_operation(self.outcome, one) is not None}
-        for one in self.follow or ():
-            fitting &= FOLLOW_UPS[one.do]
-            if one.outcome is not None:
-                fitting = {op for op in fitting if for_operation(one.outcome, op) is not None}
-        return frozenset(fitting)
+        fitting = () if self.batch is not None else Operation
+        return frozenset(one for one in fitting if self.why_not(one) is None)
 
 
 class Rule(Part):
@@ -396,7 +369,7 @@ class Rule(Part):
     That is why a name is not a number.
     """
 
-    name: RuleName | None = None
+    name: words.RuleName | None = None
     """The name of the rule in answers and the journal; without one, its number."""
     when: When = Field(default_factory=When)
     """Which attempts the rule is for; without it, all of them."""
@@ -425,35 +398,20 @@ class Rule(Part):
                 f"then.{name}: {when.operations[0].name} asks no processor; it can have a fault "
                 "and a delay_ms"
             )
-        named = set(when.operation or ())
-        for one in sorted(when.attempts & named):
-            self._must_be_possible(one)
+        asked = sorted(when.attempts.intersection(when.operation or ()))
         if not when.attempts & then.operations:
-            self._must_be_possible(min(when.attempts))
+            asked.append(min(when.attempts))
+        for one in asked:
+            if (why := then.why_not(one)) is not None:
+                raise ValueError(f"then.{why}")
         return self
 
     def _must_be_a_part(self) -> None:
         """Raise ValueError for a partial approval of at least all that any attempt asks for."""
         approved = self.then.approved_amount
-        most = [one.max if isinstance(one, AmountRange) else one for one in self.when.amount or ()]
-        if approved is None or not most or None in most:
-            return
-        whole = max(one for one in most if one is not None)
-        if approved >= whole:
+        most = [one if isinstance(one, int) else one.max for one in self.when.amount or ()]
+        whole = max((inf if one is None else one for one in most), default=inf)
+        if approved is not None and approved >= whole:
             raise ValueError(
                 f"then.approved_amount: a part of {whole} is less than that, not {approved}"
             )
-
-    def _must_be_possible(self, operation: Operation) -> None:
-        """Raise ValueError, saying which part is for other operations."""
-        then = self.then
-        if then.outcome is not None and (why := why_not_for(then.outcome, operation)):
-            raise ValueError(f"then.outcome: {why}")
-        if then.tap is not None and operation not in INITIATING:
-            raise ValueError(f"then.tap: a card is tapped for auth and sale, not for {operation}")
-        for one in then.follow or ():
-            if operation not in FOLLOW_UPS[one.do]:
-                fitting = ", ".join(sorted(FOLLOW_UPS[one.do]))
-                raise ValueError(f"then.follow: {one.do} is for {fitting}, not for {operation}")
-            if one.outcome is not None and (why := why_not_for(one.outcome, operation)):
-                raise ValueError(f"then.follow.outcome: {why}")

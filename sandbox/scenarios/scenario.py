@@ -6,18 +6,13 @@ The words are those of the platform. Source: assumed D4, D24.
 from collections import Counter
 from typing import Annotated, Any, Final, Literal, TypeVar
 
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
 
-from sandbox.domain.events import EVENTS
-from sandbox.domain.payments.cards import CARDS
 from sandbox.domain.readings import checked
 from sandbox.domain.webhooks import ENDPOINTS_MAX
-from sandbox.scenarios.rules import Outcome, Rule, check_outcome
-from sandbox.scenarios.webhook_rules import ScenarioEndpoint, WebhookRule
-from sandbox.scenarios.words import RULES_MAX, WEBHOOK_RULES_MAX, Duration, Name, OneOf, Part
-
-Event = Annotated[str, OneOf(tuple(EVENTS), "event")]
-CardToken = Annotated[str, OneOf(tuple(CARDS), "test card")]
+from sandbox.scenarios.rules import CardToken, OutcomeName, Rule, check_outcome
+from sandbox.scenarios.webhook_rules import Event, ScenarioEndpoint, WebhookRule
+from sandbox.scenarios.words import RULES_MAX, WEBHOOK_RULES_MAX, Duration, Name, Part
 
 
 class AtTheDesk(Part):
@@ -30,7 +25,7 @@ class AtTheDesk(Part):
     """The time before the tap."""
     card: CardToken | None = None
     """The test card that is tapped, by its token."""
-    outcome: Outcome | None = None
+    outcome: OutcomeName | None = None
     """The outcome of the tap, by its key."""
     cancel: Literal["user", "merchant"] | None = None
     """Who calls the payment off."""
@@ -178,13 +173,7 @@ T = TypeVar("T")
 # Only the first error is reported: finding all errors of a thousand rules takes long.
 _Listed = Annotated[list[T], Field(max_length=RULES_MAX, fail_fast=True)]
 
-
-LISTS: Final = {
-    "rule": "rules",
-    "webhook": "webhook rules",
-    "endpoint": "endpoints",
-    "example": "examples",
-}
+LISTS: Final = ("rule", "webhook", "endpoint", "example")
 """The lists of a scenario, whose entries have names of their own."""
 
 
@@ -195,7 +184,7 @@ class Scenario(Part):
     """The title by which the scenario is known."""
     about: Annotated[str, Field(min_length=1, max_length=1000)] = ""
     """A description in a sentence or two."""
-    readings: dict[str, str] = Field(default_factory=dict)
+    readings: Annotated[dict[str, str], AfterValidator(checked)] = Field(default_factory=dict)
     """Readings of the world by their ids, chosen when the scenario starts."""
     rule: _Listed[Rule] = Field(default_factory=list)
     """Rules on attempts in order; the first that matches applies."""
@@ -210,16 +199,12 @@ class Scenario(Part):
     example: _Listed[Example] = Field(default_factory=list)
     """Steps that prove the rules, each with its expected result."""
 
-    @field_validator("readings")
-    @classmethod
-    def _are_readings(cls, readings: dict[str, str]) -> dict[str, str]:
-        return checked(readings)
-
     @field_validator(*LISTS)
     @classmethod
     def _has_distinct_names(cls, listed: list[Any], info: ValidationInfo) -> list[Any]:
         counts = Counter(one.name for one in listed if one.name)
         twice = next((name for name, count in counts.items() if count > 1), None)
         if twice is not None:
-            raise ValueError(f"two {LISTS[info.field_name or '']} are named {twice!r}")
+            what = {"webhook": "webhook rule"}.get(name := info.field_name or "", name)
+            raise ValueError(f"two {what}s are named {twice!r}")
         return listed

@@ -46,12 +46,13 @@ class _ForFiles(GenerateJsonSchema):
     def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
         shown = super().model_schema(schema)
         # The docstring is for readers of the code; editors show those of the fields.
-        kept = {name: value for name, value in shown.items() if name not in _FOR_CODE}
+        for name in ("title", "description"):
+            shown.pop(name, None)
         for name, docstring in _docstrings_of(schema["cls"]).items():
             name = name.rstrip("_")
-            kept["properties"][name] = {"description": docstring} | kept["properties"][name]
+            shown["properties"][name] = {"description": docstring} | shown["properties"][name]
         least = {"minProperties": 1} if schema["cls"] in _NEVER_EMPTY else {}
-        return kept | least
+        return shown | least
 
 
 def _docstrings_of(shape: type) -> dict[str, str]:
@@ -69,7 +70,6 @@ def _docstrings_of(shape: type) -> dict[str, str]:
     return found
 
 
-_FOR_CODE: Final = ("title", "description")
 _NEVER_EMPTY: Final = (AmountRange, AtTheDesk, Latency, Then, WebhookThen)
 
 

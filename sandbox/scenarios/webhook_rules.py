@@ -14,6 +14,7 @@ from sandbox.scenarios.words import DELAY_MS_MAX, Count, Name, OneOf, Part, Rule
 
 COPIES_MAX: Final = 100
 _TransactionType = Annotated[str, OneOf(FILTER_VALUES["transaction_type"], "transaction_type")]
+Event = Annotated[str, OneOf(tuple(EVENTS), "event")]
 _Status = Annotated[str, OneOf(tuple(dict.fromkeys(FILTER_VALUES["status"])), "status")]
 
 
@@ -24,7 +25,7 @@ class WebhookWhen(Part):
     URL. `nth` counts the deliveries that fit everything else of the rule.
     """
 
-    event: Some[Annotated[str, OneOf(tuple(EVENTS), "event")]] | None = None
+    event: Some[Event] | None = None
     """The type of the event."""
     transaction_type: Some[_TransactionType] | None = None
     """The transaction_type of the body."""
@@ -78,7 +79,11 @@ class WebhookThen(Part):
 
     @model_validator(mode="after")
     def _goes_together(self) -> "WebhookThen":
-        given = [name for name in WebhookThen.model_fields if self._is_given(name)]
+        given = [
+            name
+            for name, value in self
+            if name != "times" and value is not None and value is not False
+        ]
         if not given:
             raise ValueError("says nothing")
         if self.drop and len(given) > 1:
@@ -86,10 +91,6 @@ class WebhookThen(Part):
         if self.before_answer and self.delay_ms is not None:
             raise ValueError("before_answer: a delayed webhook cannot come before the answer")
         return self
-
-    def _is_given(self, name: str) -> bool:
-        given = getattr(self, name)
-        return name != "times" and given is not None and given is not False
 
 
 class ScenarioEndpoint(Part):
@@ -104,9 +105,7 @@ class ScenarioEndpoint(Part):
     """The URL that webhooks go to."""
     account: Name | None = None
     """The account whose events it gets, by cast name or id; without one, all."""
-    event_types: Annotated[
-        list[Annotated[str, OneOf(tuple(EVENTS), "event")]], Field(fail_fast=True)
-    ] = Field(default_factory=list)
+    event_types: Annotated[list[Event], Field(fail_fast=True)] = Field(default_factory=list)
     """The events that it gets; without them, all."""
     transaction_type: Some[_TransactionType] | None = None
     """The transaction_type of the bodies that it gets."""
@@ -119,16 +118,14 @@ class ScenarioEndpoint(Part):
 
     def fields(self, account_id: str | None) -> dict[str, Any]:
         """Return the fields of the endpoint, without its id."""
-        filters = {
-            name: tuple(values)
-            for name in ("transaction_type", "status", "processor")
-            if (values := getattr(self, name)) is not None
-        }
+        filters = self.model_dump(
+            include={"transaction_type", "status", "processor"}, exclude_none=True
+        )
         return {
             "url": self.url,
             "account_id": account_id,
             "event_types": tuple(dict.fromkeys(self.event_types)),
-            "filters": filters,
+            "filters": {name: tuple(values) for name, values in filters.items()},
             "secret": self.secret,
         }
 

@@ -4,19 +4,11 @@ Each is checked when the file is read, and describes its values in the JSON Sche
 """
 
 from collections.abc import Collection
+from contextlib import suppress
 from itertools import pairwise
 from typing import Annotated, Any, Final, TypeVar
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    GetJsonSchemaHandler,
-    model_validator,
-)
-from pydantic_core import CoreSchema
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from sandbox.domain.instants import DURATION_PATTERN, parse_duration, parse_rfc3339
 from sandbox.domain.payments.amounts import AMOUNT_MAX
@@ -59,9 +51,7 @@ class OneOf(KnownWord):
 class _Alone:
     """In the JSON Schema too, a list of one can be written as the one."""
 
-    def __get_pydantic_json_schema__(
-        self, schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> dict[str, Any]:
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
         listed = handler(schema)
         one: dict[str, Any] = listed["items"]
         return {"anyOf": [*one.get("anyOf", [one]), listed]}
@@ -101,31 +91,23 @@ def _duration(text: str) -> str:
     return text
 
 
-Duration = Annotated[
-    str,
-    AfterValidator(_duration),
-    Field(
-        json_schema_extra={
-            "pattern": DURATION_PATTERN,
-            "examples": ["30s", "5m", "2h", "3d", "PT36H"],
-        }
-    ),
-]
+_LIKE_DURATIONS: Final[dict[str, Any]] = {
+    "pattern": DURATION_PATTERN,
+    "examples": ["30s", "5m", "2h", "3d", "PT36H"],
+}
+Duration = Annotated[str, AfterValidator(_duration), Field(json_schema_extra=_LIKE_DURATIONS)]
 """A length of time as people write it; `parse_duration` reads it."""
 
 
 def _moment(text: str) -> str:
-    try:
-        parse_duration(text)
-    except ValueError:
-        try:
-            parse_rfc3339(text)
-        except ValueError:
-            raise ValueError(
-                'must be a duration from the start of the scenario like "10m", '
-                'or a time like "2030-01-31T12:00:00Z"'
-            ) from None
-    return text
+    for parse in (parse_duration, parse_rfc3339):
+        with suppress(ValueError):
+            parse(text)
+            return text
+    raise ValueError(
+        'must be a duration from the start of the scenario like "10m", '
+        'or a time like "2030-01-31T12:00:00Z"'
+    )
 
 
 Moment = Annotated[str, AfterValidator(_moment)]

@@ -215,7 +215,7 @@ class World:
     def webhook_rules(self) -> WebhookRules | None:
         """The rules for deliveries: what is queued comes before the scenario. None without any."""
         scenario = self.scenario
-        if scenario is not None and not scenario.is_about_webhooks:
+        if scenario is not None and not scenario.webhooks:
             scenario = None
         if self.webhook_faults.entries:
             return self.webhook_faults.before(scenario)

@@ -58,11 +58,6 @@ class Card:
         """Its last digits, empty if it was not read."""
         return self.pan[-4:]
 
-    @cached_property
-    def can_choose(self) -> bool:
-        """Whether the card ever chooses how an attempt ends."""
-        return bool(self.outcome or self.later or self.limit is not None)
-
     @property
     def is_credit(self) -> bool:
         """Whether the card may be surcharged. Source: assumed 2.8-never."""

@@ -375,17 +375,19 @@ class Queued(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     approved_amount: PositiveAmount | None = None
     id: str = ""
 
-    def mismatch(
-        self, request: Mapping[str, Any], operation: Operation | None, amount: int | None
-    ) -> str | None:
-        """Why this is not for such a request or attempt; None when it is."""
+    def mismatch(self, request: Mapping[str, Any]) -> str | None:
+        """Why this is not for a request; None when it is.
+
+        An attempt has its operation among the facts as `attempts` too.
+        """
+        operation = request.get("attempts")
         if self.operation is not None and self.operation not in request["operation"]:
             return f"waits for {self.operation}"
         if self.method is not None and self.method != request.get("method"):
             return f"waits for {self.method}"
         if self.path is not None and not PathPattern(self.path).matches(request.get("path", "")):
             return f"waits for {self.path}"
-        if self.amount is not None and amount != self.amount:
+        if self.amount is not None and request.get("amount") != self.amount:
             return f"waits for the amount {self.amount}"
         if self.outcome is not None and (
             operation is None or for_operation(self.outcome, operation) is None

@@ -204,12 +204,12 @@ def schedule_follow_ups(
         if one.do == clock.SURCHARGE_EXPIRES:
             continue
         subject = payment
-        if one.do in (clock.REVOKE_KEY, clock.REINSTATE_KEY):
+        if one.do in clock.ABOUT_KEY:
             if context.caller is None:
                 # A batch that closes on schedule is closed by no key (assumed B16).
                 continue
             subject = context.caller.key.id
-        elif one.do in (clock.BLOCK_TERMINAL, clock.UNBLOCK_TERMINAL):
+        elif one.do in clock.ABOUT_TERMINAL:
             subject = terminal_id
         context.unit.schedule(
             clock.Timer(

@@ -22,7 +22,6 @@ from sandbox.platform.operation import Target, operation
 from sandbox.platform.payments import attempts, conclusions, points_of_sale, processor
 from sandbox.platform.payments.bodies import StartPayment, card_in, example_of_sale, parts_of
 from sandbox.platform.payments.points_of_sale import KnownPlace
-from sandbox.scenarios.matcher import NearMisses
 from sandbox.scenarios.outcome_choice import ChosenOutcome
 from sandbox.scenarios.rules import FollowUp
 
@@ -367,7 +366,7 @@ class _Initiation:
                 raise points_of_sale.invalid(f"x-sandbox-outcome: {why}", "assumed D41")
         else:
             return choice
-        near = NearMisses(choice.near_misses, [why])
+        near = [*choice.near_misses, why]
         return replace(choice, outcome=APPROVED, approved_amount=None, near_misses=near)
 
 
