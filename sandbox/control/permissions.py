@@ -123,7 +123,7 @@ def view_permission(
         operation=row.name,
         key=key_name(world, key),
         target=target,
-        allowed=seen.is_allowed,
+        allowed=seen.error is None,
         decisions=list(map(view_decision, seen.decisions)),
         could=could,
     )
@@ -142,7 +142,7 @@ def _target_of(world: World, row: Row, text: str | None) -> str | None:
 async def find_permitted_keys(world: World, row: Row, target: str | None) -> list[KeyName]:
     """Find the keys that may do it, the oldest first."""
     keys = list(world.store.all(ApiKey).values())
-    found = await select(keys, lambda key: look(world, key, row, target).is_allowed)
+    found = await select(keys, lambda key: look(world, key, row, target).error is None)
     return [key_name(world, key) for key in found]
 
 
@@ -292,7 +292,7 @@ def _view_action(
         "example": body,
         "clause": row.source,
     }
-    if key is not None and not (seen := look(world, key, row, payment.id)).is_allowed:
+    if key is not None and (seen := look(world, key, row, payment.id)).error is not None:
         _, _, why, shown["clause"] = seen.decisions[-1]
         return Move.of(seen, **shown, says=why)
     try:

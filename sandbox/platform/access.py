@@ -266,7 +266,7 @@ def can_see_all(context: OperationContext) -> bool:
 
 
 class Seen(Struct, frozen=True, gc=False):
-    """The status that the key would get, every decision, and the permissions that are missing.
+    """The status that the key would get, every decision, the missing permissions, and the error.
 
     One of the missing permissions is enough; there are none where no permission would help.
     """
@@ -275,11 +275,6 @@ class Seen(Struct, frozen=True, gc=False):
     decisions: tuple[Decision, ...]
     missing: tuple[str, ...]
     error: str | None
-
-    @property
-    def is_allowed(self) -> bool:
-        """Whether the key may do it."""
-        return self.error is None
 
 
 def look(world: World, key: keys.ApiKey, row: Row, target: str | None) -> Seen:

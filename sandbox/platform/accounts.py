@@ -86,20 +86,14 @@ def need_to_create(sent: dict[str, Any]) -> Need:
     return need("accounts:create:partner", "accounts:create:merchant")
 
 
-@_ACCOUNTS.operation(
+_ACCOUNTS.register(
+    __name__,
     "list",
     target=structs.replace(ACCOUNT_IN_QUERY, name="parent_id"),
+    query=lambda _: AccountsQuery,
     source="assumed 1.3-list",
 )
-def list_all(context: OperationContext, query: AccountsQuery) -> Any:
-    """List accounts."""
-    return directory.page_of(context, ACCOUNTS)
-
-
-@_ACCOUNTS.operation("read", source="spec 4.4-paths-accounts")
-def read(context: OperationContext, account: Account) -> Account:
-    """Read an account."""
-    return account
+_ACCOUNTS.register(__name__, "read", source="spec 4.4-paths-accounts")
 
 
 @_ACCOUNTS.operation(

@@ -3,7 +3,7 @@
 Source: spec 2.9; paths and rules assumed 1.6.
 """
 
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field, StrictBool, StrictStr
 
@@ -71,16 +71,8 @@ def _is_taken(context: OperationContext, code: str) -> bool:
     return context.unit.find(Credential, {"code": code}, limit=0)[1] > 0
 
 
-@_CREDENTIALS.operation("list", source="assumed 1.6")
-def list_all(context: OperationContext, query: CredentialsQuery) -> Any:
-    """List credentials."""
-    return directory.page_of(context, CREDENTIALS)
-
-
-@_CREDENTIALS.operation("read", source="assumed 1.6")
-def read(context: OperationContext, credential: Credential) -> CredentialView:
-    """Read a credential."""
-    return credential
+_CREDENTIALS.register(__name__, "list", query=lambda _: CredentialsQuery, source="assumed 1.6")
+_CREDENTIALS.register(__name__, "read", source="assumed 1.6")
 
 
 @_CREDENTIALS.operation(
@@ -104,4 +96,4 @@ def delete(context: OperationContext, credential: Credential) -> CredentialView:
     return directory.change(context, credential, {}, "delete")
 
 
-_CREDENTIALS.register_blocking(__name__)
+_CREDENTIALS.register(__name__, "block", "unblock")

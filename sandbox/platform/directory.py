@@ -123,15 +123,15 @@ class Resource(Struct, frozen=True):
         method, below, permission, events = _VERBS[verb]
         kind, plural = self.directory.kind, self.directory.plural
         view = view_of(kind)
-        how: dict[str, Any] = {"target": Target("path", self.id, kind)}
+        how: dict[str, Any] = {"target": Target("path", self.id, kind), "response": view}
         if verb == "create":
-            how = {"target": Target("body", "account_id", is_required=True), "status": 201}
+            how |= {"target": Target("body", "account_id", is_required=True), "status": 201}
         elif verb == "list":
             how = {"target": ACCOUNT_IN_QUERY, "response": listing(plural, view)}
         elif verb == "read":
             how["target"] = Target("path", self.id, kind, relate=relate_with_admin_reach)
         elif verb == "delete":
-            how |= {"response": view, "status": 204}
+            how["status"] = 204
         if not self.directory.has_updates:
             events = tuple(event for event in events if event != "updated")
         how["events"] = tuple(f"{self.directory.name}.{event}" for event in events)
@@ -139,15 +139,22 @@ class Resource(Struct, frozen=True):
         path = self.path + below.replace("id", self.id)
         return operation(f"{plural}.{verb}", method, path, **(how | more))
 
-    def register_blocking(self, module: str) -> None:
-        """Add the operations that block and unblock a record to those of the module."""
-        for trigger in ("block", "unblock"):
-            run = _run_trigger(trigger)
-            run.__doc__ = f"{trigger.capitalize()} one of the {self.directory.plural}."
-            run.__module__ = module
-            view = view_of(self.directory.kind)
-            self.operation(trigger, response=view, source="assumed 1.10")(run)
+    def register(self, module: str, *verbs: str, **more: Any) -> None:
+        """Add operations that do no more than their verbs say to those of the module."""
+        name, plural = self.directory.name, self.directory.plural
+        for verb in verbs:
+            run = _run(self.directory, verb)
+            one = f"an {name}" if name == "account" else f"a {name}"
+            what = {"list": plural, "read": one, "delete": one}.get(verb, f"one of the {plural}")
+            run.__doc__, run.__module__ = f"{verb.capitalize()} {what}.", module
+            self.operation(verb, **({"source": "assumed 1.10"} | more))(run)
 
 
-def _run_trigger(trigger: str) -> Callable[[OperationContext], Any]:
-    return lambda context: change(context, cast(Any, context.record), {}, trigger)
+def _run(directory: Directory, verb: str) -> Callable[[OperationContext], Any]:
+    if verb == "list":
+        return lambda context: page_of(context, directory)
+    if verb == "read":
+        return lambda context: context.record
+    if verb == "delete":
+        return lambda context: delete(context, cast(Any, context.record))
+    return lambda context: change(context, cast(Any, context.record), {}, verb)

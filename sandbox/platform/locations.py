@@ -65,16 +65,8 @@ def create(context: OperationContext, body: CreateLocation) -> Location:
     return directory.add(context, location)
 
 
-@_LOCATIONS.operation("list", source="assumed 1.5")
-def list_all(context: OperationContext, query: LocationsQuery) -> Any:
-    """List locations."""
-    return directory.page_of(context, LOCATIONS)
-
-
-@_LOCATIONS.operation("read", source="spec 4.4-paths-locations")
-def read(context: OperationContext, location: Location) -> Location:
-    """Read a location."""
-    return location
+_LOCATIONS.register(__name__, "list", query=lambda _: LocationsQuery, source="assumed 1.5")
+_LOCATIONS.register(__name__, "read", source="spec 4.4-paths-locations")
 
 
 @_LOCATIONS.operation("update", source="assumed 1.5", example={"phone": "5125550199"})
@@ -95,10 +87,5 @@ def _must_be_its_own(context: OperationContext, terminal_id: str | None) -> None
         raise Refusal(VALIDATION_ERROR, why, source="assumed 1.5-create")
 
 
-@_LOCATIONS.operation("delete", source="assumed 1.5")
-def delete(context: OperationContext, location: Location) -> Location | None:
-    """Delete a location."""
-    return directory.delete(context, location)
-
-
-_LOCATIONS.register_blocking(__name__)
+_LOCATIONS.register(__name__, "delete", source="assumed 1.5")
+_LOCATIONS.register(__name__, "block", "unblock")

@@ -85,9 +85,6 @@ def why_refused(value: bytes) -> str:
 
 # --- origins ----------------------------------------------------------------------------------
 
-_OWN_SITES: Final = frozenset({b"same-origin", b"none"})
-"""The page is the sandbox's own, or there is no page: a typed address, a bookmark."""
-
 _HOST: Final = re.compile(rb"[A-Za-z0-9._-]+(:[0-9]{1,5})?|\[[0-9a-fA-F:.]+\](:[0-9]{1,5})?")
 
 _PORTS: Final = {b"http": b":80", b"https": b":443"}
@@ -108,7 +105,9 @@ def why_foreign(scope: Scope) -> str | None:
     except wire.BadInput as error:
         return str(error)
     if site is not None:
-        sent = None if site in _OWN_SITES else f"Sec-Fetch-Site: {wire.quote(site)}"
+        # The page is the sandbox's own, or there is no page: a typed address, a bookmark.
+        is_own = site in (b"same-origin", b"none")
+        sent = None if is_own else f"Sec-Fetch-Site: {wire.quote(site)}"
     elif origin is None or _is_of(origin, host or b""):
         sent = None
     else:

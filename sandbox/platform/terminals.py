@@ -171,10 +171,7 @@ def _must_be_a_creator(context: OperationContext) -> None:
         )
 
 
-@_TERMINALS.operation("list", source="assumed 1.4-list")
-def list_all(context: OperationContext, query: TerminalsQuery) -> Any:
-    """List terminals. Source: spec 4.4-paths-terminals; assumed 1.4-list."""
-    return directory.page_of(context, TERMINALS)
+_TERMINALS.register(__name__, "list", query=lambda _: TerminalsQuery, source="assumed 1.4-list")
 
 
 @_TERMINALS.operation("read", source="spec 4.4-paths-terminals")
@@ -237,4 +234,4 @@ def refuse_unsettled(
             raise Refusal(CONFLICT, why, source=source)
 
 
-_TERMINALS.register_blocking(__name__)
+_TERMINALS.register(__name__, "block", "unblock")

@@ -15,7 +15,7 @@ from pydantic_core import from_json
 from sandbox.domain import webhooks
 from sandbox.domain.clock import WEBHOOK_RETRY, Timer
 from sandbox.domain.events import Message, body_of
-from sandbox.domain.webhooks import Delivery, DeliveryStatus, Endpoint, Sent
+from sandbox.domain.webhooks import Delivery, Endpoint, Sent
 from sandbox.scenarios.matcher import MatchedWebhookRule
 from sandbox.scenarios.queue import WebhookRules
 from sandbox.store.ids import Ids
@@ -144,24 +144,21 @@ class Outbox:
             if message.only_for is None
         ]
         unit, jobs = self._world.store.begin(), []
-        for message, endpoint, matched in ruled(wanted, self._world.webhook_rules):
-            if matched is None:
-                unit.put(Delivery(message_id=message.id, endpoint_id=endpoint.id))
-                jobs.append(Job(message, endpoint.id))
-            else:
-                jobs += self._accept_by_rule(message, endpoint, matched, unit)
+        for message, endpoint, by in ruled(wanted, self._world.webhook_rules):
+            jobs += self._accept(message, endpoint, by, unit)
         unit.commit()
         self._put(*jobs)
 
-    def _accept_by_rule(
-        self, message: Message, endpoint: Endpoint, by: MatchedWebhookRule, unit: UnitOfWork
+    def _accept(
+        self, message: Message, endpoint: Endpoint, by: MatchedWebhookRule | None, unit: UnitOfWork
     ) -> list[Job]:
-        """Return the jobs for a delivery that a rule is about; none yet if it delays them."""
+        """Return the jobs for a delivery; none yet if a rule delays them."""
+        delivery = Delivery(message_id=message.id, endpoint_id=endpoint.id)
+        if by is None:
+            unit.put(delivery)
+            return [Job(message, endpoint.id)]
         then = by.then
-        status: DeliveryStatus = "dropped" if then.drop else "pending"
-        unit.put(
-            Delivery(message_id=message.id, endpoint_id=endpoint.id, rule=by.rule, status=status)
-        )
+        unit.put(replace(delivery, rule=by.rule, status="dropped" if then.drop else "pending"))
         if then.drop:
             return []
         jobs = [Job(message, endpoint.id, trigger_of(then), then=then)]

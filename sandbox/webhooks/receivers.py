@@ -23,11 +23,8 @@ RESPONSE_CHARS_MAX: Final = 4_096
 ERROR_CHARS_MAX: Final = 500
 """Characters stored of an attempt's error, which may quote the receiver."""
 
-_MARGIN_BYTES: Final = 256
-"""Bytes read beyond the stored ones, so a key is recognized before it is cut."""
-
-BODY_BYTES_MAX: Final = RESPONSE_CHARS_MAX + _MARGIN_BYTES
-"""The most bytes of an answer that are looked at."""
+BODY_BYTES_MAX: Final = RESPONSE_CHARS_MAX + 256
+"""The most bytes of an answer to look at: some more, so a key is recognized before it is cut."""
 
 _ESCAPE: Final = re.compile(r"\\u00([0-7][0-9a-fA-F])")
 
@@ -86,8 +83,6 @@ Take = Callable[[str, Mapping[str, str], bytes], Reply]
 It runs on the event loop, so it must not wait.
 """
 
-_WITHOUT_BODY: Final = (204, 304)
-
 
 class LocalReceivers:
     """Hands webhooks to receivers by the origin of their URLs, as if they came over the network.
@@ -122,7 +117,7 @@ class LocalReceivers:
         }
         target = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
         status, answered, answer = self._receivers[_origin_of(url)](target, sent, body)
-        if status in _WITHOUT_BODY:
+        if status in (204, 304):
             answer = b""
         retry_after = answered.get("retry-after")
         return judge(started, status, answer, retry_after, self._mask)
