@@ -112,12 +112,10 @@ def find_match(mounts: Iterable[Mount], method: str, path: str) -> Match[Any] | 
     partial: Match[Any] | None = None
     for mount in mounts:
         scope: dict[str, Any] = {"type": "http", "method": method, "path": path, "root_path": ""}
-        fit, found = mount.matches(scope)
-        if fit is Fit.NONE:
-            continue
-        for route in mount.routes:
-            fit, inner = route.matches({**scope, **found})
-            match = None if fit is Fit.NONE else match_of({**scope, **found, **inner})
+        _, below = mount.matches(scope)
+        for route in mount.routes if below else ():
+            fit, inner = route.matches({**scope, **below})
+            match = match_of({**scope, **below, **inner})
             if fit is Fit.FULL:
                 return match
             partial = partial or match

@@ -127,8 +127,6 @@ _TERMINALS: Final = directory.Resource(TERMINALS, "/v2/terminals", "terminal_id"
 LISTED_MAX: Final = 20
 """How many payments a terminal lists."""
 
-_UNFINISHED: Final = ("open", "submitted", "rejected")
-
 
 @_TERMINALS.operation(
     "create",
@@ -226,10 +224,9 @@ def refuse_unsettled(
     context: OperationContext, index: str, id: str, whose: str, source: str
 ) -> None:
     """Raise Refusal if a batch with this id in that condition still has to settle."""
-    batches, _ = context.unit.find(Batch, {index: id, "status": _UNFINISHED})
+    batches, _ = context.unit.find(Batch, {index: id, "status": ("open", "submitted", "rejected")})
     for batch in batches:
-        is_empty = batch.status == "open" and not batch.transaction_count
-        if not is_empty:
+        if batch.status != "open" or batch.transaction_count:
             why = f"the {whose}'s batch {batch.id} is {batch.status}"
             raise Refusal(CONFLICT, why, source=source)
 

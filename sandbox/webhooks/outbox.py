@@ -6,6 +6,7 @@ reports their results.
 
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
@@ -65,6 +66,7 @@ class WebhookWorld(Protocol):
         """Tell who waits that these were delivered, or that something else changed."""
 
 
+@dataclass(eq=False, repr=False)
 class Outbox:
     """Endpoints, deliveries, and the queue of each endpoint.
 
@@ -74,22 +76,21 @@ class Outbox:
     the answer, each with the id of the request.
     """
 
-    def __init__(
-        self, world: WebhookWorld, *, on_work: Callable[[str], None], later: Later
-    ) -> None:
-        self._world = world
-        self._on_work = on_work
-        self._later = later
+    world: WebhookWorld
+    on_work: Callable[[str], None]
+    later: Later
+    on_attempt: Callable[[Job, Delivery], None] | None = None
+
+    def __post_init__(self) -> None:
         # The jobs of a delivery that is delayed, and what calls them off.
         self._delayed: dict[str, tuple[Sequence[Job], Callable[[], None]]] = {}
-        self.on_attempt: Callable[[Job, Delivery], None] | None = None
         self._begin_anew()
 
     def forget(self) -> None:
         """Forget everything that was to be sent: the store has other deliveries now, or none."""
         self._call_off()
         self._begin_anew()
-        self._world.tell_changed()
+        self.world.tell_changed()
 
     def _begin_anew(self) -> None:
         self._waiting: dict[str, deque[Job]] = {}
@@ -100,14 +101,14 @@ class Outbox:
         """Send the webhooks that were due or unfinished when the earlier run ended."""
         for endpoint_id in self.endpoints:
             for delivery in self._deliveries({"open_at": endpoint_id}):
-                message = self._world.store.message(delivery.message_id)
+                message = self.world.store.message(delivery.message_id)
                 if delivery.next_attempt_at is None and message is not None:
                     self._put(Job(message, endpoint_id))
 
     @property
     def endpoints(self) -> Mapping[str, Endpoint]:
         """The endpoints of the world by id, in the order in which they came."""
-        return self._world.store.all(Endpoint)
+        return self.world.store.all(Endpoint)
 
     @property
     def is_idle(self) -> bool:
@@ -127,11 +128,11 @@ class Outbox:
         return self._deliveries({"message": message_id})
 
     def _deliveries(self, where: Where) -> list[Delivery]:
-        return self._world.store.begin().find(Delivery, where, order=OLDEST_FIRST)[0]
+        return self.world.store.begin().find(Delivery, where, order=OLDEST_FIRST)[0]
 
     def delivery(self, id: str) -> Delivery | None:
         """Return the delivery with this id, or None."""
-        return self._world.store.get(Delivery, id)
+        return self.world.store.get(Delivery, id)
 
     # --- messages come in
 
@@ -143,8 +144,8 @@ class Outbox:
             for message in messages
             if message.only_for is None
         ]
-        unit, jobs = self._world.store.begin(), []
-        for message, endpoint, by in ruled(wanted, self._world.webhook_rules):
+        unit, jobs = self.world.store.begin(), []
+        for message, endpoint, by in ruled(wanted, self.world.webhook_rules):
             jobs += self._accept(message, endpoint, by, unit)
         unit.commit()
         self._put(*jobs)
@@ -166,7 +167,7 @@ class Outbox:
             jobs.append(Job(message, endpoint.id, "scenario", is_single=True))
         if then.contradict is not None:
             # Of the same moment and request, for this endpoint.
-            id, record = self._world.draws.message_id(), from_json(body_of(message))
+            id, record = self.world.draws.message_id(), from_json(body_of(message))
             record |= then.contradict
             other = replace(message, id=id, record=record, only_for=endpoint.id)
             unit.emit(other)
@@ -177,7 +178,7 @@ class Outbox:
             self.pre_answer[first] = message.request_id
         if then.delay_ms is None:
             return jobs
-        self._delayed[first] = jobs, self._later(then.delay_ms / 1000, lambda: self._release(first))
+        self._delayed[first] = jobs, self.later(then.delay_ms / 1000, lambda: self._release(first))
         return []
 
     def subscribers(
@@ -185,27 +186,27 @@ class Outbox:
     ) -> Iterator[Endpoint]:
         """Yield the endpoints that are to get this message; with `of`, those of these."""
         among = self.endpoints if of is None else of
-        return subscribers(message, among, self._world.store) if among else iter(())
+        return subscribers(message, among, self.world.store) if among else iter(())
 
     def _store(self, delivery: Delivery) -> None:
         """Store the delivery, with the timer of its next attempt."""
-        unit = self._world.store.begin()
+        unit = self.world.store.begin()
         unit.put(delivery)
         if (due := delivery.next_attempt_at) is not None:
             unit.schedule(Timer(kind=WEBHOOK_RETRY, subject=delivery.id, due=due))
-        elif self._world.store.timer(WEBHOOK_RETRY, delivery.id) is not None:
+        elif self.world.store.timer(WEBHOOK_RETRY, delivery.id) is not None:
             unit.cancel(WEBHOOK_RETRY, delivery.id)
         unit.commit()
 
     def store_endpoint(self, endpoint: Endpoint) -> Endpoint:
         """Store a new endpoint, or a changed one in place of the old one."""
-        self._world.store.put(endpoint)
+        self.world.store.put(endpoint)
         return endpoint
 
     def _put(self, *jobs: Job) -> None:
         for job in jobs:
             self._waiting.setdefault(job.endpoint_id, deque()).append(job)
-            self._on_work(job.endpoint_id)
+            self.on_work(job.endpoint_id)
 
     def _is_open(self, job: Job) -> bool:
         delivery = self.delivery(job.delivery_id)
@@ -237,7 +238,7 @@ class Outbox:
                 return job
             self._settle(job)
         if were_waiting:
-            self._world.tell_changed()
+            self.world.tell_changed()
         return None
 
     def is_under_way(self, job: Job) -> bool:
@@ -253,14 +254,14 @@ class Outbox:
     def _settle(self, job: Job) -> None:
         """Let the answer that waited for this attempt wait no longer."""
         if job.then is not None and self.pre_answer.pop(job.delivery_id, None) is not None:
-            self._world.tell_changed()
+            self.world.tell_changed()
 
     def conclude(self, job: Job, sent: Sent) -> None:
         """Record the result of an attempt, and plan a retry if there is one."""
         known = self.delivery(job.delivery_id)
         if self._under_way.pop(id(job), None) is None or known is None:
             return  # The world was reset meanwhile.
-        endpoint, now = self.endpoints.get(job.endpoint_id), self._world.now()
+        endpoint, now = self.endpoints.get(job.endpoint_id), self.world.now()
         delivery = known.add_attempt(sent, now, job.trigger)
         if sent.error is None:
             delivery = replace(delivery, status="delivered", next_attempt_at=None)
@@ -273,7 +274,7 @@ class Outbox:
         if self.on_attempt is not None:
             self.on_attempt(job, delivery)
         self._settle(job)
-        self._world.tell_changed(*([job.message] if delivery.status == "delivered" else []))
+        self.world.tell_changed(*([job.message] if delivery.status == "delivered" else []))
 
     def _note_health(self, endpoint: Endpoint, sent: Sent, now: datetime) -> None:
         """Note since when attempts at the endpoint fail, and disable it in the end."""
@@ -295,10 +296,10 @@ class Outbox:
         failures = delivery.failures + 1
         wait = webhooks.wait_after(
             failures,
-            jitter=self._world.draws.fraction(f"{delivery.id}/{failures}"),
+            jitter=self.world.draws.fraction(f"{delivery.id}/{failures}"),
             retry_after_s=sent.retry_after_s,
             is_throttled=sent.is_timeout or sent.status_code == webhooks.TOO_MANY_REQUESTS,
-            scale=self._world.time_scale,
+            scale=self.world.time_scale,
         )
         if wait is None:
             return replace(delivery, failures=failures, status="failed")
@@ -318,7 +319,7 @@ class Outbox:
         delivery = self.delivery(id)
         if delivery is None or delivery.status != "pending":
             return
-        message = self._world.store.message(delivery.message_id)
+        message = self.world.store.message(delivery.message_id)
         if message is not None:
             self._store(replace(delivery, next_attempt_at=None))
             self._put(Job(message, delivery.endpoint_id))
@@ -330,7 +331,7 @@ class Outbox:
         self._cancel(endpoint_id)
         disabled = replace(self.endpoints[endpoint_id], disabled_reason=reason)
         self.store_endpoint(disabled)
-        self._world.tell_changed()
+        self.world.tell_changed()
         return disabled
 
     def enable(self, endpoint_id: str) -> Endpoint:
@@ -341,10 +342,10 @@ class Outbox:
     def remove(self, endpoint_id: str) -> None:
         """Forget the endpoint; what still waited for it is canceled."""
         self._cancel(endpoint_id)
-        unit = self._world.store.begin()
+        unit = self.world.store.begin()
         unit.remove(Endpoint, endpoint_id)
         unit.commit()
-        self._world.tell_changed()
+        self.world.tell_changed()
 
     def _cancel(self, endpoint_id: str) -> None:
         for job in self._waiting.pop(endpoint_id, ()):
@@ -368,10 +369,10 @@ class Outbox:
         Yields for each message whether it is sent again. Other work may run between two of them, so
         the endpoint may be deleted or the world reset in the meantime.
         """
-        messages = self._world.store.messages()
+        messages = self.world.store.messages()
         for message in messages:
             endpoint = self.endpoints.get(endpoint_id)
-            if endpoint is None or messages is not self._world.store.messages():
+            if endpoint is None or messages is not self.world.store.messages():
                 return
             has_missed = message.created_at >= since and self._has_missed(endpoint, message)
             if has_missed:

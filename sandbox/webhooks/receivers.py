@@ -4,7 +4,6 @@ import asyncio
 import re
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 from time import perf_counter, time
@@ -191,31 +190,28 @@ def _number(name: str, text: str, least: int, most: int) -> int:
     return number
 
 
-@dataclass
-class _Kept:
-    """What one receiver got: the last deliveries, and how many attempts at each message."""
-
-    received: deque[Received] = field(default_factory=lambda: deque(maxlen=RECEIVED_MAX))
-    attempts: Counter[str] = field(default_factory=Counter)
-
-
 class Inbox:
     """What the receivers inside a world were sent. It is in memory only."""
 
     def __init__(self) -> None:
-        self._kept: defaultdict[str, _Kept] = defaultdict(_Kept)
+        self._received: defaultdict[str, deque[Received]] = defaultdict(
+            lambda: deque(maxlen=RECEIVED_MAX)
+        )
+        # How many attempts at each message each receiver got.
+        self._attempts: defaultdict[str, Counter[str]] = defaultdict(Counter)
 
     def received(self, endpoint_id: str) -> Sequence[Received]:
         """Return the last deliveries to a receiver, oldest first."""
-        return tuple(self._kept[endpoint_id].received)
+        return tuple(self._received[endpoint_id])
 
     def total(self, endpoint_id: str) -> int:
         """How many deliveries the receiver got, those that are no longer kept included."""
-        return self._kept[endpoint_id].attempts.total()
+        return self._attempts[endpoint_id].total()
 
     def forget(self, endpoint_id: str) -> None:
         """Forget the receiver."""
-        self._kept.pop(endpoint_id, None)
+        self._received.pop(endpoint_id, None)
+        self._attempts.pop(endpoint_id, None)
 
     async def take(
         self,
@@ -238,14 +234,13 @@ class Inbox:
             # Of a file that another program wrote.
             program = Program()
         id = headers.get(f"{prefix}-id", "")
-        kept = self._kept[endpoint.id]
-        kept.attempts[id] += 1
-        attempt = kept.attempts[id]
+        self._attempts[endpoint.id][id] += 1
+        attempt = self._attempts[endpoint.id][id]
         answer = program.answers[min(attempt, len(program.answers)) - 1]
         in_time = program.delay_ms < TIMEOUT_S * 1000
         check = verify(endpoint.secrets_at(now), prefix, headers, body, now_s=int(at_s))
         came = Received(now, id, attempt, headers, body, check, answer if in_time else None)
-        kept.received.append(came)
+        self._received[endpoint.id].append(came)
         await asyncio.sleep(min(program.delay_ms / 1000, TIMEOUT_S))
         late = None if in_time else f"no complete answer within {TIMEOUT_S:g} s"
         sent = judge(started, came.answer, b"", None, str, late)
