@@ -105,9 +105,8 @@ def find_target(context: RequestContext, row: Row) -> None:
     try:
         if row.narrow is not None:
             _must_hold(context, row.narrow(read_object(context)))
-        named = [
-            (one, _account_of(context, one, id), id) for one, id in _ids_named(context, target)
-        ]
+        ids = _ids_named(context, target)
+        named = [(one, _account_of(context, one, id), id) for one, id in ids]
     except wire.BadInput as error:
         raise malformed(context, error, target.where) from None
     if named:
@@ -234,19 +233,14 @@ def _account_of(context: RequestContext, target: Target, id: str) -> Account | N
         record = context.unit.get(Payment, payment_of(record))
     if record is None:
         return None
-    shows_deleted = (
-        is_read
-        and target.where == "path"
-        and target.kind in _DIRECTORY
-        and context.world.readings[readings.DELETED_RESOURCES] == "shown"
-    )
+    is_shown = context.world.readings[readings.DELETED_RESOURCES] == "shown"
+    is_of_directory = target.where == "path" and target.kind in _DIRECTORY
+    shows_deleted = is_read and is_of_directory and is_shown
     if record.deleted_at is not None and not (target.may_be_deleted or shows_deleted):
         return None
     if context.record is None or target.where == "path":
         context.record = record
-    account = (
-        record if isinstance(record, Account) else context.unit.get(Account, record.account_id)
-    )
+    account = context.unit.get(Account, record.account_id)
     if shows_deleted and account is not None:
         account = structs.replace(account, deleted_at=None)
     return account

@@ -112,13 +112,10 @@ def update(context: OperationContext, account: Account, body: UpdateAccount) -> 
 def _must_not_lift_its_own_block(context: OperationContext, account: Account) -> None:
     """Raise Refusal for a blocked account that asks for itself. Source: assumed D32."""
     if account.status == "blocked" and account.id == context.known_caller.account.id:
-        raise faults.Refusal(
-            faults.BLOCK_FAULTS[context.world.readings[BLOCK_ANSWER]],
-            "status: only an account above can lift the block",
-            reason=f"account {account.id} ({account.name}) asks to lift its own block",
-            source="assumed D32",
-            step="rule",
-        )
+        fault = faults.BLOCK_FAULTS[context.world.readings[BLOCK_ANSWER]]
+        text = "status: only an account above can lift the block"
+        why = f"account {account.id} ({account.name}) asks to lift its own block"
+        raise faults.Refusal(fault, text, reason=why, source="assumed D32", step="rule")
 
 
 @_ACCOUNTS.operation("delete", refuses=(faults.CONFLICT,), source="assumed 1.3-delete")

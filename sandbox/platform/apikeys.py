@@ -57,12 +57,8 @@ def _create_key(profile: Profile) -> type[CreateKey]:
     field = Field(default=None, alias=supplied_key_field)
     key = rf"^{prefix}_[A-Za-z0-9]{{{keys.LOOKUP_CHARS}}}_[A-Za-z0-9]{{{keys.SECRET_CHARS}}}$"
     # For the schema: a supplied key and the flag go together (spec 4.1).
-    together = requires(
-        **{
-            "always_retrievable": {"const": True},
-            supplied_key_field: {"type": "string", "pattern": key},
-        }
-    )
+    supplied = {supplied_key_field: {"type": "string", "pattern": key}}
+    together = requires(always_retrievable={"const": True}, **supplied)
     flag = {"always_retrievable": {"enum": [False, None]}}
     neither = {"properties": flag | {supplied_key_field: {"type": "null"}}}
     return create_model(
@@ -237,13 +233,9 @@ def _must_be_grantable(context: OperationContext, permissions: tuple[str, ...]) 
     )
     if refusal is not None:
         shown = ", ".join(refusal.permissions)
-        raise Refusal(
-            FORBIDDEN,
-            f"permissions: {shown} cannot be granted by this key",
-            reason=f"{refusal.reason}: {shown} (the caller is a {account_type} account)",
-            source=refusal.source,
-            step="grant",
-        )
+        text = f"permissions: {shown} cannot be granted by this key"
+        why = f"{refusal.reason}: {shown} (the caller is a {account_type} account)"
+        raise Refusal(FORBIDDEN, text, reason=why, source=refusal.source, step="grant")
     context.explain("grant", "ok", "the caller may grant every requested permission", "spec 4.1.4")
     if ALL in permissions and (withheld := _withheld(context)):
         left_out = f"all leaves out {', '.join(withheld)}: the caller is a {account_type} account"
@@ -350,13 +342,9 @@ def delete(context: OperationContext, key: ApiKey) -> ApiKeyView:
     """
     own, reading = context.known_caller.key.id, context.world.readings[readings.KEY_DELETES_ITSELF]
     if key.id == own and reading == "refused":
-        raise Refusal(
-            VALIDATION_ERROR,
-            "the key of the request cannot delete itself",
-            reason=f"the reading {readings.KEY_DELETES_ITSELF} is refused",
-            source="assumed D35-delete",
-            step="rule",
-        )
+        text = "the key of the request cannot delete itself"
+        why = f"the reading {readings.KEY_DELETES_ITSELF} is refused"
+        raise Refusal(VALIDATION_ERROR, text, reason=why, source="assumed D35-delete", step="rule")
     context.unit.cancel(KEY_EXPIRES, key.id)
     return _view_changed(context, move(context, key, "delete"))
 

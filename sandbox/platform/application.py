@@ -107,9 +107,8 @@ class Platform:
         applies the same rule again. Source: assumed D25-bodies.
         """
         while True:
-            if self._forwarder is not None and await self._forwarder.forward(
-                incoming, scope, receive, send
-            ):
+            forwarder = self._forwarder
+            if forwarder is not None and await forwarder.forward(incoming, scope, receive, send):
                 return None
             presented = self._identify(incoming)
             if not (incoming.has_unread_body and self._is_usable(presented)):
@@ -246,9 +245,8 @@ class Platform:
             name in was_sent and value != b"0" for name, value in context.incoming.headers
         ):
             context.note("the body was neither read nor stored: the key is checked first")
-        body = responses.error_body(
-            refusal, self.worlds.profile, is_for_keys=is_key_path(context.incoming.path)
-        )
+        is_for_keys = is_key_path(context.incoming.path)
+        body = responses.error_body(refusal, self.worlds.profile, is_for_keys=is_for_keys)
         return refusal.fault.status, body
 
     def _headers(self, context: RequestContext, status: int, body: bytes) -> Headers:

@@ -142,43 +142,36 @@ def _query(context: RequestContext, shape: type[BaseModel]) -> BaseModel:
         if len(named) < len(sent[name]):
             context.note(f"the query parameter {name} is empty or null, as if it was not sent")
         sent[name] = named
+        if not named:
+            del sent[name]
     if context.foreign:  # assumed D35-foreign
         sent["account_id"] = [id for id in sent["account_id"] if id not in context.foreign]
-    reading = context.world.readings[readings.LIMIT_ABOVE_MAXIMUM]
-    if "limit" in sent and reading != "refused":
-        clamped = _clamped(sent["limit"][0], shape)
-        if [clamped] != sent["limit"] and reading == "unprocessable":
-            error = wire.BadInput(f"limit: must be at most {clamped}")
-            raise malformed(context, error, "query", faults.UNPROCESSABLE)
-        sent["limit"] = [clamped]
-    query = shape.model_validate(
-        {
-            name: values if name in repeatable else values[0]
-            for name, values in sent.items()
-            if values
-        }
-    )
+    _clamp_limit(context, sent, shape)
+    given = {name: values if name in repeatable else values[0] for name, values in sent.items()}
+    query = shape.model_validate(given)
     for name in ("start_ms", "end_ms"):
         moment = getattr(query, name, None)
         if isinstance(moment, int) and 0 < moment < _SECONDS_BELOW:
-            context.note(
-                f"the time {moment} is in {from_ms(moment):%B %Y}; were seconds sent instead of "
-                "milliseconds?"
-            )
+            why = "were seconds sent instead of milliseconds?"
+            context.note(f"the time {moment} is in {from_ms(moment):%B %Y}; {why}")
     return query
 
 
-def _clamped(limit: str, shape: type[BaseModel]) -> str:
-    """Return the limit, or the maximum of the list where it is above it.
-
-    Source: assumed D35-limit.
-    """
-    field = shape.model_fields.get("limit")
-    if field is None or not limit.isdecimal():
-        return limit
+def _clamp_limit(
+    context: RequestContext, sent: dict[str, list[str]], shape: type[BaseModel]
+) -> None:
+    """Lower a limit above the maximum of the list, or refuse it. Source: assumed D35-limit."""
+    reading = context.world.readings[readings.LIMIT_ABOVE_MAXIMUM]
+    field, (limit, *_) = shape.model_fields.get("limit"), sent.get("limit", [""])
+    if reading == "refused" or field is None or not limit.isdecimal():
+        return
     maximum = min(bound.le for bound in field.metadata if hasattr(bound, "le"))
-    is_above = len(limit.lstrip("0")) > len(str(maximum)) or int(limit) > maximum
-    return str(maximum) if is_above else limit
+    if len(limit.lstrip("0")) <= len(str(maximum)) and int(limit) <= maximum:
+        return
+    if reading == "unprocessable":
+        error = wire.BadInput(f"limit: must be at most {maximum}")
+        raise malformed(context, error, "query", faults.UNPROCESSABLE)
+    sent["limit"] = [str(maximum)]
 
 
 def _note_unknown(

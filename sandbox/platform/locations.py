@@ -57,11 +57,8 @@ def create(context: OperationContext, body: CreateLocation) -> Location:
     """Create a location."""
     given = body.read_given()
     _must_be_its_own(context, given.get("terminal_id"))
-    location = Location(
-        id=context.world.draws.uuid(),
-        created_at=context.now,
-        **({"country_code": "840", "currency": "USD"} | given),
-    )
+    given = {"country_code": "840", "currency": "USD"} | given
+    location = Location(id=context.world.draws.uuid(), created_at=context.now, **given)
     return directory.add(context, location)
 
 

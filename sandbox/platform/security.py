@@ -192,9 +192,7 @@ class SecurityHeader(Struct, frozen=True, kw_only=True, gc=False):
     values: dict[AnswerKind, str]
 
 
-_CONTROL_SURFACE: Final[tuple[AnswerKind, ...]] = tuple(
-    kind for kind in AnswerKind if kind is not AnswerKind.KEY
-)
+_CONTROL_SURFACE: Final[list[AnswerKind]] = [one for one in AnswerKind if one != AnswerKind.KEY]
 _APART: Final = "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 

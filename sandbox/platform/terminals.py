@@ -146,11 +146,8 @@ def create(context: OperationContext, body: CreateTerminal) -> Terminal:
     _must_be_a_creator(context)
     # Capability, currency and country have defaults that a terminal is never without.
     defaults = {"terminal_capability": "5", "currency_code": "USD", "country_code": "840"}
-    terminal = Terminal(
-        terminal_id=context.world.draws.uuid(),
-        created_at=context.now,
-        **(defaults | body.read_given()),
-    )
+    given = defaults | body.read_given()
+    terminal = Terminal(terminal_id=context.world.draws.uuid(), created_at=context.now, **given)
     _must_be_boardable(context, terminal)
     return directory.add(context, terminal)
 
@@ -160,13 +157,9 @@ def _must_be_a_creator(context: OperationContext) -> None:
     caller = context.known_caller.account
     is_merchant = caller.type is AccountType.MERCHANT
     if is_merchant and context.world.readings[TERMINAL_CREATORS] == "partner_and_above":
-        raise Refusal(
-            NO_CREATOR,
-            "account_id: terminals are created by partner, PSP and admin accounts",
-            reason=f"the reading {TERMINAL_CREATORS} is partner_and_above",
-            source="assumed D35-boarding",
-            step="grant",
-        )
+        text = "account_id: terminals are created by partner, PSP and admin accounts"
+        why = f"the reading {TERMINAL_CREATORS} is partner_and_above"
+        raise Refusal(NO_CREATOR, text, reason=why, source="assumed D35-boarding", step="grant")
 
 
 _TERMINALS.register(__name__, "list", query=lambda _: TerminalsQuery, source="assumed 1.4-list")

@@ -185,10 +185,9 @@ def field_names(shape: type[BaseModel]) -> frozenset[str]:
     """Every name under which the shape takes a field."""
     names: set[str] = set()
     for name, field in shape.model_fields.items():
-        alias = field.validation_alias
-        names.update(
-            map(str, alias.choices if isinstance(alias, AliasChoices) else [alias or name])
-        )
+        alias = field.validation_alias or name
+        choices = alias.choices if isinstance(alias, AliasChoices) else [alias]
+        names.update(map(str, choices))
     return frozenset(names)
 
 

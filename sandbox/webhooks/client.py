@@ -113,9 +113,8 @@ class WebhookClient:
                 ) as response:
                     answer.status = response.status
                     answer.retry_after = response.headers.get("retry-after")
-                    while len(answer.body) < BODY_BYTES_MAX and (
-                        chunk := await response.content.readany()
-                    ):
+                    read = response.content.readany
+                    while len(answer.body) < BODY_BYTES_MAX and (chunk := await read()):
                         answer.body += chunk[: BODY_BYTES_MAX - len(answer.body)]
                 return
             except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):

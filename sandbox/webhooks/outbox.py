@@ -139,11 +139,7 @@ class Outbox:
     def accept(self, messages: Sequence[Message]) -> None:
         """Queue the messages of one commit for every endpoint that subscribes to them."""
         # A message that a rule made up is sent by that rule, and by nothing else.
-        wanted = [
-            (message, list(self.subscribers(message)))
-            for message in messages
-            if message.only_for is None
-        ]
+        wanted = [(one, list(self.subscribers(one))) for one in messages if one.only_for is None]
         unit, jobs = self.world.store.begin(), []
         for message, endpoint, by in ruled(wanted, self.world.webhook_rules):
             jobs += self._accept(message, endpoint, by, unit)
@@ -310,9 +306,8 @@ class Outbox:
         queued = self._waiting.get(delivery.endpoint_id, ())
         delayed = (job for jobs, _ in self._delayed.values() for job in jobs)
         jobs = (*queued, *self._under_way.values(), *delayed)
-        return delivery.next_attempt_at is not None or any(
-            job.delivery_id == delivery.id for job in jobs
-        )
+        has_job = any(job.delivery_id == delivery.id for job in jobs)
+        return has_job or delivery.next_attempt_at is not None
 
     def fall_due(self, id: str) -> None:
         """Retry the delivery with this id: the moment for it has come."""

@@ -168,12 +168,12 @@ class DeliveryWorker:
 
     async def _send(self, world: WebhookWorld, endpoint: Endpoint, job: Job) -> Sent:
         """Sign the message and send it, over the network or to a receiver in this process."""
-        prefix, now, sent_at = self.header_prefix, world.now(), world.webhook_time()
+        prefix, now, at_s = self.header_prefix, world.now(), world.webhook_time()
         self._note_lag(world, job)
-        headers, body, head = write_attempt(job, endpoint, prefix=prefix, now=now, sent_at=sent_at)
+        headers, body, head = write_attempt(job, endpoint, prefix=prefix, now=now, sent_at=at_s)
         if is_inside(endpoint.url):
             sent = await world.inbox.take(
-                endpoint, body, headers, prefix=prefix, now=now, at_s=sent_at
+                endpoint, body, headers, prefix=prefix, now=now, at_s=at_s
             )
         elif self.local_receivers is not None and self.local_receivers.has(endpoint.url):
             sent = self.local_receivers.send(endpoint.url, body, headers)
