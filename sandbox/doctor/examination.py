@@ -32,7 +32,6 @@ CONNECT_S: Final = 5.0
 ANSWER_BYTES_MAX: Final = 4_096
 """The most bytes of an answer to read."""
 
-
 Scrub = Callable[[str], str]
 """Masks secrets in a text."""
 
@@ -91,7 +90,7 @@ def _client(url: str, timeout_s: float) -> AsyncClient:
         verify=True if url.startswith("https:") else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
         trust_env=False,
         follow_redirects=False,
-        # `_send` limits each request as a whole; this limit detects connections without any answer.
+        # `send` limits each request as a whole; this limit detects connections without any answer.
         timeout=httpx2.Timeout(None, connect=min(CONNECT_S, timeout_s / 2)),
         limits=httpx2.Limits(max_keepalive_connections=0),
         headers={"user-agent": f"uat-sandbox/{__version__}", "accept-encoding": "identity"},
