@@ -138,6 +138,8 @@ def entries_of(payment: Payment, batch_id: str) -> dict[str, int]:
 
 
 def _refunds(payment: Payment) -> list[Attempt]:
+    if not payment.ledger.refunded:
+        return []
     return [attempt for attempt in payment.history if attempt.transaction_type == "refund"]
 
 
@@ -149,8 +151,8 @@ def refund_batches(payment: Payment) -> tuple[str, ...]:
 def counting(batch: Batch, before: Payment | None, after: Payment) -> Batch:
     """Return the batch after one of its payments changed. Source: assumed B2 to B4."""
     was, now = entries_of(before, batch.id) if before else {}, entries_of(after, batch.id)
-    more = {name: part - was.get(name, 0) for name, part in now.items()}
-    return replace(batch, **{name: getattr(batch, name) + part for name, part in more.items()})
+    sums = {name: getattr(batch, name) + part - was.get(name, 0) for name, part in now.items()}
+    return replace(batch, **sums)
 
 
 # --- results ----------------------------------------------------------------------------------

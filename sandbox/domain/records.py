@@ -7,6 +7,7 @@ plain string (spec 2.3, 2.6, 2.7, 2.8; assumed D35-unset).
 from collections.abc import Sequence
 from datetime import datetime
 from functools import cache
+from types import NoneType
 from typing import Any, Final, get_type_hints
 
 import msgspec
@@ -34,6 +35,9 @@ class Extended(Struct, frozen=True, gc=False):
 _SHOWN_AS: Final[dict[type, type[Struct]]] = {ApiKey: ApiKeyView, Credential: CredentialView}
 """The kinds of record of which only a part is shown, each with the class of that part."""
 
+_AS_IT_IS: Final = frozenset({str, int, float, bool, NoneType})
+"""The types of most fields, which JSON has too."""
+
 
 def show_all(value: Any, *, as_empty: bool = False) -> Any:
     """Return the value with everything that is in it as answers and webhooks show it.
@@ -58,7 +62,10 @@ def show_all(value: Any, *, as_empty: bool = False) -> Any:
         return value
     view = view_of(kind)
     names = view.__struct_fields__
-    fields = {name: show_all(getattr(value, name), as_empty=as_empty) for name in names}
+    fields = {name: getattr(value, name) for name in names}
+    for name, one in fields.items():
+        if type(one) not in _AS_IT_IS:
+            fields[name] = show_all(one, as_empty=as_empty)
     if as_empty:
         fields |= {name: "" for name in _plain_strings(view) if fields[name] is None}
     return fields
