@@ -17,6 +17,7 @@ from typing import Final
 from msgspec import Struct
 
 from sandbox.domain.directory import AccountType, Relation
+from sandbox.domain.faults import FORBIDDEN, Refusal
 from sandbox.domain.permissions import ACTIONS, CONCRETE, Grants, expand, grants_of
 
 
@@ -145,15 +146,7 @@ def withheld_from_all(account_type: AccountType, admin_only: Collection[str]) ->
     )
 
 
-class GrantRefusal(Struct, frozen=True, kw_only=True, gc=False):
-    """Why a grant is refused: the permissions in question, a sentence, and the clause."""
-
-    permissions: tuple[str, ...]
-    reason: str
-    source: str
-
-
-def refuse_grant(
+def check_grant(
     requested: tuple[str, ...],
     held: Grants,
     account_type: AccountType,
@@ -162,8 +155,8 @@ def refuse_grant(
     withheld: Collection[str] = (),
     withheld_from_caller: Collection[str] = (),
     all_needs_psp: bool = False,
-) -> GrantRefusal | None:
-    """Return the first guard that these requested permissions fail, or None when all pass.
+) -> None:
+    """Raise Refusal by the first guard that these requested permissions fail.
 
     `admin_only` are the permissions that only admin and PSP accounts grant; the spec names the
     set and does not list it (assumed Q14). `withheld` is what `all` of the new key leaves out,
@@ -191,5 +184,11 @@ def refuse_grant(
         (() if is_admin else guarded, "only an admin or PSP account grants these", "spec 4.1.5"),
     ):
         if names:
-            return GrantRefusal(permissions=names, reason=reason, source=source)
-    return None
+            shown = ", ".join(names)
+            raise Refusal(
+                FORBIDDEN,
+                f"permissions: {shown} cannot be granted by this key",
+                reason=f"{reason}: {shown} (the caller is a {account_type} account)",
+                source=source,
+                step="grant",
+            )

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import AfterValidator, Field, TypeAdapter
 
@@ -23,10 +23,6 @@ from sandbox.domain.text import one_of
 
 SECRET_CHARS_MAX: Final = 128
 """No key and no card number, with what separates its digits, is longer than this."""
-
-# What pydantic is told when it checks a file: unknown names and wrong types are mistakes.
-_LOUD: Final = {"extra": "forbid", "strict": True}
-
 
 HeaderName = Annotated[str, Field(pattern=r"^[A-Za-z0-9-]+$")]
 FieldName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
@@ -52,11 +48,14 @@ def _check_supplied_key_field(name: str) -> str:
     return name
 
 
-@dataclass(frozen=True, kw_only=True)
-class KeyPrefixes:
-    """What keys begin with. Source: spec 2.1-format, 2.1-legacy."""
+class _Shape:
+    # What pydantic is told when it checks a file: unknown names and wrong types are mistakes.
+    __pydantic_config__: ClassVar = {"extra": "forbid", "strict": True}
 
-    __pydantic_config__ = _LOUD
+
+@dataclass(frozen=True, kw_only=True)
+class KeyPrefixes(_Shape):
+    """What keys begin with. Source: spec 2.1-format, 2.1-legacy."""
 
     uat: KeyPrefix = "svc_uat"
     production: KeyPrefix = "svc_live"
@@ -68,36 +67,30 @@ class KeyPrefixes:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DateFilters:
+class DateFilters(_Shape):
     """Names of the date filters of the transaction search (spec 4.3-search; assumed 1.7)."""
-
-    __pydantic_config__ = _LOUD
 
     start: FieldName = "start_date"
     end: FieldName = "end_date"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Errors:
+class Errors(_Shape):
     """The error body of endpoints other than API keys (spec 7-body; assumed 0.5-errors).
 
     `detail` is {"detail"}; `detail_and_error` adds the code; `error_message_details` is the
     three-field shape of the API-key endpoints everywhere.
     """
 
-    __pydantic_config__ = _LOUD
-
     shape: Literal["detail_and_error", "detail", "error_message_details"] = "detail_and_error"
 
 
 @dataclass(frozen=True, kw_only=True)
-class PermissionRules:
+class PermissionRules(_Shape):
     """What the spec says of permissions without a list. Source: assumed Q14.
 
     Only admin and PSP accounts grant a permission of `admin_only` by its name (spec 4.1.5).
     """
-
-    __pydantic_config__ = _LOUD
 
     admin_only: tuple[
         Annotated[str, one_of("a permission to be granted", (*CONCRETE, ALL))], ...
@@ -105,10 +98,8 @@ class PermissionRules:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Profile:
+class Profile(_Shape):
     """All the names. `name` is only for people."""
-
-    __pydantic_config__ = _LOUD
 
     name: str = "neutral"
     api_key_header: HeaderName = "x-service-apikey"

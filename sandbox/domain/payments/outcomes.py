@@ -267,8 +267,6 @@ def why_not_for(key: str, operation: Operation) -> str | None:
 FIRST_AMOUNT: Final = 900_000
 LAST_AMOUNT: Final = 900_499
 
-Kind = Literal["outcome", "later", "fault", "settlement"]
-
 
 class Trigger(Struct, frozen=True, gc=False):
     """The meaning of one amount.
@@ -278,7 +276,7 @@ class Trigger(Struct, frozen=True, gc=False):
     """
 
     amount: int
-    kind: Kind
+    kind: Literal["outcome", "later", "fault", "settlement"]
     key: str
     about: str
     operation: Operation | None = None

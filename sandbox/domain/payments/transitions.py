@@ -31,17 +31,6 @@ from sandbox.domain.faults import Fault
 from sandbox.domain.payments.outcomes import Operation, Outcome
 from sandbox.domain.payments.transactions import GatewayResponse, Payment
 
-Money = Literal[
-    "unchanged", "proposed", "authorized", "captured", "planned", "released", "emptied", "given"
-]
-"""The effect of a row on the money.
-
-`proposed` holds the total without a surcharge, which the cardholder has to confirm. `authorized`
-holds the approved amount, `captured` captures it. `planned` is the plan of the action (see
-`action_plans`). `released` gives up the hold and a proposed surcharge, `emptied` clears the ledger.
-`given` is the content of an edit.
-"""
-
 NEW: Final = "-"
 """The state before there is a record."""
 
@@ -67,6 +56,12 @@ class Transition(Struct, frozen=True, kw_only=True, gc=False):
     `should_leave_batch` removes the payment from its own. `status_reading` names the reading that
     may have another status stored, `shown_reading` the one that may have it shown in the answer and
     the event alone.
+
+    `money` is the effect on the money. `proposed` holds the total without a surcharge, which the
+    cardholder has to confirm. `authorized` holds the approved amount, `captured` captures it.
+    `planned` is the plan of the action (see `action_plans`). `released` gives up the hold and a
+    proposed surcharge, `emptied` clears the ledger. `given` is the content of an edit. `unchanged`
+    has none.
     """
 
     id: str
@@ -76,7 +71,7 @@ class Transition(Struct, frozen=True, kw_only=True, gc=False):
     answer: Literal["approved", "failed"] | None
     next_status: str
     reason: str
-    money: Money
+    money: str
     fault: Fault | None
     event: str | None
     batch_entry: Literal["capture", "refund"] | None
@@ -143,7 +138,7 @@ def _rows(table: str) -> Iterator[Transition]:
                 answer=answer or None,  # type: ignore[arg-type]
                 next_status=next_status,
                 reason=reason or "approved",
-                money=money or "unchanged",  # type: ignore[arg-type]
+                money=money or "unchanged",
                 fault=getattr(faults, fault) if fault else None,
                 event=EVENT_OF[trigger] if event == "own" else event or None,
                 batch_entry=batch if batch in ("capture", "refund") else None,  # type: ignore[arg-type]
