@@ -206,9 +206,7 @@ def document(
     for row in rows:
         _add_operation(writer, row, needs_token=needs_token)
     return writer.document(
-        title="Control API of uat-sandbox",
-        version=version,
-        about=_ABOUT,
+        info={"title": "Control API of uat-sandbox", "version": version, "description": _ABOUT},
         url=url,
         tags=_TAGS,
         scheme=("token", {"type": "http", "scheme": "bearer", "description": _SAID[401]}),
@@ -238,12 +236,12 @@ def _add_operation(writer: Writer, row: ControlRow, *, needs_token: bool) -> Non
         body = body_of(writer.read(row.body), example, is_required=is_required)
     writer.add(
         row,
-        parameters=[
+        [
             *(one | (_WORLD if one["name"] == "w" else {}) for one in in_path(row.path)),
             *in_query(writer.query_fields(row.query)),
         ],
-        body=body,
-        responses={**_successes(writer, row), **dict(_refusals(row, needs_token=needs_token))},
+        body,
+        {**_successes(writer, row), **dict(_refusals(row, needs_token=needs_token))},
         **({"security": []} if row.is_open and needs_token else {}),
     )
 

@@ -75,7 +75,7 @@ _BATCH: Final = Target("path", "batch_id", Batch)
 )
 def list_all(context: OperationContext, query: ListBatches) -> Any:
     """List batches."""
-    where = lists.conditions_of(context, query, {"statuses": "status"})
+    where = lists.conditions_of(context, {"statuses": "status"})
     return lists.page_of(context, Batch, "batches", where)
 
 

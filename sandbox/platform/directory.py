@@ -41,7 +41,7 @@ def page_of(context: OperationContext, directory: Directory) -> Any:
 
     Every parameter that was sent is a condition. Deleted records are never listed.
     """
-    where = lists.conditions_of(context, context.query, _CONDITIONS)
+    where = lists.conditions_of(context, _CONDITIONS)
     return lists.page_of(context, directory.kind, directory.plural, where)
 
 

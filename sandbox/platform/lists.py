@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
-from pydantic import AfterValidator, BaseModel
+from pydantic import AfterValidator
 
 from sandbox.domain.directory import Account
 from sandbox.domain.text import did_you_mean
@@ -42,16 +42,14 @@ def scopes_of(context: OperationContext) -> list[str]:
     return [account.id for account in found if not account.parent_account_ids]
 
 
-def conditions_of(
-    context: OperationContext, query: BaseModel, named: Mapping[str, str]
-) -> dict[str, Any]:
+def conditions_of(context: OperationContext, named: Mapping[str, str]) -> dict[str, Any]:
     """Return the conditions of a list: its scope, and every parameter that was sent.
 
     `named` are the conditions of the store that parameters have another name for.
     """
     where: dict[str, Any] = {"scope": scopes_of(context)}
-    for name in query.model_fields_set - _NO_CONDITIONS:
-        if (value := getattr(query, name)) not in (None, "", []):
+    for name in context.query.model_fields_set - _NO_CONDITIONS:
+        if (value := getattr(context.query, name)) not in (None, "", []):
             where[named.get(name, name)] = value
     return where
 

@@ -160,7 +160,7 @@ def search(context: OperationContext, query: SearchTransactions) -> Any:
     of the payment, so a client can look up its result (assumed 2.6).
     Source: spec 4.3-search-scope, 4.3-search-account.
     """
-    where = lists.conditions_of(context, query, {})
+    where = lists.conditions_of(context, {})
     if query.account_id:
         where["scope"] = query.account_id
     if terminals := {where.pop(name) for name in ("terminal_id", "tid") if name in where}:
@@ -184,7 +184,7 @@ def search(context: OperationContext, query: SearchTransactions) -> Any:
 )
 def list_all(context: OperationContext, query: ListTransactions) -> list[Payment]:
     """List transactions, the older way. Source: spec 4.3-search-v1; assumed 1.7-v1."""
-    where = lists.conditions_of(context, query, {"tid": "terminal_id"})
+    where = lists.conditions_of(context, {"tid": "terminal_id"})
     rows, _ = context.unit.find(Payment, where, limit=query.limit, offset=query.offset)
     return rows
 

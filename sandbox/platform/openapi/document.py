@@ -108,10 +108,9 @@ def document(
         "name": profile.api_key_header,
         "description": "Decides the account, what is allowed, and the world.",
     }
+    about = _ABOUT_PURE if writer.is_pure else _ABOUT.format(profile.name)
     return writer.document(
-        title="Card payment platform",
-        version=version,
-        about=_ABOUT_PURE if writer.is_pure else _ABOUT.format(profile.name),
+        info={"title": "Card payment platform", "version": version, "description": about},
         url=url,
         tags=_TAGS,
         scheme=("apiKey", scheme),
@@ -178,8 +177,8 @@ class _Platform(Writer):
             body = body_of(schema, example and self.fill(example.body))
         if example is not None and not self.is_pure:
             more["x-example"] = self._beforehand(example)
-        parameters, responses = self._parameters(row, example), self._responses(row)
-        self.add(row, parameters=parameters, body=body, responses=responses, **more)
+        responses = self._responses(row)
+        self.add(row, [*self._parameters(row, example)], body, responses, **more)
 
     def _beforehand(self, example: Example) -> Schema:
         """Return the caller of the example, and the records that it needs."""
@@ -226,10 +225,9 @@ class _Platform(Writer):
         if not row.attempts or declined in success:
             return success | refusals
         shown = success[str(OK)] | {"description": "The attempt was declined."}
-        if declined in refusals:
-            refused = refusals[declined]
-            if "$ref" in refused:
-                refused = self.components["responses"][refused["$ref"].rpartition("/")[2]]
+        if (refused := refusals.get(declined)) is not None:
+            name = refused.get("$ref", "").rpartition("/")[2]
+            refused = self.components["responses"].get(name, refused)
             schemas = [one["content"][JSON]["schema"] for one in (refused, shown)]
             shown["content"] = {JSON: {"schema": {"anyOf": schemas}}}
             shown["description"] += f" Or: {refused['description']}"

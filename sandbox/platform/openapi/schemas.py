@@ -78,9 +78,8 @@ class _Plain(GenerateJsonSchema):
             shown["required"] = required
         for field in shape.model_fields.values():
             if isinstance(field.validation_alias, AliasChoices):
-                name, *others = map(str, field.validation_alias.choices)
-                for other in others:
-                    self._add_alias(shown, name, other)
+                name, other = map(str, field.validation_alias.choices)
+                self._add_alias(shown, name, other)
 
     def _add_alias(self, shown: JsonSchemaValue, name: str, other: str) -> None:
         fields, required = shown["properties"], shown.get("required", [])

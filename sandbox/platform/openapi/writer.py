@@ -112,8 +112,7 @@ class Writer:
     def add(
         self,
         row: Any,
-        *,
-        parameters: Iterable[Schema],
+        parameters: list[Schema],
         body: Schema | None,
         responses: Schema,
         **more: Any,
@@ -125,8 +124,8 @@ class Writer:
             "tags": [row.name.partition(".")[0]],
             **more,
         }
-        if listed := list(parameters):
-            shown["parameters"] = listed
+        if parameters:
+            shown["parameters"] = parameters
         if body is not None:
             shown["requestBody"] = body
         self._paths.setdefault(row.path, {})[row.method.lower()] = shown | {"responses": responses}
@@ -134,24 +133,22 @@ class Writer:
     def document(
         self,
         *,
-        title: str,
-        version: str,
-        about: str,
+        info: Schema,
         url: str,
         tags: Mapping[str, str],
         scheme: tuple[str, Schema],
         is_open: bool = False,
         **more: Any,
     ) -> dict[str, Any]:
-        """Return the document. `scheme` is how callers are let in, if it is not open.
+        """Return the document. `info` says what it is about, and `more` are further parts.
 
-        `more` are parts.
+        `scheme` is how callers are let in, if it is not open.
         """
         name, described = scheme
         self.components["securitySchemes"] = {name: described}
         shown = {
             "openapi": VERSION,
-            "info": {"title": title, "version": version, "description": about},
+            "info": info,
             "jsonSchemaDialect": DIALECT,
             "servers": [{"url": url}],
             "security": [{}, {name: []}] if is_open else [{name: []}],

@@ -203,10 +203,25 @@ async def _act(
     if ruled is not None:
         event_id = new_id or attempts.new_event_id(context, payment.account_id)
         return _conclude(context, case, ruled, None, event_id)
-    if again is None:
-        choice = _choose(context, payment, action)
-    else:
+    if again is not None:
         choice = attempts.choose_repeated(context, again, sent)
+    else:
+        choice = attempts.decide(
+            context,
+            action.operation,
+            amount=action.amount,
+            card=payment.card,
+            terminal_id=payment.transaction.tid,
+            armed=payment.armed,
+            more=lambda: attempts.words_of(
+                context,
+                payment.transaction,
+                tip_amount=action.tip_amount,
+                status=payment.status,
+                # The creation and its outcome are one attempt.
+                attempt=max(2, len(payment.history)),
+            ),
+        )
     event_id = new_id or attempts.new_event_id(context, payment.account_id)
     delay_ms = processor.delay_ms(context, choice)
     if delay_ms == 0:
@@ -265,25 +280,6 @@ def row_if_approved(
     if ruled.is_rule_failure:
         raise follow_ups.refusal(case, ruled)
     return ruled
-
-
-def _choose(context: RequestContext, payment: Payment, action: ActionRequest) -> ChosenOutcome:
-    return attempts.decide(
-        context,
-        action.operation,
-        amount=action.amount,
-        card=payment.card,
-        terminal_id=payment.transaction.tid,
-        armed=payment.armed,
-        more=lambda: attempts.words_of(
-            context,
-            payment.transaction,
-            tip_amount=action.tip_amount,
-            status=payment.status,
-            # The creation and its outcome are one attempt.
-            attempt=max(2, len(payment.history)),
-        ),
-    )
 
 
 def _case(context: OperationContext, payment: Payment, action: ActionRequest) -> Case:
