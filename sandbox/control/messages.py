@@ -182,7 +182,10 @@ def get_message(request: ControlRequest) -> Message:
 
 def view_message(world: World, message: Message) -> MessageView:
     """Return the message as the control API shows it, with its deliveries."""
-    deliveries = [_view_delivery(one) for one in world.outbox.deliveries_of(message.id)]
+    deliveries = [
+        DeliveryView.of(one, attempts=[view_attempt(each, message.id) for each in one.attempts])
+        for one in world.outbox.deliveries_of(message.id)
+    ]
     return MessageView.of(message, body=from_json(body_of(message)), deliveries=deliveries)
 
 
@@ -196,11 +199,6 @@ def message_row(world: World, message: Message) -> MessageRow:
     body = from_json(body_of(message))
     told = {"status": body.get("status"), "merchant": body.get("merchant_name")}
     return MessageRow.of(message, **told, deliveries=world.outbox.deliveries_of(message.id))
-
-
-def _view_delivery(delivery: webhooks.Delivery) -> DeliveryView:
-    attempts = [view_attempt(one, delivery.message_id) for one in delivery.attempts]
-    return DeliveryView.of(delivery, attempts=attempts)
 
 
 def view_attempt(attempt: webhooks.DeliveryAttempt, message_id: str) -> DeliveryAttemptView:
@@ -228,18 +226,11 @@ def send_sample(request: ControlRequest, body: Sample) -> MessageView:
             text = text.replace(written.uuid_of(f"{kind}:{name}"), id)
     fields = {**from_json(text), **body.changes}
     own_id = str(fields.get("id", ""))
-    subject = own_id
+    about = {"account_id": str(fields.get("account_id") or own_id), "subject": own_id}
     if body.event_type.startswith(("transaction.", "terminal.")):
-        subject = str(fields.get("transaction_id") or fields.get("terminal_id") or own_id)
-    message = Message(
-        id=world.draws.message_id(),
-        event_type=body.event_type,
-        account_id=str(fields.get("account_id") or own_id),
-        subject=subject,
-        request_id=None,
-        created_at=world.clock.now(),
-        record=fields,
-    )
+        about["subject"] = str(fields.get("transaction_id") or fields.get("terminal_id") or own_id)
+    head: Any = {"id": world.draws.message_id(), "event_type": body.event_type, "request_id": None}
+    message = Message(**head, **about, created_at=world.clock.now(), record=fields)
     unit = world.store.begin()
     unit.emit(message)
     unit.commit()

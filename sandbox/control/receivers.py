@@ -126,24 +126,15 @@ def _view_receiver(world: World, endpoint: Endpoint) -> ReceiverView:
         program = receivers.program_of(endpoint.url)
     except ValueError:
         program = receivers.Program()
-    return ReceiverView.of(
-        program,
-        id=endpoint.id,
-        received=world.inbox.total(endpoint.id),
-        secret=endpoint.secret,
-        endpoint=view_endpoint(endpoint, world.now()),
-    )
+    id, received = endpoint.id, world.inbox.total(endpoint.id)
+    shown, secret = view_endpoint(endpoint, world.now()), endpoint.secret
+    return ReceiverView.of(program, id=id, received=received, secret=secret, endpoint=shown)
 
 
 def _view_received(world: World, one: receivers.Received) -> ReceivedView:
     message, check = world.store.message(one.message_id), one.check
-    return ReceivedView.of(
-        one,
-        event_type=message and message.event_type,
-        body=view_body(one.body),
-        genuine=check.step is None,
-        says=check.says,
-    )
+    told = {"event_type": message and message.event_type, "body": view_body(one.body)}
+    return ReceivedView.of(one, **told, genuine=check.step is None, says=check.says)
 
 
 class VerifyQuery(Query):

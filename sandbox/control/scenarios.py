@@ -108,14 +108,11 @@ def view_running(world: World) -> RunningScenario | None:
     if (runs := world.scenario) is None:
         return None
     decided, faults = _last_requests(world)
-    return RunningScenario.of(
-        runs.scenario,
-        since=world.state.scenario_since,
-        toml=parser.to_toml(world.state.scenario or {}),
-        rules=[RuleInUse.of(one, last_request_id=decided.get(one.name)) for one in runs.attempts],
-        webhooks=[RuleInUse.of(one, last_request_id=faults.get(one.name)) for one in runs.webhooks],
-        examples=_names_of_examples(runs.scenario),
-    )
+    rules = [RuleInUse.of(one, last_request_id=decided.get(one.name)) for one in runs.attempts]
+    webhooks = [RuleInUse.of(one, last_request_id=faults.get(one.name)) for one in runs.webhooks]
+    toml, examples = parser.to_toml(world.state.scenario or {}), _names_of_examples(runs.scenario)
+    lists = {"rules": rules, "webhooks": webhooks, "examples": examples}
+    return RunningScenario.of(runs.scenario, since=world.state.scenario_since, toml=toml, **lists)
 
 
 def _names_of_examples(scenario: Scenario) -> list[str]:
@@ -124,18 +121,13 @@ def _names_of_examples(scenario: Scenario) -> list[str]:
 
 def _last_requests(world: World) -> tuple[dict[str, str], dict[str, str]]:
     """By the name of a rule the last request that it decided, or whose webhook it changed."""
-    decided, faults = {}, {}
     since = world.state.scenario_since
-    for entry in world.journal.entries():
-        if since is not None and entry.at < since:
-            continue
-        if entry.choice is not None and entry.choice.source == "scenario":
-            decided[entry.choice.rule] = entry.id
-        for message_id in entry.events:
-            for delivery in world.outbox.deliveries_of(message_id):
-                if delivery.rule is not None:
-                    faults[delivery.rule] = entry.id
-    return decided, faults
+    entries = [one for one in world.journal.entries() if since is None or one.at >= since]
+    choices = ((one.choice, one.id) for one in entries if one.choice is not None)
+    decided = {choice.rule: id for choice, id in choices if choice.source == "scenario"}
+    fired = ((message, entry.id) for entry in entries for message in entry.events)
+    sent = ((one.rule, id) for each, id in fired for one in world.outbox.deliveries_of(each))
+    return decided, {rule: id for rule, id in sent if rule is not None}
 
 
 @put(f"{WORLD}/scenario", "scenario.run")
@@ -161,14 +153,10 @@ def read_scenario_file(request: ControlRequest) -> ScenarioFile:
         why = f"there is no scenario {name[:80]!r}"
         raise ControlFault(404, "unknown_scenario", why, nearest=nearest(name, known))
     one = known[name]
-    return ScenarioFile.of(
-        one,
-        name=name,
-        title=one.name,
-        toml=library.scenario_text(name),
-        json=one.model_dump(mode="json", exclude_unset=True),
-        examples=_names_of_examples(one),
-    )
+    document = one.model_dump(mode="json", exclude_unset=True)
+    toml, examples = library.scenario_text(name), _names_of_examples(one)
+    about = {"name": name, "title": one.name, "toml": toml, "examples": examples}
+    return ScenarioFile.of(one, **about, json=document)
 
 
 class ProblemView(View):

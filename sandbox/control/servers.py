@@ -1,7 +1,7 @@
 """Servers: their health and metrics, and those that share worlds and answer for each other."""
 
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Final, Literal, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 from pydantic import Field
 from starlette.types import Receive, Scope, Send
@@ -27,11 +27,11 @@ def unavailable(error: StoreError | WorldLost) -> ControlFault:
     return ControlFault(UNAVAILABLE.status, UNAVAILABLE.code, why, headers={"retry-after": "1"})
 
 
+Asgi = tuple[Scope, Receive, Send]
+
+
 async def forward(
-    request: ControlRequest,
-    row: ControlRow,
-    read: Callable[[], Awaitable[bytes | bytearray]],
-    asgi: tuple[Scope, Receive, Send],
+    request: ControlRequest, row: ControlRow, read: Callable[[], Awaitable[Any]], asgi: Asgi
 ) -> bool:
     """Whether another server has answered; if not, the world is here now, or nowhere.
 

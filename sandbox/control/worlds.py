@@ -309,14 +309,9 @@ async def _view_stored(
         # It began from a file that only its own documents hold.
         await others.have_world(kept.id)
         return None if (here := worlds.get(kept.id)) is None else view_world(here)
-    spec = WorldSpec(
-        id=kept.id,
-        name=begins.name,
-        seed=begins.seed,
-        fixture=fixture,
-        clock=begins.clock,
-        are_keys_known=begins.keys != world_state.OF_THE_SERVER,
-    )
+    about: Any = {"name": begins.name, "seed": begins.seed, "clock": begins.clock}
+    is_known = begins.keys != world_state.OF_THE_SERVER
+    spec = WorldSpec(id=kept.id, fixture=fixture, are_keys_known=is_known, **about)
     return view_world(worlds.make(spec)).model_copy(update={"clock": clock})
 
 
@@ -362,14 +357,9 @@ def rename_world(request: ControlRequest, body: RenameBody) -> WorldView:
 def world_row(world: World, server: str | None = None) -> WorldRow:
     """Return a world as lists show it, and the server that has it."""
     counted = world.coverage.answers.items()
-    return WorldRow.of(
-        world,
-        clock=world.clock.view(),
-        payments=len(world.store.all(Payment)),
-        requests=world.store.counters.requests,
-        refused=sum(count for one, count in counted if not 0 < one.status < REFUSED_FROM),
-        server=server,
-    )
+    refused = sum(count for one, count in counted if not 0 < one.status < REFUSED_FROM)
+    counts = {"payments": len(world.store.all(Payment)), "requests": world.store.counters.requests}
+    return WorldRow.of(world, clock=world.clock.view(), **counts, refused=refused, server=server)
 
 
 @get(f"{PREFIX}/fixtures", "fixtures.list")
