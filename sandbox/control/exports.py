@@ -12,6 +12,7 @@ import shlex
 from collections import Counter
 from collections.abc import Mapping
 from datetime import datetime
+from itertools import accumulate
 from textwrap import indent
 from typing import Annotated, Any, Final, Literal
 
@@ -33,6 +34,8 @@ from sandbox.control.models import Body, View
 from sandbox.control.routing import WORLD, post
 from sandbox.domain.instants import Instant, parse_rfc3339
 from sandbox.domain.json_text import fields_of
+from sandbox.domain.operations import API
+from sandbox.domain.payments.outcomes import Operation
 from sandbox.domain.text import nearest
 from sandbox.domain.transport_faults import LOST
 from sandbox.scenarios.parser import ScenarioError, parse_scenario, to_toml
@@ -255,13 +258,10 @@ async def _choose_entries(world: World, body: ExportBody) -> list[Entry]:
         entries = [one for one in entries if one.at >= body.since]
     if (subject := body.subject) is not None:
         entries = await select(entries, lambda one: _is_about(world, one, subject))
-    size, first = 0, len(entries)
-    for entry in reversed(entries[-ENTRIES_MAX:]):
-        size += len(entry.request or b"") + len(entry.response or b"")
-        if first < len(entries) and size > BODIES_BYTES_MAX:
-            break
-        first -= 1
-    return entries[first:]
+    newest = entries[-ENTRIES_MAX:]
+    each = (len(one.request or b"") + len(one.response or b"") for one in reversed(newest))
+    count = sum(size <= BODIES_BYTES_MAX for size in accumulate(each))
+    return newest[-max(count, 1) :]
 
 
 def _is_about(world: World, entry: Entry, subject: str) -> bool:
@@ -281,15 +281,6 @@ _FILES: Final = {
 
 
 # --- scenarios ------------------------------------------------------------------------------
-
-_ASKED: Final = re.compile(
-    r"/v3/(payment|preauth|refund)|"
-    r"/v[13]/payments/([^/]+)/(capture|auth|adjust|refund|reverse|confirm)"
-)
-_OPERATIONS: Final = {
-    **{"payment": "sale", "preauth": "auth", "auth": "incremental_auth", "adjust": "tip_adjust"}
-}
-"""What scenarios call the last part of a path, where that is another word."""
 
 _BEGIN: Final = ("sale", "auth")
 
@@ -353,15 +344,16 @@ def _send(
 
     `known` has the names of terminals, and of examples that made payments, by their ids.
     """
-    body, found = view.request or {}, _ASKED.fullmatch(view.path)
-    if view.method != "POST" or not isinstance(body, dict) or found is None:
+    body, row = view.request or {}, API.get(view.route or "")
+    operation = row.words[0] if row is not None and row.words else ""
+    if operation not in {*Operation} or not isinstance(body, dict):
         return None
     if (key := case.key_of_cast(view)) is None:
         return None
-    last, id, action = found.groups()
-    operation = _OPERATIONS.get(last or action, last or action)
     place, field = ("terminal", "terminal_id") if operation in _BEGIN else ("on", "transaction_id")
-    name = known[place].get(id or str(body.get(field)))
+    # The path of an action on a payment names it; others have it in the body.
+    id = view.path.split("/")[3:4] or [str(body.get(field))]
+    name = known[place].get(id[0])
     # The examples have no word for a tip in percent.
     if name is None or (place == "on" and body.get("type") not in (None, "fixed")):
         return None

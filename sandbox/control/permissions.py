@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from sandbox.control.context import NOUNS, ControlRequest, cast_names, invalid, must_be_known
 from sandbox.control.journal import DecisionView, view_decision
-from sandbox.control.models import Body, Query, Time, View, Words
+from sandbox.control.models import Body, Query, Time, View, Words, shows
 from sandbox.control.routing import WORLD, get, post
 from sandbox.domain import access
 from sandbox.domain.access import AccessVerdict
@@ -26,7 +26,7 @@ from sandbox.domain.payments.amounts import AMOUNT_MAX
 from sandbox.domain.payments.outcomes import Operation
 from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.payments.transitions import BY_ITSELF, EDIT, SETTLE, TRANSITIONS
-from sandbox.platform.access import look
+from sandbox.platform.access import Seen, look
 from sandbox.platform.context import OperationContext
 from sandbox.platform.operation import Row
 from sandbox.platform.payments.actions import row_if_approved
@@ -61,6 +61,7 @@ class KeyName(View):
     cast: str | None
 
 
+@shows(Seen)
 class LensView(View):
     """The answer that a key would get, with each decision and its clause.
 
@@ -71,11 +72,8 @@ class LensView(View):
     operation: str
     key: KeyName
     target: str | None
-    status: int
     allowed: bool
-    error: str | None
     decisions: list[DecisionView]
-    missing: list[str]
     could: list[KeyName]
 
 
@@ -168,19 +166,14 @@ def view_permissions(world: World, key: ApiKey) -> LensTable:
 
 def _permission_row(row: Row, key: ApiKey, *, is_usable: bool) -> LensRow:
     assert row.need
-    held = access.holds(key.grants, row.need)
-
-    def status(relation: Relation) -> int:
-        if not is_usable:
-            return 401
-        verdict = access.decide(held, relation).verdict
-        return row.status if verdict is AccessVerdict.OK else _STATUS[verdict]
-
+    held, by_verdict = access.holds(key.grants, row.need), {AccessVerdict.OK: row.status, **_STATUS}
+    statuses = {
+        relation: by_verdict[access.decide(held, relation).verdict] if is_usable else 401
+        for relation in (Relation.OWN, Relation.DESCENDANT, Relation.OUTSIDE)
+    }
     return LensRow(
         operation=row.name,
-        own=status(Relation.OWN),
-        descendant=status(Relation.DESCENDANT),
-        outside=status(Relation.OUTSIDE),
+        **statuses,
         why=f"the key holds {held}; the operation needs {row.need}"
         + (f". {row.about_besides}" if row.needs_besides else ""),
     )

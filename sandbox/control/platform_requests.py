@@ -10,11 +10,12 @@ from pydantic_core import from_json
 from sandbox.control.context import ControlRequest, conflict, invalid
 from sandbox.control.export_tests import IN_A_QUERY
 from sandbox.control.journal import get_entry
-from sandbox.control.models import Body, HeaderFields, KeyWord, Milliseconds, View
+from sandbox.control.models import Body, HeaderFields, KeyWord, Milliseconds, View, shows
 from sandbox.control.routing import PREFIX, WORLD, Accepted, post
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.transport_faults import NEED_BODY
 from sandbox.platform.context import Headers, IncomingRequest
+from sandbox.platform.internal_client import InternalAnswer
 from sandbox.worlds.journal import CUT_OFF, MASK, Entry
 
 PATH_CHARS_MAX: Final = 8_192
@@ -65,17 +66,15 @@ _OF_THE_CONNECTION: Final = frozenset(
 """Headers that a client's library writes by itself."""
 
 
+@shows(InternalAnswer)
 class Answered(View):
     """What a client would have got.
 
     `status` is null, and `fault` says why, where a transport fault closes the connection.
     """
 
-    request_id: str
-    status: int | None
     headers: dict[str, str]
     body: Any
-    fault: str | None
     duration_ms: Milliseconds
 
 

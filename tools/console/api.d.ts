@@ -596,14 +596,14 @@ declare namespace Api {
     rows: Array<LensRow>;
   };
   type LensView = {
+    status: number;
+    decisions: Array<DecisionView>;
+    missing: Array<string>;
+    error: string | null;
     operation: string;
     key: KeyName;
     target: string | null;
-    status: number;
     allowed: boolean;
-    error: string | null;
-    decisions: Array<DecisionView>;
-    missing: Array<string>;
     could: Array<KeyName>;
   };
   type LimitAboveMaximum = "refused" | "clamped" | "unprocessable";
