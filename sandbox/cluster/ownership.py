@@ -16,9 +16,7 @@ from sandbox.store.files.port import FORMAT, Unavailable
 from sandbox.worlds.elsewhere import KeptWorld, Peer, ServerRow
 from sandbox.worlds.spec import (
     DEFAULT_WORLD,
-    OPERATOR,
     Limits,
-    TooManyWorlds,
     WorldTaken,
     team_of,
     world_of,
@@ -166,16 +164,7 @@ async def reserve(
         of_all, of_team = await connection.fetchrow(
             "SELECT count(*), count(*) FILTER (WHERE team = $1) FROM uat_sandbox.worlds", whose
         )
-        if of_all >= limits.worlds_max:
-            raise TooManyWorlds(
-                f"{of_all} worlds are in use, which is the most that these servers hold; delete "
-                "those that are done with"
-            )
-        if whose != OPERATOR and of_team >= limits.worlds_per_team_max:
-            raise TooManyWorlds(
-                f"the team has {of_team} worlds, which is the most that a team may have; delete "
-                "those that are done with"
-            )
+        limits.check(whose, of_all=of_all, of_team=of_team, holder="these servers hold")
         for _ in range(1 if id else SKIPPED_MAX):
             wanted = id or world_of(team, f"world-{await connection.fetchval(_NUMBERED, whose)}")
             row = await connection.fetchrow(_RESERVE, wanted, whose, session, FORMAT)

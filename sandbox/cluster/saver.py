@@ -62,7 +62,7 @@ class OwnedWorld:
 
     def head(self, new_wid: int, state: str | None) -> Head:
         """Return what its next commit says of it."""
-        store = self.world.store
+        world, store = self.world, self.world.store
         return Head(
             wid=self.wid,
             new_wid=new_wid,
@@ -70,7 +70,7 @@ class OwnedWorld:
             state=state,
             payments=len(store.all(Payment)),
             requests=store.counters.requests,
-            due_s=_due_s(self.world),
+            due_s=world.find_wait_s(store.next_timer()) if world.outbox.is_idle else 0.0,
         )
 
 
@@ -80,19 +80,6 @@ class _Part(NamedTuple):
     owned: OwnedWorld
     noted: int
     head: Head | None
-
-
-def _due_s(world: World) -> float | None:
-    """Return the seconds until something happens in the world without a request.
-
-    None if nothing will.
-    """
-    if not world.outbox.is_idle:
-        return 0.0
-    timer = world.store.next_timer()
-    if timer is None or world.clock.mode == "frozen":
-        return None
-    return max(0.0, (timer.due - world.clock.now()).total_seconds() / world.clock.rate)
 
 
 class ClusterSaver:

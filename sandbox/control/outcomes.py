@@ -151,7 +151,7 @@ class TappedView(TapView):
 @get(f"{WORLD}/taps", "taps.list")
 def list_taps(request: ControlRequest) -> Taps:
     """List the payments that wait for a tap."""
-    return Taps(taps=[one.tap for one in request.world.tap_desk if not one.came.done()])
+    return Taps(taps=[one.tap for one in request.world.tap_desk])
 
 
 @post(f"{WORLD}/taps/{{id}}", "taps.tap", refuses=(409,))

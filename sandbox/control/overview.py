@@ -137,10 +137,8 @@ def _statuses(world: World) -> dict[str, int]:
 
 
 def _taps(world: World) -> Iterator[Need]:
-    for waiting in world.tap_desk:
-        if not waiting.came.done():
-            id = waiting.tap.transaction_id
-            yield Need.of(waiting.tap, kind="tap", id=id, says="waits for a card")
+    for tap in (waiting.tap for waiting in world.tap_desk):
+        yield Need.of(tap, kind="tap", id=tap.transaction_id, says="waits for a card")
 
 
 def _surcharges(world: World) -> Iterator[Need]:

@@ -25,7 +25,6 @@ from sandbox.worlds.spec import (
     KeysTaken,
     Limits,
     Protected,
-    TooManyWorlds,
     WorldSpec,
     WorldTaken,
     team_of,
@@ -144,17 +143,9 @@ class Worlds:
         """Have no other world made with this id. Raises WorldTaken and TooManyWorlds."""
         if self._is_known(spec.id):
             raise WorldTaken(f"a world {spec.id!r} is there already")
-        if len(self._by_id) + len(self._reserved_ids) >= self.limits.worlds_max:
-            raise TooManyWorlds(
-                f"{len(self._by_id)} worlds are in use, which is the most that this server holds; "
-                "delete those that are done with"
-            )
-        team, most = team_of(spec.id), self.limits.worlds_per_team_max
-        if team != OPERATOR and sum(team_of(id) == team for id in self._by_id) >= most:
-            raise TooManyWorlds(
-                f"the team has {most} worlds, which is the most that a team may have; delete those "
-                "that are done with"
-            )
+        team, of_all = team_of(spec.id), len(self._by_id) + len(self._reserved_ids)
+        of_team = sum(team_of(id) == team for id in self._by_id)
+        self.limits.check(team, of_all=of_all, of_team=of_team, holder="this server holds")
         self._reserved_ids.add(spec.id)
         try:
             yield

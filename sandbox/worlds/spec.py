@@ -69,6 +69,19 @@ class Limits(Struct, frozen=True, kw_only=True, gc=False):
     unused_after_s: float | None = None
     journal_entries_max: int = JOURNAL_ENTRIES_MAX
 
+    def check(self, team: str, *, of_all: int, of_team: int, holder: str) -> None:
+        """Raise TooManyWorlds where there are so many that the team gets no other."""
+        if of_all >= self.worlds_max:
+            raise TooManyWorlds(
+                f"{of_all} worlds are in use, which is the most that {holder}; delete those that "
+                "are done with"
+            )
+        if team != OPERATOR and of_team >= self.worlds_per_team_max:
+            raise TooManyWorlds(
+                f"the team has {of_team} worlds, which is the most that a team may have; delete "
+                "those that are done with"
+            )
+
 
 DEFAULT_WORLD: Final = "default"
 """The world that is there from the start, with fixed keys."""

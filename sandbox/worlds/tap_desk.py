@@ -49,7 +49,7 @@ class TapDesk:
         return len(self._waiting)
 
     def __iter__(self) -> Iterator[Waiting]:
-        return iter(tuple(self._waiting.values()))
+        return iter([one for one in self._waiting.values() if not one.came.done()])
 
     def get(self, transaction_id: str) -> Waiting | None:
         """Return the payment that waits; None when it does not, or no longer."""
@@ -76,6 +76,5 @@ class TapDesk:
     def close(self) -> None:
         """Refuse all that still waits: the world that it happened in is gone."""
         for waiting in self:
-            if not waiting.came.done():
-                reason = "the world was reset while the payment was waiting"
-                waiting.came.set_exception(Refusal(NOT_FOUND, reason=reason))
+            reason = "the world was reset while the payment was waiting"
+            waiting.came.set_exception(Refusal(NOT_FOUND, reason=reason))

@@ -365,18 +365,20 @@ class World:
     def watch(self, timer: Timer | None) -> None:
         """Have this world woken up for its next timer."""
         self.watched = timer
-        wait_s = None
-        if timer is not None:
-            wait_s = (timer.due - self.clock.now()).total_seconds() / self.clock.rate
-            if wait_s > 0 and self.clock.mode == "frozen":
-                wait_s = None
-        self._background.timers.arm_wakeup(self, wait_s if wait_s is None else max(0.0, wait_s))
+        self._background.timers.arm_wakeup(self, self.find_wait_s(timer))
+
+    def find_wait_s(self, timer: Timer | None) -> float | None:
+        """Return the seconds until a timer is due by itself; None if it never is."""
+        if timer is None:
+            return None
+        wait_s = (timer.due - self.clock.now()).total_seconds() / self.clock.rate
+        return None if wait_s > 0 and self.clock.mode == "frozen" else max(0.0, wait_s)
 
     def check_tap_desk(self) -> None:
         """Wake up the requests whose payment ended without a tap."""
         for waiting in self.tap_desk:
             payment = self.store.get(Payment, waiting.tap.transaction_id)
-            if (payment is None or payment.status != "pending") and not waiting.came.done():
+            if payment is None or payment.status != "pending":
                 waiting.came.set_result(None)
 
     def now(self) -> datetime:
