@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from functools import cached_property
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -41,7 +42,6 @@ class Forwarding:
     """
 
     def __init__(self, abort: Callable[[Any, Any], Awaitable[None]]) -> None:
-        self._client: aiohttp.ClientSession | None = None
         self._abort = abort
         # The sessions of the servers at which something is under way.
         self._under_way: dict[asyncio.Task[bool], int] = {}
@@ -95,7 +95,7 @@ class Forwarding:
         sent = [*_decode(kept), _SENT_ON]
         if body:
             sent.append(("content-length", str(len(body))))
-        async with self._open().request(
+        async with self._client.request(
             scope["method"],
             URL(url + target, encoded=True),
             headers=sent,
@@ -121,7 +121,7 @@ class Forwarding:
         None if it does not answer well.
         """
         try:
-            async with self._open().get(
+            async with self._client.get(
                 URL(url + target, encoded=True),
                 headers=[*_decode(headers), _SENT_ON],
                 timeout=aiohttp.ClientTimeout(total=_ASK_S, sock_connect=_CONNECT_S),
@@ -130,16 +130,15 @@ class Forwarding:
         except (aiohttp.ClientError, OSError, TimeoutError):
             return None
 
-    def _open(self) -> aiohttp.ClientSession:
-        if self._client is None or self._client.closed:
-            self._client = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEPT_S),
-                timeout=aiohttp.ClientTimeout(total=None, connect=None, sock_connect=_CONNECT_S),
-                auto_decompress=False,
-                skip_auto_headers=("user-agent", "accept", "accept-encoding", "content-type"),
-                cookie_jar=aiohttp.DummyCookieJar(),
-            )
-        return self._client
+    @cached_property
+    def _client(self) -> aiohttp.ClientSession:
+        return aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEPT_S),
+            timeout=aiohttp.ClientTimeout(total=None, connect=None, sock_connect=_CONNECT_S),
+            auto_decompress=False,
+            skip_auto_headers=("user-agent", "accept", "accept-encoding", "content-type"),
+            cookie_jar=aiohttp.DummyCookieJar(),
+        )
 
     @property
     def sessions(self) -> set[int]:
@@ -154,8 +153,7 @@ class Forwarding:
 
     async def close(self) -> None:
         """Close all connections."""
-        if self._client is not None:
-            await self._client.close()
+        await self._client.close()
 
 
 def _decode(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[str, str]]:

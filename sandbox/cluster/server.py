@@ -209,10 +209,9 @@ class ClusterServer:
 
     def _lose_all(self) -> None:
         """Forget all worlds: the session has ended, so others may own them."""
-        self.saver.drop_all()
         for world in self.worlds:
-            self.worlds.measured.lost.inc()
-            self.worlds.evict(world)
+            self._lose(world)
+        self.saver.drop_all()
 
     # --- forwarding
 
