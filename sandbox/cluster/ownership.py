@@ -14,13 +14,7 @@ from sandbox.cluster.session import SILENT_S
 from sandbox.domain.keys import ParsedKey, digest_of
 from sandbox.store.files.port import FORMAT, Unavailable
 from sandbox.worlds.elsewhere import KeptWorld, Peer, ServerRow
-from sandbox.worlds.spec import (
-    DEFAULT_WORLD,
-    Limits,
-    WorldTaken,
-    team_of,
-    world_of,
-)
+from sandbox.worlds.spec import DEFAULT_WORLD, Limits, WorldTaken, team_of, world_of
 
 SKIPPED_MAX: Final = 1_000
 """The most world numbers to skip at once because other worlds have that id."""

@@ -15,7 +15,7 @@ from sandbox.domain.payments.outcomes import OUTCOMES, TRIGGERS, Outcome, Trigge
 from sandbox.domain.payments.transitions import SAME, TRANSITIONS
 from sandbox.domain.states import Step
 from sandbox.domain.text import OneOf, nearest
-from sandbox.domain.transport_faults import TRANSPORT_FAULTS, When
+from sandbox.domain.transport_faults import TRANSPORT_FAULTS, TransportFault
 
 OutcomeKey = Annotated[str, OneOf(OUTCOMES)]
 FaultKey = Annotated[str, OneOf(TRANSPORT_FAULTS)]
@@ -26,27 +26,22 @@ PARTIAL_APPROVAL: Final = "partial_approval"
 # --- the catalogues ---------------------------------------------------------------------------
 
 
+@shows(Outcome, without=("scope", "verdict", "host_code", "has_approval_code", "has_gateway_id"))
 class CatalogueOutcome(View):
     """A row of the catalogue of outcomes."""
 
     key: OutcomeKey
     operations: list[str]
     status: str = attribute("verdict")
-    status_reason: str
-    response_code: str | None
     processor_response_code: str | None = attribute("host_code")
-    message: str | None
-    latency_ms: int
-    retry: str
 
 
+@shows(TransportFault, without=("answer", "needs_body"))
 class FaultView(View):
     """A transport fault; `status` is the answer that it sends instead, if any."""
 
     key: FaultKey
-    when: When
     status: int | None = attribute("answer.status", None)
-    effect: str
 
 
 class Outcomes(View):

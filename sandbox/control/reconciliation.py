@@ -17,7 +17,7 @@ from pydantic import Field
 from pydantic_core import from_json
 
 from sandbox.control.context import ControlFault, ControlRequest, invalid, parse_words
-from sandbox.control.models import Body, View, Words
+from sandbox.control.models import Body, View, Words, shows
 from sandbox.control.routing import WORLD, post
 from sandbox.domain.directory import Account
 from sandbox.domain.payments.transactions import STATUSES, Payment
@@ -48,6 +48,17 @@ class ReconciliationBody(Body, example={"text": "transaction_id,amount,status\n"
 DifferenceKind = Literal["missing_here", "missing_there", "other_amount", "other_status"]
 
 
+class _Entry(Struct, frozen=True, gc=False):
+    """A transaction or one of its attempts, there or here. None was not stated."""
+
+    line: int | None
+    transaction_id: str | None
+    event_id: str | None
+    amount: int | None
+    status: str | None
+
+
+@shows(_Entry, without=("amount", "status"))
 class DifferenceView(View):
     """A difference. `line` is that of the file, null for what the file lacks.
 
@@ -56,8 +67,6 @@ class DifferenceView(View):
 
     kind: DifferenceKind
     line: int | None
-    transaction_id: str | None
-    event_id: str | None
     there: int | str | None
     here: int | str | None
 
@@ -73,16 +82,6 @@ class ReconciliationView(View):
     counts: dict[str, int]
     ignored_columns: list[str]
     differences: list[DifferenceView]
-
-
-class _Entry(Struct, frozen=True, gc=False):
-    """A transaction or one of its attempts, there or here. None was not stated."""
-
-    line: int | None
-    transaction_id: str | None
-    event_id: str | None
-    amount: int | None
-    status: str | None
 
 
 @post(f"{WORLD}/reconciliation", "payments.reconcile")

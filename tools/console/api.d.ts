@@ -239,14 +239,14 @@ declare namespace Api {
   };
   type CatalogueOutcome = {
     key: OutcomeName;
-    operations: Array<string>;
-    status: string;
     status_reason: string;
     response_code: string | null;
-    processor_response_code: string | null;
     message: string | null;
     latency_ms: number;
     retry: string;
+    operations: Array<string>;
+    status: string;
+    processor_response_code: string | null;
   };
   type ChangeEndpoint = {
     url?: string | null;
@@ -355,10 +355,10 @@ declare namespace Api {
   };
   type DifferenceKind = "missing_here" | "missing_there" | "other_amount" | "other_status";
   type DifferenceView = {
-    kind: DifferenceKind;
     line: number | null;
     transaction_id: string | null;
     event_id: string | null;
+    kind: DifferenceKind;
     there: (number | string) | null;
     here: (number | string) | null;
   };
@@ -448,8 +448,8 @@ declare namespace Api {
   type FaultView = {
     key: TransportFault;
     when: FaultMoment;
-    status: number | null;
     effect: string;
+    status: number | null;
   };
   type FeedEvent = {
     id: string;
