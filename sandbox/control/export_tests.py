@@ -188,6 +188,7 @@ async def add_needed(world: World, entries: list[Entry]) -> list[Entry]:
 
 
 _ID: Final = re.compile(b"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_ID_IN_PATH: Final = re.compile(f"({_ID.pattern.decode()})")
 _MADE: Final = re.compile(b'"(?:transaction_id|id|batch_id)":"(%b)"' % _ID.pattern)
 """The id of the record that a request made, and of the batch that it opened."""
 
@@ -211,21 +212,8 @@ class _Known(dict[str, str]):
 
     def path(self, path: str, query: str) -> str:
         """Return the code for a path with its query."""
-        rest = f"?{query}" if query else ""
-        parts = path.split("/")
-        if self.keys().isdisjoint(parts):
-            return repr(path + rest)
-        # What names an id has double quotes at most, so the whole stands in single quotes.
-        braced = (f"{{{self[one]}}}" if one in self else _in_quotes(one) for one in parts)
-        return f"f'{'/'.join(braced)}{_in_quotes(rest)}'"
-
-
-def _in_quotes(text: str) -> str:
-    """Return the text as it stands in an f-string in single quotes."""
-    return text.translate(_BRACES).encode("unicode_escape").decode()
-
-
-_BRACES: Final = str.maketrans({"{": "{{", "}": "}}", "'": "%27", "\\": "%5C"})
+        parts = [*_ID_IN_PATH.split(path), f"?{query}" if query else ""]
+        return " + ".join(self.get(one, repr(one)) for one in parts if one)
 
 
 def build_steps(case: ExportCase) -> Iterator[dict[str, Any]]:
