@@ -29,7 +29,7 @@ from sandbox.control.export_tests import (
     world_options,
     write_test,
 )
-from sandbox.control.journal import JournalEntry, view_entry
+from sandbox.control.journal import JournalEntry, is_about, view_entry
 from sandbox.control.models import Body, View
 from sandbox.control.routing import WORLD, post
 from sandbox.domain.instants import Instant, parse_rfc3339
@@ -257,16 +257,11 @@ async def _choose_entries(world: World, body: ExportBody) -> list[Entry]:
     if body.since is not None:
         entries = [one for one in entries if one.at >= body.since]
     if (subject := body.subject) is not None:
-        entries = await select(entries, lambda one: _is_about(world, one, subject))
+        entries = await select(entries, lambda one: is_about(world, one, subject))
     newest = entries[-ENTRIES_MAX:]
     each = (len(one.request or b"") + len(one.response or b"") for one in reversed(newest))
     count = sum(size <= BODIES_BYTES_MAX for size in accumulate(each))
     return newest[-max(count, 1) :]
-
-
-def _is_about(world: World, entry: Entry, subject: str) -> bool:
-    messages = filter(None, map(world.store.message, entry.events))
-    return subject in entry.path.split("/") or any(one.subject == subject for one in messages)
 
 
 _WRITE: Final = {"curl": write_curl, "har": write_har, "markdown": write_markdown}

@@ -198,7 +198,7 @@ def _matches(world: World, one: Entry | WaitingRequest, query: RequestsQuery) ->
         and query.status_class in (None, f"{one.status // 100}xx" if one.status else "none")
         and query.outcome in (None, one.choice and one.choice.key)
         and (query.q is None or _has_text(one, query.q.lower()))
-        and (query.subject is None or _is_about(world, one, query.subject))
+        and (query.subject is None or is_about(world, one, query.subject))
     )
 
 
@@ -208,7 +208,7 @@ def _has_text(entry: Entry, text: str) -> bool:
     return text in words or text.encode() in bodies
 
 
-def _is_about(world: World, entry: Entry, id: str) -> bool:
+def is_about(world: World, entry: Entry, id: str) -> bool:
     """Whether the request named the record, or an event of the request is about it."""
     messages = filter(None, map(world.store.message, entry.events))
     return has_named(entry, id) or any(message.subject == id for message in messages)
