@@ -1,6 +1,6 @@
 """A whole world at a glance: what the console shows first."""
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator
 from itertools import islice
 from typing import Final, Literal
@@ -158,7 +158,8 @@ def _failing(world: World) -> Iterator[Need]:
 def _batches(world: World) -> Iterator[Need]:
     """Batches that were sent back, and those with records that no batch has taken since."""
     unit = world.store.begin()
-    found, _ = unit.find(Batch, {"status": ("rejected", "partially_accepted")})
+    sent_back = {"status": ("rejected", "partially_accepted")}
+    found, _ = unit.find(Batch, sent_back, limit=_NEEDS_OF_A_KIND_MAX)
     for batch in found:
         says, amount = "was sent back: edit it and close it again", batch.captured_amount
         if batch.status != "rejected":
@@ -189,15 +190,13 @@ def _keys(world: World) -> Iterator[Need]:
 
 
 def _endpoints(world: World) -> list[EndpointHealth]:
-    known = list(world.outbox.endpoints.values())
-    last: dict[str, list[DeliveryStatus]] = {one.id: [] for one in known}
-    messages = world.store.messages_now()[-_MESSAGES_MAX:] if known else ()
-    for message in reversed(messages):
+    known = world.outbox.endpoints
+    last = {id: deque[DeliveryStatus](maxlen=DELIVERIES_MAX) for id in known}
+    for message in world.store.messages_now()[-_MESSAGES_MAX:] if known else ():
         for delivery in world.outbox.deliveries_of(message.id):
-            statuses = last.get(delivery.endpoint_id)
-            if statuses is not None and len(statuses) < DELIVERIES_MAX:
-                statuses.append(delivery.status)
-    return [EndpointHealth.of(one, last=last[one.id][::-1]) for one in known]
+            if delivery.endpoint_id in last:
+                last[delivery.endpoint_id].append(delivery.status)
+    return [EndpointHealth.of(one, last=list(last[one.id])) for one in known.values()]
 
 
 # --- the feed ---------------------------------------------------------------------------------
