@@ -51,7 +51,6 @@ _END_FORMER: Final = "SELECT pg_terminate_backend(pid) FROM uat_sandbox.living W
 _JOIN: Final = """
 INSERT INTO uat_sandbox.sessions (number, machine, name, url, control_url, version)
 VALUES ($1, $2, $3, $4, $5, $6)"""
-_LEAVE: Final = "DELETE FROM uat_sandbox.sessions WHERE number = $1"
 _SIGN: Final = """
 SELECT pg_backend_pid(), clock_timestamp(),
     (SELECT value FROM uat_sandbox.meta WHERE name = 'tokens')"""
@@ -266,6 +265,5 @@ class OwnerSession:
         if connection is not None:
             with suppress(*FAILURES):
                 async with self._turn, asyncio.timeout(PATIENCE_S):
-                    await connection.execute(_LEAVE, self._number)
                     await connection.close()
             connection.terminate()
