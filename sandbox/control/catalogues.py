@@ -195,11 +195,8 @@ def _machines() -> dict[str, MachineView]:
     }
     for life in (BATCH_LIFE, ACCOUNTS.life, TERMINALS.life, LOCATIONS.life, KEY_LIFE):
         found[life.name] = [MachineRow.of(step, when="", to=step.target) for step in life.steps]
-    states = {
-        name: dict.fromkeys(state for row in rows for state in (row.state, row.to))
-        for name, rows in found.items()
-    }
-    return {
-        name: MachineView(name=name, states=list(states[name]), rows=rows)
-        for name, rows in found.items()
-    }
+    machines = {}
+    for name, rows in found.items():
+        states = dict.fromkeys(state for row in rows for state in (row.state, row.to))
+        machines[name] = MachineView(name=name, states=list(states), rows=rows)
+    return machines
