@@ -14,8 +14,6 @@ from sandbox.store.files.port import FORMAT, WORLD, Change, Document
 from sandbox.store.tables import NAMES
 from sandbox.store.world_documents import SavedWorld
 
-KEYS: Final = NAMES[ApiKey]
-
 
 class Head(Struct):
     """What a commit says of a world beside its rows.
@@ -49,7 +47,7 @@ class Rows(Struct):
         state = None
         for table, document in change.puts:
             id, number, text = document
-            lookup = from_json(text)["lookup"] if table == KEYS else None
+            lookup = from_json(text)["lookup"] if table == NAMES[ApiKey] else None
             self.documents.append((wid, table, id, str(number), text, lookup))
             if table == WORLD:
                 state = text

@@ -44,7 +44,6 @@ _DECLARED: Final = re.compile(
 _LOOSE: Final = re.compile(r"^\s*(?:import|export)\b", re.MULTILINE)
 
 
-@cache
 def join_scripts() -> str:
     """All modules as one, each a function that gives what it exports, those it needs first."""
     written: dict[str, str] = {}
@@ -52,7 +51,6 @@ def join_scripts() -> str:
     return "".join(written.values())
 
 
-@cache
 def join_styles() -> str:
     """All style sheets as one."""
     return "".join((FOLDER / name).read_text("utf-8") for name in _STYLES)
@@ -113,7 +111,8 @@ def read_console_page(request: ControlRequest) -> Written[str]:
 
     It names its files with their version, and can be mounted anywhere.
     """
-    return Written(_console_page())
+    text = (FOLDER / "index.html").read_text("utf-8")
+    return Written(text.replace("{version}", version()).encode())
 
 
 @get(
@@ -135,12 +134,6 @@ def read_console_file(request: ControlRequest) -> Written[str]:
     if asked != version():
         raise not_found(f"the console has no version {asked!r} of this file now; reload the page")
     return Written(content, media_type=CSS if name.endswith(".css") else JAVASCRIPT)
-
-
-@cache
-def _console_page() -> bytes:
-    text = (FOLDER / "index.html").read_text("utf-8")
-    return text.replace("{version}", version()).encode()
 
 
 @cache
