@@ -244,6 +244,7 @@ declare namespace Api {
     message: string | null;
     latency_ms: number;
     retry: string;
+    cents: number;
     operations: Array<string>;
     status: string;
     processor_response_code: string | null;
@@ -449,6 +450,7 @@ declare namespace Api {
     key: TransportFault;
     when: FaultMoment;
     effect: string;
+    cents: number | null;
     status: number | null;
   };
   type FeedEvent = {
