@@ -70,7 +70,7 @@ class Limits(Struct, frozen=True, kw_only=True, gc=False):
     journal_entries_max: int = JOURNAL_ENTRIES_MAX
 
     def check(self, team: str, *, of_all: int, of_team: int, holder: str) -> None:
-        """Raise TooManyWorlds where there are so many that the team gets no other."""
+        """Raise TooManyWorlds if the team gets no other world."""
         if of_all >= self.worlds_max:
             raise TooManyWorlds(
                 f"{of_all} worlds are in use, which is the most that {holder}; delete those that "
