@@ -87,7 +87,7 @@ def count(
     `joined` is the batch of a new entry, if it differs from the payment's own batch.
     """
     concerned = {} if joined is None else {joined.id: joined}
-    for id in (before.batch_id, after.batch_id):
+    for id in (before.transaction.batch_id, after.transaction.batch_id):
         if id and id not in concerned and (batch := context.unit.get(Batch, id)) is not None:
             concerned[id] = batch
     for batch in concerned.values():

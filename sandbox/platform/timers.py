@@ -29,16 +29,12 @@ FallsDue = Callable[[OperationContext, Timer], None]
 def _end(context: OperationContext, timer: Timer) -> None:
     """End a payment as the row of this timer says, unless its state has changed."""
     payment = context.unit.get(Payment, timer.subject)
-    rows = transitions_from(timer.kind, payment.status) if payment is not None else ()
-    if payment is None or not rows:
+    if payment is None or not (rows := transitions_from(timer.kind, payment.status)):
         return
     # A pending payment and its expiry are one attempt (assumed D11).
-    is_begun = payment.status == "pending"
-    event_id = (
-        payment.transaction.event_id
-        if is_begun
-        else attempts.new_event_id(context, payment.account_id)
-    )
+    event_id = payment.transaction.event_id
+    if payment.status != "pending":
+        event_id = attempts.new_event_id(context, payment.account_id)
     # The history has the moment at which the timer was due (assumed 8.1).
     conclusion = follow_ups.expire(payment, rows[0], event_id=event_id, at=context.now_ms)
     conclusions.save(context, conclusion, payment)

@@ -30,8 +30,8 @@ def save(
     context.unit.put(record)
     if record.transaction.surcharge_amount:
         _note_cap(context, before, record)
-    was, status = before.status, record.status
-    if was != status:
+    was, status = before.transaction.status, record.transaction.status
+    if was != status and (was in _TIMERS or status in _TIMERS):
         _set_timers(context, was, record)
     settlement.count(context, before, record, joined)
     for event, shown in conclusion.events:

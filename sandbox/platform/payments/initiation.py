@@ -205,7 +205,8 @@ class _Initiation:
             "reader_identifier": body.reader_identifier or device,
         }
         # A payment that waits for its tap, or ends at the reader, has no card yet (assumed D29).
-        is_read = choice is None or (choice.tap is None and not self._is_called_off)
+        is_called_off = choice is not None and choice.outcome.key in outcomes.AT_THE_READER
+        is_read = choice is None or (choice.tap is None and not is_called_off)
         payment = self.created(self.card if is_read else NOT_READ)
         context.unit.put(payment)
         context.emit("transaction.create", payment)
@@ -238,18 +239,18 @@ class _Initiation:
         context, choice = self.context, self.context.choice
         payment = context.unit.get(Payment, self.fields["transaction_id"])
         assert payment
-        if payment.status != "pending":
+        if payment.transaction.status != "pending":
             # It ended meanwhile through a timer, and stays ended.
             return payment
         if choice is not None and choice.follow:
             self.schedule([one for one in choice.follow if not was_tapped or one.do == LATE_ANSWER])
-        card = self.tapped_card
-        if card is None and payment.card is NOT_READ and not self._is_called_off:
+        card, outcome = self.tapped_card, choice.outcome if choice else None
+        is_called_off = outcome is not None and outcome.key in outcomes.AT_THE_READER
+        if card is None and payment.card is NOT_READ and not is_called_off:
             card = self.card
         if card is not None:
             # The pending payment as it would be had this card been known from the beginning.
             payment = change(self.created(card), history=payment.history)
-        outcome = choice.outcome if choice else None
         readings = context.world.readings
         if readings[RECEIPT_DATA] == "emv" and outcome and outcome.response_code:
             payment = with_receipt(payment)
@@ -318,12 +319,6 @@ class _Initiation:
             return refusal.details
         return None
 
-    @property
-    def _is_called_off(self) -> bool:
-        """Whether the payment is canceled before a card is read (assumed D29)."""
-        choice = self.context.choice
-        return choice is not None and choice.outcome.key in outcomes.AT_THE_READER
-
     def _choose(self) -> ChosenOutcome | None:
         """Return the outcome; None at a passthrough terminal."""
         context, known, tip = self.context, self.known, self.stated.tip if self.stated else 0
@@ -353,10 +348,10 @@ class _Initiation:
         That is a partial approval that leaves nothing over (assumed 2.7), and a prompt that cannot
         be shown. The header asks for this one attempt, and is refused instead (assumed D41).
         """
-        cost, outcome = self.cost, choice.outcome
-        total, is_prompt = cost.amounts.total, outcome.verdict is outcomes.Verdict.SURCHARGE_PENDING
-        if outcome is PARTIAL and not initiation.part_of(total, choice.approved_amount):
-            why = f"partial_approval: the issuer approves all of {total}"
+        cost, outcome, part = self.cost, choice.outcome, choice.approved_amount
+        is_prompt = outcome.verdict is outcomes.Verdict.SURCHARGE_PENDING
+        if outcome is PARTIAL and not initiation.part_of(cost.amounts.total, part):
+            why = f"partial_approval: the issuer approves all of {cost.amounts.total}"
         elif is_prompt and not cost.needs_prompt:
             why = (
                 "surcharge_prompt: nothing can be surcharged here (the card, the state, the "
