@@ -282,7 +282,7 @@ def _ends(says: str, clause: str) -> _Row:
         payment, effect = world.store.get(Payment, timer.subject), None
         if payment and (rows := transitions_from(timer.kind, payment.status)):
             event_id, at = payment.transaction.event_id, to_ms(timer.due)
-            effect = follow_ups.expire(payment, rows[0], event_id=event_id, at=at)
+            effect = follow_ups.release(payment, rows[0], event_id=event_id, at=at)
         return _end(payment, effect, says, clause)
 
     return "payment", tell

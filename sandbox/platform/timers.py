@@ -36,7 +36,7 @@ def _end(context: OperationContext, timer: Timer) -> None:
     if payment.status != "pending":
         event_id = attempts.new_event_id(context, payment.account_id)
     # The history has the moment at which the timer was due (assumed 8.1).
-    conclusion = follow_ups.expire(payment, rows[0], event_id=event_id, at=context.now_ms)
+    conclusion = follow_ups.release(payment, rows[0], event_id=event_id, at=context.now_ms)
     conclusions.save(context, conclusion, payment)
 
 

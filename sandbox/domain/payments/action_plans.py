@@ -251,10 +251,9 @@ def _reverse(payment: Payment, action: ActionRequest) -> Plan:
     amount = back = there if action.amount is None else action.amount
     if payment.status in ("pending", "surcharge_pending"):
         # Nothing is held yet, so it can only be canceled as a whole (assumed F5).
-        amounts = payment.amounts
-        if payment.status == "surcharge_pending":
-            amounts = amounts.without_surcharge()
-        return Plan(amount, {"amounts": amounts}, is_full=amount in (whole, amounts.total))
+        is_asked = payment.status == "surcharge_pending"
+        back = payment.amounts.without_surcharge().total if is_asked else whole
+        return Plan(amount, is_full=amount in (whole, back))
     if payment.status == "error":
         # It is not known whether it is held, so it can only be reversed as a whole.
         if amount < whole:
@@ -285,8 +284,7 @@ def _confirm(payment: Payment, action: ActionRequest) -> Plan:
     """
     amounts = payment.amounts
     if not action.is_confirmed:
-        back = amounts.without_surcharge()
-        return Plan(back.total, {"amounts": back})
+        return Plan(amounts.without_surcharge().total)
     changes: dict[str, Any] = {}
     if action.breakdown is not None:
         amounts = _stated(payment, action.breakdown, action.amount)

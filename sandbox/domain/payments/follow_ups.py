@@ -215,7 +215,7 @@ def conclude(
     if taken.answer == "failed" or taken.is_rule_failure:
         return _failed(case, taken, outcome, attempted, at)
     if taken.money == "released":
-        return _canceled(case, taken, attempted, at)
+        return release(case.payment, taken, event_id=event_id, at=at, amount=case.plan.amount)
     status = tx.status if taken.next_status == transitions.SAME else taken.next_status
     if taken.status_reading is not None:
         wanted = case.readings[taken.status_reading]
@@ -260,27 +260,15 @@ def _failed(
     return Conclusion.announcing(taken, record, over, event)
 
 
-def _canceled(case: Case, taken: Transition, attempted: Payment, at: int) -> Conclusion:
-    """Conclude an attempt that was called off before anything was captured.
+def release(
+    payment: Payment, taken: Transition, *, event_id: str, at: int, amount: int | None = None
+) -> Conclusion:
+    """Conclude a payment that gives up its hold, and a proposed surcharge with it (assumed D12).
 
-    The proposal of a surcharge goes (assumed D12).
+    Without an `amount` the attempt is for the total. Source: rows F3, F4, F5, F9, F21, F42.
     """
-    after = change(
-        attempted,
-        transaction_type=attempted.operation.value,  # assumed D17
-        status="canceled",
-        status_reason=taken.reason,
-        **case.plan.changes,
-    )
-    return Conclusion.announcing(taken, with_attempt(after, case.amount, at))
-
-
-def expire(payment: Payment, taken: Transition, *, event_id: str, at: int) -> Conclusion:
-    """Conclude a payment that ends without a request, at the moment itself.
-
-    Source: rows F4, F5, F9, F21, F42.
-    """
-    amounts, ledger, shown_type = payment.amounts, payment.ledger, payment.operation
+    amounts, ledger = payment.amounts, payment.ledger
+    shown_type = payment.operation  # assumed D17
     if payment.status == "surcharge_pending":
         amounts = amounts.without_surcharge()
     if taken.next_status == "reversed":
@@ -296,4 +284,5 @@ def expire(payment: Payment, taken: Transition, *, event_id: str, at: int) -> Co
         answer=None,
     )
     event = transitions.EVENT_OF[payment.operation] if taken.event == transitions.AS_BEGUN else ""
-    return Conclusion.announcing(taken, with_attempt(after, amounts.total, at), event=event)
+    after = with_attempt(after, amounts.total if amount is None else amount, at)
+    return Conclusion.announcing(taken, after, event=event)

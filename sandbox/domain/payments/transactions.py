@@ -353,7 +353,7 @@ def with_attempt(payment: Payment, amount: int, at: int, *, batch_id: str | None
     strictly, also in a world whose clock stands still. Source: spec 6.1.10; assumed 2.10-order.
     """
     tx = payment.transaction
-    present = dict(zip(_PRESENT, _read_present(tx), strict=True))
+    present = dict(zip(PRESENT, _read_present(tx), strict=True))
     at = max(at, tx.history[-1].created_at + 1) if tx.history else at
     attempt = Attempt(**present, amount=amount, batch_id=batch_id, created_at=at)
     payment = replace(payment, transaction=replace(tx, history=(*tx.history, attempt)))
@@ -361,12 +361,12 @@ def with_attempt(payment: Payment, amount: int, at: int, *, batch_id: str | None
     return change(payment) if tx.status_reason == "partial_approval" else payment
 
 
-_PRESENT: Final = tuple(
+PRESENT: Final = tuple(
     name for name in Attempt.__struct_fields__ if name not in ("amount", "batch_id", "created_at")
 )
-"""The fields of an attempt that it has of its transaction."""
+"""The fields that an attempt and its transaction share."""
 
-_read_present: Final = attrgetter(*_PRESENT)
+_read_present: Final = attrgetter(*PRESENT)
 
 
 def show(payment: Payment) -> Transaction:

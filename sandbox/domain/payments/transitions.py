@@ -230,21 +230,10 @@ TRANSITIONS: Final[tuple[Transition, ...]] = (*_rows(_OF_OPERATIONS), *BY_ITSELF
 # --- selecting a row --------------------------------------------------------------------------
 
 
-def _by_pair() -> dict[tuple[str, str], tuple[Transition, ...]]:
-    found: dict[tuple[str, str], tuple[Transition, ...]] = {}
-    for row in TRANSITIONS:
-        for state in row.states:
-            pair = (row.trigger, state)
-            found[pair] = (*found.get(pair, ()), row)
-    return found
-
-
-_BY_PAIR: Final = _by_pair()
-
-
+@cache
 def transitions_from(trigger: str, state: str = NEW) -> tuple[Transition, ...]:
     """Return the rows for a trigger in a state, in the order in which they are tried."""
-    return _BY_PAIR.get((trigger, state), ())
+    return tuple(row for row in TRANSITIONS if row.trigger == trigger and state in row.states)
 
 
 (UNSETTLED,) = _rows("""
