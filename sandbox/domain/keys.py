@@ -164,13 +164,10 @@ class KeyFormat:
         self.prefix = prefix
         self._production = production_prefix + "_"
         self._production_anywhere = re.compile(re.escape(self._production) + "[A-Za-z0-9]")
-        self._whole_key_anywhere = re.compile(
-            rf"{re.escape(prefix)}_[A-Za-z0-9]{{{LOOKUP_CHARS}}}_[A-Za-z0-9]{{{SECRET_CHARS}}}"
-            rf"|{re.escape(legacy_prefix)}_[A-Za-z0-9]{{{SECRET_CHARS}}}"
-        )
-        self._v5 = re.compile(
-            rf"{re.escape(prefix)}_([A-Za-z0-9]{{{LOOKUP_CHARS}}})_([A-Za-z0-9]{{{SECRET_CHARS}}})"
-        )
+        secret = rf"[A-Za-z0-9]{{{SECRET_CHARS}}}"
+        v5 = rf"{re.escape(prefix)}_([A-Za-z0-9]{{{LOOKUP_CHARS}}})_({secret})"
+        self._v5 = re.compile(v5)
+        self._whole_key_anywhere = re.compile(rf"{v5}|{re.escape(legacy_prefix)}_{secret}")
         self._legacy = re.compile(rf"{re.escape(legacy_prefix)}_([A-Za-z0-9]+)")
         self._legacy_prefix = legacy_prefix
         # The prefix of every key: a text without it needs no closer look.
@@ -212,7 +209,7 @@ class KeyFormat:
 
     def find_whole_keys(self, text: str) -> list[str]:
         """Return the keys of this environment in the text, with their secrets."""
-        return self._whole_key_anywhere.findall(text)
+        return [found[0] for found in self._whole_key_anywhere.finditer(text)]
 
     def has_key(self, text: str) -> bool:
         """Whether the text contains something that looks like a key, of any environment."""

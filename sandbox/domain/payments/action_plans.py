@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from sandbox.domain.payments.amounts import AMOUNT_MAX, Amounts, Ledger, percent_of
 from sandbox.domain.payments.outcomes import Operation
-from sandbox.domain.payments.pricing import Breakdown, tip_type_of
+from sandbox.domain.payments.pricing import DEFAULT_BASES, Breakdown, tip_type_of
 from sandbox.domain.payments.transactions import Payment, TipCapture
 
 TIP_HEADROOM_PERCENT: Final = 100
@@ -164,7 +164,7 @@ def _replace_components(
     Rate and kind of a component that stayed as it was are the old ones.
     """
     before, changes = payment.amounts, dict[str, Any](amounts=amounts)
-    for part, basis in (("tax", "subtotal"), ("surcharge", "total")):
+    for part, basis in DEFAULT_BASES.items():
         amount: int = getattr(amounts, part)
         if amount != getattr(before, part):
             changes[f"{part}_rate"] = getattr(stated, f"{part}_rate") or 0

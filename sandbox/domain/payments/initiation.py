@@ -117,7 +117,7 @@ def conclude(
     payment, outcome = start.payment, start.outcome
     if taken.when == "passthrough":
         # The outcome is reported later, through an edit (spec 4.3-search-edit).
-        return Conclusion(taken=taken, record=payment, shown=payment)
+        return Conclusion.announcing(taken, payment)
     reason = taken.reason
     if reason == transitions.AS_ANSWERED:
         assert outcome
@@ -132,9 +132,8 @@ def conclude(
         answer=transitions.host_answer(outcome, payment.transaction.event_id),
         batch_id=batch_id,
     )
-    if taken.event is None:
-        return Conclusion(taken=taken, record=after, shown=after)
-    after = with_attempt(after, after.transaction.total_amount, at, batch_id=batch_id)
+    if taken.event is not None:
+        after = with_attempt(after, after.transaction.total_amount, at, batch_id=batch_id)
     return Conclusion.announcing(taken, after)
 
 

@@ -91,13 +91,12 @@ class Outcome(Struct, frozen=True, kw_only=True, gc=False):
         return self.verdict is Verdict.OK
 
 
-def _rows() -> dict[str, Outcome]:
-    rows = {}
+def _rows() -> Iterator[Outcome]:
     for line in _CATALOGUE.strip().splitlines():
         key, scope, verdict, reason, resp, host, message, approval, gtid, ms, retry, *cents = (
             cell.strip() for cell in line.split("|")
         )
-        rows[key] = Outcome(
+        yield Outcome(
             key=key,
             scope=frozenset().union(*(_SCOPES[word] for word in scope.split(", "))),
             verdict=Verdict(verdict),
@@ -111,7 +110,6 @@ def _rows() -> dict[str, Outcome]:
             retry=retry,
             cents=int(cents[0]) if cents else 0,
         )
-    return rows
 
 
 # key | scope | status | status_reason | resp | host | message | approval | gtid | ms | retry
@@ -187,7 +185,7 @@ timed_out_held | init | error | processor_timeout | - | - | - | null | no | 3000
 surcharge_not_permitted | init, capture | declined | declined | D | B1 | SURCHARGE ERROR | null | yes | 900 | fix
 """  # noqa: E501
 
-OUTCOMES: Final[dict[str, Outcome]] = _rows()
+OUTCOMES: Final[dict[str, Outcome]] = {row.key: row for row in _rows()}
 APPROVED: Final = OUTCOMES["approved"]
 PARTIAL: Final = OUTCOMES["partial_approval"]
 MISCONFIGURED: Final = OUTCOMES["invalid_terminal"]

@@ -16,8 +16,9 @@ from sandbox.domain.payments.amounts import Amounts, percent_of
 PROHIBITED_STATES: Final = frozenset({"CT", "MA", "ME", "PR"})
 """Where nothing is surcharged: data, not legal advice. Source: assumed 2.8-never."""
 
-DEFAULT_TAX_BASIS: Final = "subtotal"
-DEFAULT_SURCHARGE_BASIS: Final = "total"
+DEFAULT_BASES: Final = {"tax": "subtotal", "surcharge": "total"}
+"""What a rate is a percentage of where nothing says otherwise."""
+
 SURCHARGE_CAPS: Final = {"Visa": 3.0, "MasterCard": 4.0}
 """The most that a brand's rules let a merchant add, in percent: data, not legal advice.
 
@@ -166,9 +167,14 @@ def price(
     stated = breakdown or Breakdown(subtotal=amount)
     tax, of_tax = _tax(stated, place)
     before = Amounts(subtotal=stated.subtotal, tax=tax, tip=stated.tip)
-    surcharge, of_surcharge = _surcharge(
-        before, stated, place, is_sale=is_sale, is_credit=is_credit, forced=forces_prompt
-    )
+    surcharge, of_surcharge = 0, dict[str, Any]()
+    if stated.bypass:
+        of_surcharge["surcharge_source"] = "transaction"
+    elif stated.surcharge_amount is not None or stated.surcharge_rate is not None:
+        surcharge, of_surcharge = _stated_surcharge(before, stated, place, is_credit=is_credit)
+    elif is_sale and is_credit and place.may_surcharge:
+        # A preauthorization has only the parts that the request states (assumed Q15).
+        surcharge, of_surcharge = _surcharge(before, place, is_forced=forces_prompt)
     return Price(
         amounts=replace(before, surcharge=surcharge),
         rates=of_tax | of_surcharge,
@@ -190,67 +196,50 @@ def _is_plain(place: PointOfSale) -> bool:
     return all(one.surcharge_rate is None and one.tax_rate is None for _, one in place.levels)
 
 
-# --- tax --------------------------------------------------------------------------------------
+_Part = tuple[int, dict[str, Any]]
+"""A part of the price, and the fields that say at which rate."""
 
 
-def _tax(stated: Breakdown, place: PointOfSale) -> tuple[int, dict[str, Any]]:
-    """Return the tax, and its rate, source and basis. Source: assumed 2.8-tax."""
-    if stated.tax_amount is not None or stated.tax_rate is not None:
-        rates: dict[str, Any] = {"tax_rate": stated.tax_rate or 0}
-        if stated.tax:
-            rates |= {"tax_source": "transaction", "tax_basis": DEFAULT_TAX_BASIS}
-        return stated.tax, rates
-    found = place.rate("tax_rate")
+def _configured(
+    part: str, before: Amounts, place: PointOfSale, usual: tuple[str, float] | None = None
+) -> _Part:
+    """Return the part at the rate that a level states, or else at the usual one."""
+    found = place.rate(f"{part}_rate") or usual
     if found is None:
         return 0, {}
     source, rate = found
-    basis = place.first("tax_basis") or DEFAULT_TAX_BASIS
-    base = based_on(basis, Amounts(subtotal=stated.subtotal, tip=stated.tip))
-    return percent_of(base, rate), {"tax_rate": rate, "tax_source": source, "tax_basis": basis}
+    basis = place.first(f"{part}_basis") or DEFAULT_BASES[part]
+    amount = percent_of(based_on(basis, before), rate)
+    return amount, {f"{part}_rate": rate, f"{part}_source": source, f"{part}_basis": basis}
 
 
-# --- surcharge --------------------------------------------------------------------------------
+def _tax(stated: Breakdown, place: PointOfSale) -> _Part:
+    """Return the tax. Source: assumed 2.8-tax."""
+    if stated.tax_amount is not None or stated.tax_rate is not None:
+        rates: dict[str, Any] = {"tax_rate": stated.tax_rate or 0}
+        if stated.tax:
+            rates |= {"tax_source": "transaction", "tax_basis": DEFAULT_BASES["tax"]}
+        return stated.tax, rates
+    return _configured("tax", Amounts(subtotal=stated.subtotal, tip=stated.tip), place)
 
 
-def _surcharge(
-    before: Amounts,
-    stated: Breakdown,
-    place: PointOfSale,
-    *,
-    is_sale: bool,
-    is_credit: bool,
-    forced: bool,
-) -> tuple[int, dict[str, Any]]:
-    """Return the surcharge on top of the rest, and its rate, source and basis.
+def _surcharge(before: Amounts, place: PointOfSale, *, is_forced: bool) -> _Part:
+    """Return the surcharge on top of the rest.
 
     Source: assumed 2.8-surcharge, 2.8-never, 2.8-prompt.
     """
-    if stated.bypass:
-        return 0, {"surcharge_source": "transaction"}
-    if stated.surcharge_amount is not None or stated.surcharge_rate is not None:
-        return _stated_surcharge(before, stated, place, is_credit=is_credit)
-    found = place.rate("surcharge_rate")
-    if found is None and forced:
-        found = ("transaction", FORCED_SURCHARGE_RATE)
-    # A preauthorization has only the parts that the request states (assumed Q15).
-    if found is None or not is_sale or not is_credit or not place.may_surcharge:
-        return 0, {}
-    source, rate = found
-    basis = place.first("surcharge_basis") or DEFAULT_SURCHARGE_BASIS
-    amount = percent_of(based_on(basis, before), rate)
+    usual = ("transaction", FORCED_SURCHARGE_RATE) if is_forced else None
+    amount, rates = _configured("surcharge", before, place, usual)
     required = place.first("surcharge_confirmation_required")
-    # Null at every level prompts: card brands require disclosure before the sale completes.
-    return amount, {
-        "surcharge_rate": rate,
-        "surcharge_source": source,
-        "surcharge_basis": basis,
-        "surcharge_confirmation_required": forced or required is None or required,
-    }
+    if rates:
+        # Null at every level prompts: card brands require disclosure before the sale completes.
+        rates["surcharge_confirmation_required"] = is_forced or required is None or required
+    return amount, rates
 
 
 def _stated_surcharge(
     before: Amounts, stated: Breakdown, place: PointOfSale, *, is_credit: bool
-) -> tuple[int, dict[str, Any]]:
+) -> _Part:
     if stated.surcharge and not is_credit:
         raise ValueError("breakdown.surcharge: debit and prepaid cards are never surcharged")
     if stated.surcharge and not place.may_surcharge:
@@ -261,7 +250,7 @@ def _stated_surcharge(
         amount = percent_of(before.total, rate)
     rates: dict[str, Any] = {"surcharge_source": "transaction"}
     if amount:
-        rates |= {"surcharge_rate": rate, "surcharge_basis": DEFAULT_SURCHARGE_BASIS}
+        rates |= {"surcharge_rate": rate, "surcharge_basis": DEFAULT_BASES["surcharge"]}
         rates["surcharge_confirmation_required"] = False
     return amount, rates
 

@@ -277,9 +277,10 @@ class Conclusion(Struct, frozen=True, kw_only=True, gc=False):
     def announcing(
         cls, taken: Transition, record: Payment, shown: Payment | None = None, event: str = ""
     ) -> "Conclusion":
-        """Return one with an event: the row's own unless another is named."""
+        """Return one with its event, if it has any: the row's own unless another is named."""
         shown, event = shown or record, event or taken.event or ""
-        return cls(taken=taken, record=record, shown=shown, events=((event, shown),))
+        events = ((event, shown),) if event else ()
+        return cls(taken=taken, record=record, shown=shown, events=events)
 
 
 def host_answer(
