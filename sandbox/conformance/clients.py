@@ -241,9 +241,8 @@ def check_base(base: str, profile: Profile) -> str:
         host = None
     if not host or parts.scheme not in ("http", "https"):
         raise Unusable(f"{base!r} is not an address; write it like https://uat.example.com")
-    for production in profile.production_hosts:
-        if host == production or host.endswith("." + production):
-            raise Unusable(f"{host} is a host of production in the profile; only UAT is asked")
+    if f".{host}".endswith(tuple(f".{one}" for one in profile.production_hosts)):
+        raise Unusable(f"{host} is a host of production in the profile; only UAT is asked")
     if parts.scheme == "http" and host not in _LOOPBACK:
         raise Unusable(f"{base!r} would send the key in the clear; write https://")
     if parts.username or parts.password or parts.query or parts.fragment:

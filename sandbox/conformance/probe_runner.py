@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
@@ -337,8 +338,7 @@ class Cleaner:
         kind = KINDS[entry.kind]
         if not kind.has_name and not self._is_ours(entry.account_id):
             return
-        offset = 0
-        while True:
+        for offset in count(0, _PAGE):
             query = {"limit": str(_PAGE), "offset": str(offset)}
             if entry.account_id is not None:
                 query["account_id"] = entry.account_id
@@ -356,7 +356,6 @@ class Cleaner:
             # Keys are listed whole.
             if kind.listed_in is None or len(items) < _PAGE:
                 return
-            offset += _PAGE
 
     def _is_ours(self, account_id: str | None) -> bool:
         """Whether the run made the account, so that all in it is the run's."""

@@ -6,6 +6,7 @@ a name of this run, or its path names something that this run made or that the u
 """
 
 import ast
+import json
 import operator
 import re
 import tomllib
@@ -25,7 +26,9 @@ NAME: Final = "{name}"
 EXPIRIES: Final = ("{in_an_hour}", "{in_an_hour_without_offset}", "{an_hour_ago}")
 """When a key that a run makes may expire."""
 
-_HOLE: Final = re.compile(r"\{([a-z_0-9.]+)\}")
+_HOLE: Final = re.compile(r'"\{(?P<whole>[a-z_0-9.]+)\}"|\{(?P<part>[a-z_0-9.]+)\}')
+"""A hole in JSON: a whole text, which may be filled with any value, or a part of one."""
+
 _OURS: Final = re.compile(r"\{(made|tx)\.[a-z_0-9.]+\}")
 
 
@@ -114,26 +117,16 @@ class Step(ProbeRequest):
 
 def fill(step: Step, names: Mapping[str, Any]) -> ProbeRequest:
     """Return the request with its holes filled. Raises Missing."""
+
+    def find(hole: re.Match[str]) -> str:
+        if (whole := hole["whole"]) is not None:
+            return json.dumps(_look_up(whole, names))
+        return json.dumps(str(_look_up(hole["part"], names)))[1:-1]
+
+    text = step.model_dump_json(include={"method", "path", "query", "body", "has_accept"})
     key = f"{step.key}.key" if step.key.startswith("made.") else step.key
-    return ProbeRequest(
-        method=step.method,
-        has_accept=step.has_accept,
-        key="" if key == "none" else _look_up(key, names) if key else None,
-        **{name: _filled(getattr(step, name), names) for name in ("path", "query", "body")},
-    )
-
-
-def _filled(value: Any, names: Mapping[str, Any]) -> Any:
-    if isinstance(value, str):
-        whole = _HOLE.fullmatch(value)
-        if whole:
-            return _look_up(whole[1], names)
-        return _HOLE.sub(lambda hole: str(_look_up(hole[1], names)), value)
-    if isinstance(value, Mapping):
-        return {_filled(name, names): _filled(inner, names) for name, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_filled(inner, names) for inner in value]
-    return value
+    asks_as = "" if key == "none" else _look_up(key, names) if key else None
+    return ProbeRequest(**json.loads(_HOLE.sub(find, text)), key=asks_as)
 
 
 def _look_up(name: str, names: Mapping[str, Any]) -> Any:

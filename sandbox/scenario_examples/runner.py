@@ -68,25 +68,21 @@ class ExampleResult(NamedTuple):
     received: Sequence[tuple[str, Arrived]]
 
 
-_APART = {"event", "fields", "null", "headers", "received"}
-
-
 def compare(expect: Expect, came: ExampleResult) -> Iterator[str]:
     """Everything that is not as expected."""
     answer, shown, events = came.answer, came.shown, came.events
     parts = f"outcome={answer.headers.get('x-sandbox-outcome', '')}".split("; ")
     chosen = dict(part.partition("=")[::2] for part in parts)
     found: dict[str, Any] = {
-        "http": answer.status,
         "error": answer.fields.get("error"),
         "events": events,
-        **{name: shown.get(name) for name in ("status", "status_reason")},
+        "http": answer.status,
         **{name: chosen.get(name) for name in ("outcome", "rule")},
+        **{name: shown.get(name) for name in ("status", "status_reason")},
     }
-    for name in sorted(expect.model_fields_set - _APART):
-        wanted = getattr(expect, name)
-        if wanted is not None and found[name] != wanted:
-            yield f"{name}: expected {wanted!r}, came {found[name]!r}"
+    for name, value in found.items():
+        if (wanted := getattr(expect, name)) is not None:
+            yield from _unlike(name, wanted, value)
     if expect.event is not None and expect.event not in events:
         yield f"event: expected {expect.event!r}, came {events!r}"
     for name in expect.null:
@@ -120,10 +116,9 @@ def _misreceived(
         return
     for number, (one, (event, arrived)) in enumerate(zip(wanted, received, strict=True), start=1):
         for name in ("status", "is_genuine", "is_answered"):
-            expected, actual = getattr(one, name), getattr(arrived, name)
-            if expected is not None and expected != actual:
+            if (expected := getattr(one, name)) is not None:
                 place = f"received: {number}, {event}, {name}"
-                yield f"{place}: expected {expected!r}, came {actual!r}"
+                yield from _unlike(place, expected, getattr(arrived, name))
 
 
 # --- running ------------------------------------------------------------------------------------

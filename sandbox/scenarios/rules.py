@@ -12,10 +12,10 @@ from pydantic import AfterValidator, Field, JsonValue, model_validator
 
 from sandbox.domain import clock
 from sandbox.domain.batches import REASONS
+from sandbox.domain.field_types import DelayMs, PositiveAmount
 from sandbox.domain.instants import parse_duration, parse_rfc3339
 from sandbox.domain.operations import API_WORDS, METHODS, ApiOperation, PathText, find_operations
 from sandbox.domain.payments import outcomes
-from sandbox.domain.payments.amounts import AMOUNT_MAX
 from sandbox.domain.payments.cards import CARDS
 from sandbox.domain.payments.outcomes import INITIATING, OUTCOMES, Operation
 from sandbox.domain.payments.transactions import STATUSES
@@ -265,9 +265,9 @@ class Then(Part):
 
     outcome: Outcome | None = None
     """The outcome of the attempt, by its key."""
-    approved_amount: Annotated[int, Field(ge=1, le=AMOUNT_MAX)] | None = None
+    approved_amount: PositiveAmount | None = None
     """How much a partial approval approves, in minor units."""
-    delay_ms: words.Millis | words.Latency = 0
+    delay_ms: DelayMs | words.Latency = 0
     """The delay of the answer, in milliseconds of real time: a number, a range, or percentiles."""
     tap: Literal["wait"] | None = None
     """Lets the payment wait until its card is tapped."""

@@ -8,9 +8,9 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field, model_validator
 
 from sandbox.domain.events import EVENTS
-from sandbox.domain.field_types import EndpointId, HttpUrl, WebhookSecret
+from sandbox.domain.field_types import DELAY_MS_MAX, EndpointId, HttpUrl, WebhookSecret
 from sandbox.domain.webhooks import FILTER_VALUES
-from sandbox.scenarios.words import DELAY_MS_MAX, Count, Name, OneOf, Part, RuleName, Some
+from sandbox.scenarios.words import Count, Name, OneOf, Part, RuleName, Some
 
 COPIES_MAX: Final = 100
 _TransactionType = Annotated[str, OneOf(FILTER_VALUES["transaction_type"], "transaction_type")]

@@ -10,8 +10,9 @@ from typing import Annotated, Any, Final, TypeVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from sandbox.domain import field_types
+from sandbox.domain.field_types import DelayMs
 from sandbox.domain.instants import DURATION_PATTERN, parse_duration, parse_rfc3339
-from sandbox.domain.payments.amounts import AMOUNT_MAX
 from sandbox.domain.text import KnownWord, UnknownWord, obeyed_in
 
 T = TypeVar("T")
@@ -83,7 +84,6 @@ RuleName = Annotated[
 """Rules without a name are known by their number, which is therefore not a name."""
 
 Count = Annotated[int, Field(ge=1)]
-Cents = Annotated[int, Field(ge=0, le=AMOUNT_MAX)]
 
 
 def _duration(text: str) -> str:
@@ -113,9 +113,6 @@ def _moment(text: str) -> str:
 Moment = Annotated[str, AfterValidator(_moment)]
 """A moment of the world's clock: how long after the start of the scenario, or a date and time."""
 
-DELAY_MS_MAX: Final = 3_600_000
-Millis = Annotated[int, Field(ge=0, le=DELAY_MS_MAX)]
-
 
 class Latency(Part):
     """A delay that differs from request to request: a range, or percentiles, in milliseconds.
@@ -123,17 +120,17 @@ class Latency(Part):
     Between the given points it is spread evenly, from `min` or 0 up to `max` or the last point.
     """
 
-    min: Millis | None = None
+    min: DelayMs | None = None
     """The shortest delay; without it, 0."""
-    p50: Millis | None = None
+    p50: DelayMs | None = None
     """Half of the requests take at most this long."""
-    p90: Millis | None = None
+    p90: DelayMs | None = None
     """Nine requests of ten take at most this long."""
-    p95: Millis | None = None
+    p95: DelayMs | None = None
     """Of a hundred requests 95 take at most this long."""
-    p99: Millis | None = None
+    p99: DelayMs | None = None
     """Of a hundred requests 99 take at most this long."""
-    max: Millis | None = None
+    max: DelayMs | None = None
     """The longest delay; without it, the last percentile."""
 
     @model_validator(mode="after")
@@ -160,9 +157,9 @@ class Latency(Part):
 class AmountRange(Part):
     """Amounts from `min` to `max`, or whose last digits are `ends_with`. Minor units."""
 
-    min: Cents | None = None
+    min: field_types.Amount | None = None
     """The lowest amount that matches, in minor units."""
-    max: Cents | None = None
+    max: field_types.Amount | None = None
     """The highest amount that matches, in minor units."""
     ends_with: Annotated[str, Field(pattern=r"^[0-9]{1,9}$")] | None = None
     """The last digits of the amounts that match."""
@@ -184,4 +181,4 @@ class AmountRange(Part):
         )
 
 
-Amount = Cents | AmountRange
+Amount = field_types.Amount | AmountRange
