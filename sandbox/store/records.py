@@ -34,7 +34,9 @@ class Records:
 
     def __init__(self, table: Table, accounts: "Records | None" = None) -> None:
         self.table = table
-        self.id_of: Callable[[Row], str] = attrgetter(table.key)
+        within = f"{table.within}." if table.within else ""
+        self.id_of: Callable[[Row], str] = attrgetter(within + table.key)
+        self._moment_of = attrgetter(within + table.moment) if table.moment else None
         self._accounts = accounts or self
         self._has_deleted = "deleted_at" in table.kind.__struct_fields__
         self.forget()
@@ -109,10 +111,10 @@ class Records:
             self._texts[id] = self._text_of(record)
 
     def _give_number(self, id: str, record: Any, number: int | None) -> None:
-        moment = self.table.moment
+        moment_of = self._moment_of
         if number is None:
-            number = self._puts if moment is None else moment(record) << _PUT_BITS | self._puts
-        put = number if moment is None else number & (1 << _PUT_BITS) - 1
+            number = moment_of(record) << _PUT_BITS | self._puts if moment_of else self._puts
+        put = number & (1 << _PUT_BITS) - 1 if moment_of else number
         self._puts = max(self._puts, put + 1)
         self.numbers[id] = number
         if number < self._last_number:
@@ -136,25 +138,26 @@ class Records:
         self, where: Where, limit: int | None, offset: int, between: Between, order: Order
     ) -> tuple[list[Any], int]:
         """Return a page in the requested order, and the total."""
-        found = self._matching(where)
+        within, found = self.table.within, self._matching(where)
         if between != ANY_TIME:
             # They are in the order of their moments.
-            moment = self.table.moment
-            assert moment
+            moment = attrgetter(self.table.moment)
             first, last = between
             start = 0 if first is None else bisect_left(found, first, key=moment)
             end = None if last is None else bisect_right(found, last, key=moment)
             found = found[start:end]
         if order.by:
-            found.sort(key=self.table.orders[order.by])
+            found.sort(key=attrgetter(order.by))
         if order.is_descending:
             found.reverse()
-        return found[offset : None if limit is None else offset + limit], len(found)
+        page, key = found[offset : None if limit is None else offset + limit], self.table.key
+        return [self.by_id[getattr(one, key)] for one in page] if within else page, len(found)
 
     def _matching(self, where: Where) -> list[Any]:
-        """All records that match every condition, oldest first.
+        """All records that match every condition, or the parts within them, oldest first.
 
-        It begins with those that a lookup leads to, unless all are compared sooner.
+        It begins with those that a lookup leads to, unless all are compared sooner. Parts are taken
+        out of their records once, and not again by each condition: many are far apart in memory.
         """
         conditions: dict[str, Any] = dict(where)
         if (scope := conditions.pop("scope", None)) is not None:
@@ -171,8 +174,16 @@ class Records:
             found = self._in_order()
         if self._has_deleted and where:
             found = [one for one in found if one.deleted_at is None]
+        table = self.table
+        if table.texts is not None and table.texts[0] in conditions:
+            found = self._with_text(conditions.pop(table.texts[0]).lower(), found)
+        for name in conditions.keys() & table.lookups.keys() - table.conditions.keys():
+            values, values_of = set_of(conditions.pop(name)), table.lookups[name]
+            found = [one for one in found if not values.isdisjoint(values_of(one))]
+        if table.within:
+            found = list(map(attrgetter(table.within), found))
         for name, wanted in conditions.items():
-            found = self._those_with(name, wanted, found)
+            found = table.conditions.get(name, having(name))(found, wanted)
         return found
 
     def _restrict_to(self, scope: Any, conditions: dict[str, Any]) -> None:
@@ -184,18 +195,12 @@ class Records:
         if EVERYTHING not in accounts and count < len(self.by_id):
             conditions["account"] = accounts & set_of(conditions.get("account", accounts))
 
-    def _those_with(self, name: str, wanted: Any, records: list[Any]) -> list[Any]:
-        """Those of the records that match one condition."""
-        if self.table.texts is not None and name == self.table.texts[0]:
-            texts, piece = self._all_texts(), wanted.lower()
-            if len(records) == len(self.by_id):
-                return self._with_ids(id for id, text in texts.items() if piece in text)
-            return [one for one in records if piece in texts[self.id_of(one)]]
-        fitting = self.table.conditions.get(name)
-        if fitting is None and name in self.table.lookups:
-            values, values_of = set_of(wanted), self.table.lookups[name]
-            return [one for one in records if not values.isdisjoint(values_of(one))]
-        return (fitting or having(self.table.within + name))(records, wanted)
+    def _with_text(self, piece: str, records: list[Any]) -> list[Any]:
+        """Those of the records in whose texts this is."""
+        texts = self._all_texts()
+        if len(records) == len(self.by_id):
+            return self._with_ids(id for id, text in texts.items() if piece in text)
+        return [one for one in records if piece in texts[self.id_of(one)]]
 
     def _in_order(self) -> list[Any]:
         if not self._is_in_order:

@@ -16,7 +16,7 @@ from sandbox.domain.keys import ApiKey, KeyUsage
 from sandbox.domain.payments.action_records import records_of
 from sandbox.domain.payments.cards import CARDS
 from sandbox.domain.payments.late_answers import Unanswered
-from sandbox.domain.payments.transactions import BusyPayment, Payment
+from sandbox.domain.payments.transactions import BusyPayment, Payment, Transaction
 from sandbox.domain.records import Record
 from sandbox.domain.webhooks import Application, Delivery, Endpoint
 from sandbox.store.world_state import WorldState
@@ -30,7 +30,6 @@ EVERYTHING: Final = "*"
 Values = Callable[[Any], Sequence[str]]
 Texts = Callable[[Any], tuple[str | None, ...]]
 Fitting = Callable[[list[Any], Any], list[Any]]
-Rank = Callable[[Any], int]
 
 
 class Table(Struct, frozen=True, kw_only=True, gc=False):
@@ -39,12 +38,12 @@ class Table(Struct, frozen=True, kw_only=True, gc=False):
     A value in a `unique` lookup belongs to one record forever, deleted or not. `lookups` lead from
     a value to the records that have it; that of `account` answers queries within a scope.
     `conditions` give those of the records that fit the wanted value; a lookup that is a condition
-    too is faster for many records. Every other condition compares the field of its name, which is
-    that of the part `within` the record, if there is one. `texts` are the name of the text search,
-    and what it searches. `orders` are orders other than creation. With a `moment`, in Unix
-    milliseconds, records are listed by it and can be queried by time. A change of a `can_wait`
-    table alone need not be durable before an answer: a state file gets it with the next change. A
-    record is put together with those that `derives` makes of it.
+    too is faster for many records. Every other condition compares the field of its name. `texts`
+    are the name of the text search, and what it searches. By the field `moment`, in Unix
+    milliseconds, records are listed and can be queried by time. All these fields, and what the
+    conditions get, are those of the part `within` the record, if there is one. A change of a
+    `can_wait` table alone need not be durable before an answer: a state file gets it with the next
+    change. A record is put together with those that `derives` makes of it.
     """
 
     name: str
@@ -55,8 +54,7 @@ class Table(Struct, frozen=True, kw_only=True, gc=False):
     conditions: Mapping[str, Fitting] = field(default_factory=dict)
     within: str = ""
     texts: tuple[str, Texts] | None = None
-    orders: Mapping[str, Rank] = field(default_factory=dict)
-    moment: Rank | None = None
+    moment: str = ""
     can_wait: bool = False
     derives: Callable[[Any], Sequence[Any]] | None = None
 
@@ -91,20 +89,16 @@ def _list_used_events(payment: Payment) -> Sequence[str]:
     return [event_claim(tx.account_id, event_id) for event_id in used]
 
 
-def _with_event(payments: list[Payment], wanted: str) -> list[Payment]:
+def _with_event(transactions: list[Transaction], wanted: str) -> list[Transaction]:
     """Those with an attempt that has this event_id."""
-    return [
-        payment
-        for payment in payments
-        if wanted in [attempt.event_id for attempt in payment.transaction.history]
-    ]
+    return [tx for tx in transactions if wanted in [attempt.event_id for attempt in tx.history]]
 
 
-def _with_card(payments: list[Payment], wanted: str) -> list[Payment]:
+def _with_card(transactions: list[Transaction], wanted: str) -> list[Transaction]:
     """Those whose card has these last four digits, or a masked number that begins like this."""
     has_it = str.endswith if len(wanted) == LAST_DIGITS else str.startswith
     fitting = {card.masked for card in CARDS.values() if has_it(card.masked, wanted)}
-    return [payment for payment in payments if payment.transaction.card in fitting]
+    return [tx for tx in transactions if tx.card in fitting]
 
 
 LAST_DIGITS: Final = 4
@@ -197,8 +191,9 @@ TABLES: Final[tuple[Table, ...]] = (
     Table(
         name="transactions",
         kind=Payment,
-        key="transaction.transaction_id",
-        moment=attrgetter("transaction.created_at"),
+        within="transaction",
+        key="transaction_id",
+        moment="created_at",
         derives=records_of,
         unique={"used_event": _list_used_events},
         lookups={
@@ -207,22 +202,16 @@ TABLES: Final[tuple[Table, ...]] = (
             "refund_batch_id": refund_batches,
             "refused_in": attrgetter("refused_in"),
         },
-        within="transaction.",
         conditions={
-            "account": having("transaction.account_id"),
-            "batch_id": having("transaction.batch_id"),
-            "terminal_id": having("transaction.tid"),
+            "account": having("account_id"),
+            "batch_id": having("batch_id"),
+            "terminal_id": having("tid"),
             "event_id": _with_event,
             "card_number": _with_card,
-            "min_amount": lambda payments, least: [
-                payment for payment in payments if payment.transaction.total_amount >= least
-            ],
-            "max_amount": lambda payments, most: [
-                payment for payment in payments if payment.transaction.total_amount <= most
-            ],
+            "min_amount": lambda txs, least: [tx for tx in txs if tx.total_amount >= least],
+            "max_amount": lambda txs, most: [tx for tx in txs if tx.total_amount <= most],
         },
         texts=("search_term", _texts_of),
-        orders={"total_amount": attrgetter("transaction.total_amount")},
     ),
     Table(
         name="batches",
@@ -273,7 +262,7 @@ ANY_TIME: Final[Between] = (None, None)
 
 
 class Order(Struct, frozen=True, gc=False):
-    """The order of found records: by creation, or by an order of the table.
+    """The order of found records: by creation, or by a field that holds a number.
 
     Equal records follow in the order of creation.
     """
