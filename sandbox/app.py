@@ -240,7 +240,6 @@ def _services(
         play=partial(_play, inside=inside),
         why_not_to=guard.why_not_to,
         platform_url=settings.platform_url,
-        needs_token=tokens.are_needed,
         tokens=tokens,
         system_clock=kept.clock,
         inside=inside,

@@ -86,10 +86,10 @@ class Services(Struct, frozen=True, kw_only=True):
     `play` runs some of them in a world. `repeat` sends
     requests that were seen to a sandbox of its own, and tells what differs.
     `why_not_to` tells why webhooks may not go to a host; None if they may. `platform_url` is the
-    URL of the platform, seen from the control API, and `needs_token` says whether the control API
-    requires a token. `inside` sends requests to the platform. `tokens` tells who uses the control
-    API, and `endpoints` are its rows. `ca` is the certificate of the server's own authority as PEM,
-    if it has one. `elsewhere` are the other servers, if worlds are shared.
+    URL of the platform, seen from the control API. `inside` sends requests to the platform.
+    `tokens` tells who uses the control API, and `endpoints` are its rows. `ca` is the certificate
+    of the server's own authority as PEM, if it has one. `elsewhere` are the other servers, if
+    worlds are shared.
     """
 
     worlds: Worlds
@@ -102,7 +102,6 @@ class Services(Struct, frozen=True, kw_only=True):
     play: Callable[[World, Any, range, Act], Awaitable[Sequence[PlayedExample]]]
     why_not_to: Callable[[str], str | None]
     platform_url: str
-    needs_token: bool
     inside: InternalClient
     tokens: Tokens
     endpoints: tuple[ControlRow, ...]

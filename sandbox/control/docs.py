@@ -67,7 +67,7 @@ def read_control_document(
         version=services.version,
         url="..",
         cast=_cast(request),
-        needs_token=services.needs_token,
+        needs_token=services.tokens.are_needed,
         strict=query.strict,
     )
 

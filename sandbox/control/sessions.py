@@ -62,7 +62,7 @@ class SessionView(View):
     operator. `platform_url` is the address of the platform.
     """
 
-    needs_token: bool
+    needs_token: bool = attribute("tokens.are_needed")
     signed_in: bool
     team: str | None
     version: str
@@ -83,7 +83,7 @@ def read_session(request: ControlRequest) -> SessionView:
 @post(f"{PREFIX}/session", "session.begin", refuses=(401, 403), **_OPEN)
 def begin_session(request: ControlRequest, body: SessionBody) -> SessionView:
     """Exchange the token for a cookie."""
-    if not request.services.needs_token:
+    if not request.services.tokens.are_needed:
         return _view_session(request, identity.THE_OPERATOR)
     begun = request.sessions.begin(body.token)
     if begun is None:
