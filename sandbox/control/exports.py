@@ -165,31 +165,26 @@ async def export_requests(request: ControlRequest, body: ExportBody) -> Exported
 
     Secrets are masked, as in the journal.
     """
-    async with exclusive_world(request):
-        return await _write_export(request, body)
-
-
-async def _write_export(request: ControlRequest, body: ExportBody) -> ExportedFile:
-    world = request.world
-    entries = await _choose_entries(world, body)
-    if not entries:
-        raise conflict("nothing_to_export", "no request of the journal fits")
-    if body.format in ("pytest", "scenario"):
-        entries = await add_needed(world, entries)
-    views = await collect((view_entry(world, one) for one in entries), every=1)
-    case = ExportCase(
-        world=world,
-        views=put_looks_after(world, views) if body.format == "pytest" else views,
-        entries={one.id: one for one in entries},
-        services=request.services,
-    )
-    count = len(case.views)
-    if body.format == "scenario":
-        content, count = await _write_scenario(case)
-    elif body.format == "pytest":
-        content = await _write_proved_test(case)
-    else:
-        content = await run_in_thread(_WRITE[body.format], case)
+    async with exclusive_world(request) as world:
+        entries = await _choose_entries(world, body)
+        if not entries:
+            raise conflict("nothing_to_export", "no request of the journal fits")
+        if body.format in ("pytest", "scenario"):
+            entries = await add_needed(world, entries)
+        views = await collect((view_entry(world, one) for one in entries), every=1)
+        case = ExportCase(
+            world=world,
+            views=put_looks_after(world, views) if body.format == "pytest" else views,
+            entries={one.id: one for one in entries},
+            services=request.services,
+        )
+        count = len(views)
+        if body.format == "scenario":
+            content, count = await _write_scenario(case)
+        elif body.format == "pytest":
+            content = await _write_proved_test(case)
+        else:
+            content = await run_in_thread(_WRITE[body.format], case)
     name, media_type = _FILES[body.format]
     return ExportedFile(name=name, media_type=media_type, content=content, requests=count)
 

@@ -12,7 +12,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final
 
 from sandbox.control.context import ControlRequest
@@ -144,9 +143,7 @@ def _clauses() -> tuple[dict[str, Any], ...]:
     )
 
 
-def read_ledger(
-    search: str | None = None, verified: Mapping[str, str] = MappingProxyType({})
-) -> Ledger:
+def read_ledger(search: str | None = None, verified: Mapping[str, str] | None = None) -> Ledger:
     """All clauses, the spec's first; with `search`, those whose id, title or summary has that text.
 
     Upper and lower case are the same. `code` lists files of the package, `rows` names of table
@@ -156,7 +153,7 @@ def read_ledger(
     """
     wanted = (search or "").casefold()
     found = [
-        Clause(**clause, verified=verified.get(clause["id"]))
+        Clause(**clause, verified=(verified or {}).get(clause["id"]))
         for clause in _clauses()
         if wanted in f"{clause['id']}\n{clause['title']}\n{clause['summary']}".casefold()
     ]

@@ -5,15 +5,13 @@ from typing import Annotated, Any, Final, Literal, Self
 from urllib.parse import quote, unquote
 
 from pydantic import Field, model_validator
-from pydantic_core import from_json
 
 from sandbox.control.context import ControlRequest, conflict, invalid
 from sandbox.control.export_tests import IN_A_QUERY
-from sandbox.control.journal import get_entry
+from sandbox.control.journal import get_entry, view_body
 from sandbox.control.models import Body, HeaderFields, KeyWord, Milliseconds, View, shows
 from sandbox.control.routing import PREFIX, WORLD, Accepted, post
 from sandbox.domain.keys import ApiKey
-from sandbox.domain.transport_faults import NEED_BODY
 from sandbox.platform.context import Headers, IncomingRequest
 from sandbox.platform.internal_client import InternalAnswer
 from sandbox.worlds.journal import CUT_OFF, MASK, Entry
@@ -142,13 +140,8 @@ async def _send(
     if not asked.wait:
         return Accepted(Begun(request_id=inside.begin(request.world, wanted, by)))
     answer = await inside.send(request.world, wanted, by)
-    body: Any = None
-    if answer.fault in NEED_BODY:
-        body = answer.body.decode("utf-8", "replace")
-    elif answer.body:
-        body = from_json(answer.body)
     shown = {name.decode(): value.decode("latin-1") for name, value in answer.headers}
-    return Answered.of(answer, headers=shown, body=body)
+    return Answered.of(answer, headers=shown, body=view_body(answer.body or None))
 
 
 def _payload(body: Any) -> bytes:
