@@ -80,12 +80,9 @@ class DirectoryPage(View):
 def read_directory(request: ControlRequest, query: DirectoryQuery) -> DirectoryPage:
     """List the accounts, terminals, locations or keys of a world."""
     kind, world = KINDS[query.kind], request.world
-    where: dict[str, Any] = {"scope": EVERYTHING}
-    if query.parent is not None:
-        parent = request.get_named(Account, query.parent, "parent")
-        where = {"parent" if query.kind == "account" else "account": parent.id}
-    if query.q is not None:
-        where["search"] = query.q
+    parent = request.find_id(Account, query.parent, "parent")
+    belongs = "parent" if query.kind == "account" else "account"
+    where: dict[str, Any] = {"scope": EVERYTHING, "search": query.q, belongs: parent}
     rows, total, after = request.find_page(kind, where, query)
     entries = directory_entries(world, query.kind, rows)
     return DirectoryPage(entries=list(entries), total=total, next=after)
