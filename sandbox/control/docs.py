@@ -42,16 +42,9 @@ def read_platform_document(
     request: ControlRequest, query: PlatformDocumentQuery
 ) -> Written[Document]:
     """Return the platform as an OpenAPI document."""
-    services = request.services
+    profile, url = request.services.worlds.profile, _url(request, "../..")
     return _write(
-        platform.document,
-        services.worlds.profile,
-        version=services.version,
-        url=_url(request, services.platform_url, "../.."),
-        cast=_cast(request),
-        sample=library.sample,
-        strict=query.strict,
-        pure=query.pure,
+        request, query, platform.document, profile, url=url, sample=library.sample, pure=query.pure
     )
 
 
@@ -60,44 +53,42 @@ def read_control_document(
     request: ControlRequest, query: ControlDocumentQuery
 ) -> Written[Document]:
     """Return the control API as an OpenAPI document."""
-    services = request.services
-    return _write(
-        document,
-        services.endpoints,
-        version=services.version,
-        url="..",
-        cast=_cast(request),
-        needs_token=services.tokens.are_needed,
-        strict=query.strict,
-    )
+    rows, is_needed = request.services.endpoints, request.services.tokens.are_needed
+    return _write(request, query, document, rows, url="..", needs_token=is_needed)
+
+
+def _write(
+    request: ControlRequest,
+    query: ControlDocumentQuery,
+    document: Callable[..., Document],
+    about: Any,
+    **more: Any,
+) -> Written[Document]:
+    """Return a document whose examples name the ids of the world `default`."""
+    cast, version = request.services.worlds.default.cast, request.services.version
+    ids = to_json({f"{kind}s": cast.ids_of(kind) for kind in ("account", "terminal", "location")})
+    return _render(document, about, cast=ids, version=version, strict=query.strict, **more)
 
 
 @lru_cache(maxsize=8)
-def _write(
+def _render(
     document: Callable[..., Document], about: Any, *, cast: bytes, **more: Any
 ) -> Written[Document]:
     """Return the document, which is written once for the same arguments."""
     return Written(to_json(document(about, cast=from_json(cast), **more)))
 
 
-def _url(request: ControlRequest, other: str, root: str) -> str:
+def _url(request: ControlRequest, root: str) -> str:
     """Where the platform is, seen from the document: `root`, unless it has a port of its own.
 
-    A proxy in front may speak TLS or add a prefix, of which the request does not tell. `other` is
-    the address of a platform with a port of its own, or "/".
+    A proxy in front may speak TLS or add a prefix, of which the request does not tell.
     """
-    if other == "/":
+    if (other := request.services.platform_url) == "/":
         return root
     asked = urlsplit(origin_of(request.scope))
     if (host := asked.hostname) is None:
         return other
     return f"{asked.scheme}://{f'[{host}]' if ':' in host else host}:{urlsplit(other).port}"
-
-
-def _cast(request: ControlRequest) -> bytes:
-    """Return the ids of the world `default`, which the examples name, as JSON."""
-    cast = request.services.worlds.default.cast
-    return to_json({f"{kind}s": cast.ids_of(kind) for kind in ("account", "terminal", "location")})
 
 
 @get(
