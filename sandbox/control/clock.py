@@ -24,9 +24,8 @@ from sandbox.domain.currencies import format_amount
 from sandbox.domain.directory import TERMINALS, Terminal
 from sandbox.domain.instants import Instant, parse_duration, to_ms
 from sandbox.domain.keys import KEY_LIFE, ApiKey
-from sandbox.domain.payments import follow_ups
 from sandbox.domain.payments.transactions import Payment
-from sandbox.domain.payments.transitions import Conclusion, transitions_from
+from sandbox.domain.payments.transitions import Conclusion, release, transitions_from
 from sandbox.platform.context import OperationContext
 from sandbox.platform.payments import late_answers
 from sandbox.platform.settlement import coming_result, members_of
@@ -282,7 +281,7 @@ def _ends(says: str, clause: str) -> _Row:
         payment, effect = world.store.get(Payment, timer.subject), None
         if payment and (rows := transitions_from(timer.kind, payment.status)):
             event_id, at = payment.transaction.event_id, to_ms(timer.due)
-            effect = follow_ups.release(payment, rows[0], event_id=event_id, at=at)
+            effect = release(payment, rows[0], event_id=event_id, at=at)
         return _end(payment, effect, says, clause)
 
     return "payment", tell

@@ -55,9 +55,8 @@ def show_all(value: Any, *, as_empty: bool = False) -> Any:
     if kind is list or kind is tuple:
         return [show_all(one, as_empty=as_empty) for one in value]
     if kind is Extended:
-        parts = (value.record, value.fields)
-        record, fields = (show_all(part, as_empty=as_empty) for part in parts)
-        return {**record, **fields}
+        record = show_all(value.record, as_empty=as_empty)
+        return {**record, **show_all(value.fields, as_empty=as_empty)}
     if isinstance(value, Transaction | Attempt) or not isinstance(value, Struct):
         return value
     view = view_of(kind)

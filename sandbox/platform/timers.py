@@ -11,9 +11,8 @@ from sandbox.domain.directory import TERMINALS, Terminal
 from sandbox.domain.directory import state_of as state_of_terminal
 from sandbox.domain.keys import KEY_LIFE, ApiKey
 from sandbox.domain.keys import state_of as state_of_key
-from sandbox.domain.payments import follow_ups
 from sandbox.domain.payments.transactions import Payment
-from sandbox.domain.payments.transitions import transitions_from
+from sandbox.domain.payments.transitions import release, transitions_from
 from sandbox.platform import apikeys, directory, settlement
 from sandbox.platform.context import OperationContext
 from sandbox.platform.payments import attempts, conclusions, late_answers
@@ -36,7 +35,7 @@ def _end(context: OperationContext, timer: Timer) -> None:
     if payment.status != "pending":
         event_id = attempts.new_event_id(context, payment.account_id)
     # The history has the moment at which the timer was due (assumed 8.1).
-    conclusion = follow_ups.release(payment, rows[0], event_id=event_id, at=context.now_ms)
+    conclusion = release(payment, rows[0], event_id=event_id, at=context.now_ms)
     conclusions.save(context, conclusion, payment)
 
 

@@ -118,11 +118,17 @@ def needed(payment: Payment, edit: Edit) -> tuple[str, ...]:
     Source: assumed D37.
     """
     reported = [edit.status] if edit.status != payment.status else []
-    if edit.refunded not in (None, payment.ledger.refunded):
-        reported.append("refunded")
-    if edit.reversed not in (None, payment.ledger.reversed_in_all):
-        reported.append("reversed")
+    back = _money_back(payment, edit)
+    reported += [name for name, (told, known) in back.items() if told not in (None, known)]
     return tuple(dict.fromkeys(PERMISSIONS[one] for one in reported if one in PERMISSIONS))
+
+
+def _money_back(payment: Payment, edit: Edit) -> dict[str, tuple[int | None, int]]:
+    """Return what the edit tells, and what is known, of the money that went back."""
+    return {
+        "refunded": (edit.refunded, payment.ledger.refunded),
+        "reversed": (edit.reversed, payment.ledger.reversed_in_all),
+    }
 
 
 def steps_of(payment: Payment, edit: Edit) -> list[Edit]:
@@ -147,12 +153,7 @@ def edited(payment: Payment, edit: Edit, *, partial_refund_shows: str = "unchang
     `partial_refund_shows` is the reading status_after_partial_refund. Raises ValueError when the
     money would no longer add up, or the reason contradicts the status.
     """
-    before = payment.ledger
-    reported = {
-        "refunded": (edit.refunded, before.refunded),
-        "reversed": (edit.reversed, before.reversed_in_all),
-    }
-    for name, (new, old) in reported.items():
+    for name, (new, old) in _money_back(payment, edit).items():
         if new is not None and new < old:
             raise ValueError(f"{name}: {new} is less than the {old} reported before")
     if edit.status is None and edit.breakdown is None and edit.authorized_amount is None:

@@ -215,7 +215,9 @@ def conclude(
     if taken.answer == "failed" or taken.is_rule_failure:
         return _failed(case, taken, outcome, attempted, at)
     if taken.money == "released":
-        return release(case.payment, taken, event_id=event_id, at=at, amount=case.plan.amount)
+        return transitions.release(
+            case.payment, taken, event_id=event_id, at=at, amount=case.plan.amount
+        )
     status = tx.status if taken.next_status == transitions.SAME else taken.next_status
     if taken.status_reading is not None:
         wanted = case.readings[taken.status_reading]
@@ -258,31 +260,3 @@ def _failed(
     over = with_attempt(over, case.amount, at)
     record = over if taken.money == "emptied" else change(case.payment, history=over.history)
     return Conclusion.announcing(taken, record, over, event)
-
-
-def release(
-    payment: Payment, taken: Transition, *, event_id: str, at: int, amount: int | None = None
-) -> Conclusion:
-    """Conclude a payment that gives up its hold, and a proposed surcharge with it (assumed D12).
-
-    Without an `amount` the attempt is for the total. Source: rows F3, F4, F5, F9, F21, F42.
-    """
-    amounts, ledger = payment.amounts, payment.ledger
-    shown_type = payment.operation  # assumed D17
-    if payment.status == "surcharge_pending":
-        amounts = amounts.without_surcharge()
-    if taken.next_status == "reversed":
-        shown_type, ledger = Operation.REVERSE, replace(ledger, voided=ledger.authorized)
-    after = change(
-        payment,
-        event_id=event_id,
-        transaction_type=shown_type.value,
-        status=taken.next_status,
-        status_reason=taken.reason,
-        amounts=amounts,
-        ledger=ledger,
-        answer=None,
-    )
-    event = transitions.EVENT_OF[payment.operation] if taken.event == transitions.AS_BEGUN else ""
-    after = with_attempt(after, amounts.total if amount is None else amount, at)
-    return Conclusion.announcing(taken, after, event=event)

@@ -163,15 +163,7 @@ def prompt_and_resolve(start: Start, at: int) -> Conclusion:
     assert start.outcome
     asking = replace(start, outcome=APPROVED)
     shown = conclude(asking, transition_for(asking), at=at)
-    waiting = shown.record
-    back = waiting.amounts.without_surcharge()
-    canceled = change(
-        waiting,
-        status="canceled",
-        status_reason=start.outcome.status_reason,
-        amounts=back,
-        answer=None,
-    )
-    canceled = with_attempt(canceled, back.total, at)
-    events = (*shown.events, ("transaction.cancel", canceled))
-    return Conclusion(taken=transition_for(start), record=canceled, shown=canceled, events=events)
+    taken = replace(transition_for(start), reason=start.outcome.status_reason)
+    event_id = shown.record.transaction.event_id
+    canceled = transitions.release(shown.record, taken, event_id=event_id, at=at)
+    return replace(canceled, events=(*shown.events, *canceled.events))

@@ -29,7 +29,7 @@ from msgspec.structs import replace
 from sandbox.domain import faults
 from sandbox.domain.faults import Fault
 from sandbox.domain.payments.outcomes import Operation, Outcome
-from sandbox.domain.payments.transactions import GatewayResponse, Payment
+from sandbox.domain.payments.transactions import GatewayResponse, Payment, change, with_attempt
 
 NEW: Final = "-"
 """The state before there is a record."""
@@ -281,6 +281,34 @@ class Conclusion(Struct, frozen=True, kw_only=True, gc=False):
         shown, event = shown or record, event or taken.event or ""
         events = ((event, shown),) if event else ()
         return cls(taken=taken, record=record, shown=shown, events=events)
+
+
+def release(
+    payment: Payment, taken: Transition, *, event_id: str, at: int, amount: int | None = None
+) -> Conclusion:
+    """Conclude a payment that gives up its hold, and a proposed surcharge with it (assumed D12).
+
+    Without an `amount` the attempt is for the total. Source: rows F3, F4, F5, F9, F21, F42.
+    """
+    amounts, ledger = payment.amounts, payment.ledger
+    shown_type = payment.operation  # assumed D17
+    if payment.status == "surcharge_pending":
+        amounts = amounts.without_surcharge()
+    if taken.next_status == "reversed":
+        shown_type, ledger = Operation.REVERSE, replace(ledger, voided=ledger.authorized)
+    after = change(
+        payment,
+        event_id=event_id,
+        transaction_type=shown_type.value,
+        status=taken.next_status,
+        status_reason=taken.reason,
+        amounts=amounts,
+        ledger=ledger,
+        answer=None,
+    )
+    event = EVENT_OF[payment.operation] if taken.event == AS_BEGUN else ""
+    after = with_attempt(after, amounts.total if amount is None else amount, at)
+    return Conclusion.announcing(taken, after, event=event)
 
 
 def host_answer(
