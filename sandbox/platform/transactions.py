@@ -38,11 +38,6 @@ from sandbox.platform.payments.points_of_sale import invalid
 from sandbox.platform.routing import register
 from sandbox.store.tables import Order
 
-V1_PAGE = 100
-
-V1_PAGE_MAX = 500
-"""The older list. Source: spec 9.6; the maximum assumed D20."""
-
 MOMENT_MS_MAX = 253_402_300_799_999
 """The end of the year 9999."""
 
@@ -115,7 +110,8 @@ class ListTransactions(Query):
     event_id: Word | None = None
     reader_identifier: Word | None = None
     gateway_transaction_id: Word | None = None
-    limit: Annotated[WholeNumber, Field(ge=1, le=V1_PAGE_MAX)] = V1_PAGE
+    # Source: spec 9.6; the maximum assumed D20.
+    limit: Annotated[WholeNumber, Field(ge=1, le=500)] = 100
     offset: Offset = 0
 
 

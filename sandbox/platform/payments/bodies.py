@@ -67,9 +67,7 @@ class SurchargeBody(Body):
         json_schema_extra={
             "allOf": [
                 {"not": {"allOf": [_is_given("percentage"), _is_given("rate")]}},
-                _unless("bypass", "amount"),
-                _unless("bypass", "percentage"),
-                _unless("bypass", "rate"),
+                *(_unless("bypass", name) for name in ("amount", "percentage", "rate")),
             ]
         }
     )
