@@ -229,7 +229,8 @@ class _Initiation:
         )
         if tapped.card is not None:
             self.cost = self.price_with(tapped.card, choice.outcome)
-        choice = context.choice = self._as_priced(choice)
+        if tapped.card is not None or choice.outcome is PARTIAL:
+            choice = context.choice = self._as_priced(choice)
         self.tapped_card = tapped.card
         let_happen(context, choice)
         return processor.delay_ms(context, choice)
