@@ -97,9 +97,8 @@ def _as_function(code: str) -> str:
 
     code = _IMPORT.sub(imported, code)
     code = _DECLARED.sub(declared, _NAMED.sub(name_of, code))
-    if _DEFAULT.search(code):
-        exports.append("default: exported")
-        code = _DEFAULT.sub("const exported =", code)
+    code, count = _DEFAULT.subn("const exported =", code)
+    exports += ["default: exported"] * count
     assert not _LOOSE.search(code), "a module imports or exports in another way"
     return f"{code};\nreturn {{ {', '.join(exports)} }};"
 

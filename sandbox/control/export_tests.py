@@ -196,26 +196,6 @@ _MADE: Final = re.compile(b'"(?:transaction_id|id|batch_id)":"(%b)"' % _ID.patte
 # --- requests ---------------------------------------------------------------------------------
 
 
-class _Known(dict[str, str]):
-    """The ids that the test can name, each with the code that names it."""
-
-    def __init__(self, case: ExportCase) -> None:
-        super().__init__(
-            (id, _Text(f'sandbox.{kind}("{name}")'))
-            for kind in ("terminal", "location", "account")
-            for id, name in cast_names(case.world, kind).items()
-        )
-
-    def of(self, value: Any) -> Any:
-        """Return the value with the code in place of each id."""
-        return map_texts(value, lambda text: self.get(text, text))
-
-    def path(self, path: str, query: str) -> str:
-        """Return the code for a path with its query."""
-        parts = [*_ID_IN_PATH.split(path), f"?{query}" if query else ""]
-        return " + ".join(self.get(one, repr(one)) for one in parts if one)
-
-
 def build_steps(case: ExportCase) -> Iterator[dict[str, Any]]:
     """Yield the requests of the test, each with what comes before it and what was seen.
 
@@ -271,7 +251,13 @@ def _test_lines(
     case: ExportCase, steps: list[dict[str, Any]], scenarios: list[Mapping[str, Any]]
 ) -> Iterator[str]:
     """Yield the lines of each request, and of the webhooks that came of it."""
-    world, known = case.world, _Known(case)
+    world = case.world
+    # The ids that the test can name, each with the code that names it.
+    known: dict[str, str] = {
+        id: _Text(f'sandbox.{kind}("{name}")')
+        for kind in ("terminal", "location", "account")
+        for id, name in cast_names(world, kind).items()
+    }
     retries = checks.find_retries(world, case.views)
     waits = checks.find_waits(case.views, retries)
     has_waited, repeated = False, set[str]()
@@ -319,12 +305,14 @@ def _preparation(path: str, body: Any, scenarios: list[Mapping[str, Any]]) -> li
 
 
 def _request_lines(
-    known: _Known, view: JournalEntry, step: dict[str, Any], client: str, number: int
+    known: dict[str, str], view: JournalEntry, step: dict[str, Any], client: str, number: int
 ) -> Iterator[str]:
     """Yield the lines of a request, which is perhaps handed to a function of yours."""
-    asked = [repr(view.method), known.path(view.path, view.query)]
+    parts = [*_ID_IN_PATH.split(view.path), f"?{view.query}" if view.query else ""]
+    asked = [repr(view.method), " + ".join(known.get(one, repr(one)) for one in parts if one)]
     if view.request is not None:
-        sent = pformat(known.of(view.request), width=_WIDTH - 14, sort_dicts=False)
+        named = map_texts(view.request, lambda text: known.get(text, text))
+        sent = pformat(named, width=_WIDTH - 14, sort_dicts=False)
         asked.append(("content=" if isinstance(view.request, str) else "json=") + sent)
     if step["headers"]:
         asked.append(f"headers={step['headers']!r}")
