@@ -3,7 +3,7 @@
 import asyncio
 import secrets
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -14,9 +14,8 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import Response
 from starlette.routing import Mount, Route, Router
-from starlette.types import Lifespan, Receive, Scope, Send
+from starlette.types import Lifespan
 
 from sandbox import __version__, startup
 from sandbox.control import routes as control
@@ -39,6 +38,7 @@ from sandbox.platform.application import Platform
 from sandbox.platform.internal_client import InternalClient
 from sandbox.platform.routing import NoteRootPath
 from sandbox.platform.security import plain_host
+from sandbox.platform.timers import carry_out
 from sandbox.scenarios.scenario import Scenario
 from sandbox.settings import Settings, SettingsError
 from sandbox.startup import Kept
@@ -107,7 +107,9 @@ def build(
     guard = _guard(settings)
     measured, timers = Measured(), Timers(wake)
     deliveries = _delivery_worker(settings, guard, sender, measured, local_receivers)
-    background = Background(deliveries, timers, measured)
+    background = Background(
+        deliveries, timers, measured, settings.profile, settings.limits, carry_out
+    )
     startup.check_webhooks(settings, guard)
     kept = startup.keep_worlds(settings, fixture, background, system_clock, ticks)
     worlds, cluster = kept.worlds, kept.cluster
@@ -163,30 +165,15 @@ def _middleware(settings: Settings, token: str | None) -> list[Middleware]:
     return found
 
 
-class UnroutedAnswer(Response):
-    """The answer to a path or a method that no route takes, in the documented shape."""
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Have the surface answer, which notes the request in its journal."""
-        await surface_of(scope).respond(scope, receive, send)
+async def answer_unrouted(request: Request, error: Exception) -> Any:
+    """Have the surface answer Starlette's own 404 and 405, and note them in its journal."""
+    return surface_of(request.scope).respond
 
 
-class DefectAnswer(Response):
-    """The 500 of a request in which the sandbox failed outside of the pipeline."""
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer in the documented shape; Starlette raises the error again for the log."""
-        await surface_of(scope).refuse(scope, send, Refusal(INTERNAL_ERROR))
-
-
-async def answer_unrouted(request: Request, error: Exception) -> Response:
-    """Answer Starlette's own 404 and 405."""
-    return UnroutedAnswer()
-
-
-async def answer_defect(request: Request, error: Exception) -> Response:
-    """Answer an error that nothing else has caught."""
-    return DefectAnswer()
+async def answer_defect(request: Request, error: Exception) -> Any:
+    """Answer an error that nothing else has caught; Starlette raises it again for the log."""
+    refuse = surface_of(request.scope).refuse
+    return lambda scope, receive, send: refuse(scope, send, Refusal(INTERNAL_ERROR))
 
 
 def _token(settings: Settings) -> str | None:
@@ -258,13 +245,7 @@ def _prove(scenario: Scenario) -> dict[int, list[str]]:
     return {step.number: step.mistakes for step in steps}
 
 
-def _repeat(
-    begin: Mapping[str, Any],
-    named: Mapping[str, Mapping[str, str]],
-    steps: Sequence[Any],
-    *,
-    profile: Profile,
-) -> str | None:
+def _repeat(begin: Any, named: Any, steps: Any, *, profile: Profile) -> str | None:
     """Say what of these requests does not come again in a sandbox of its own."""
     from sandbox.scenario_examples.repetition import repeat
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
+from contextlib import closing
 from threading import Thread
 from typing import Any, Final, TypeVar
 
@@ -26,7 +27,7 @@ async def send(
     content: bytes | None = None,
 ) -> httpx2.Response | None:
     """Send a request with these headers alone; None if a fault closes the connection."""
-    request = httpx2.Request(
+    request = Request(
         method, BASE_URL + path, params=query or None, headers=headers, content=content
     )
     async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app=app)) as client:
@@ -37,21 +38,13 @@ async def send(
 
 
 async def send_json(
-    app: ASGIApp,
-    method: str,
-    path: str,
-    *,
-    headers: Mapping[str, str] | None = None,
-    body: Any = None,
-    query: Any = None,
+    app: ASGIApp, method: str, path: str, *, body: Any = None, **more: Any
 ) -> httpx2.Response | None:
-    """Send a request for JSON, with a body unless it is None."""
-    sent = {"accept": "application/json", **(headers or {})}
-    content = None
+    """Send a request for JSON, with a body unless it is None, and what else `send` takes."""
+    sent = {"accept": "application/json", **(more.pop("headers", None) or {})}
     if body is not None:
-        sent["content-type"] = "application/json"
-        content = json.dumps(body).encode()
-    return await send(app, method, path, headers=sent, query=query, content=content)
+        sent["content-type"], more["content"] = "application/json", json.dumps(body).encode()
+    return await send(app, method, path, headers=sent, **more)
 
 
 # --- servers that may be a stranger's -----------------------------------------------------------
@@ -77,11 +70,8 @@ def fetch(
     """Return the answer to one request, read whole. Raises Unending, and what httpx2 raises."""
 
     def read() -> Response:
-        answer = client.send(request, stream=True)
-        try:
+        with closing(client.send(request, stream=True)) as answer:
             return _read(answer, bytes_max)
-        finally:
-            answer.close()
 
     return within(within_s, read)
 

@@ -11,7 +11,7 @@ from sandbox.domain.text import nearest, suggest_words
 from sandbox.scenarios.parser import ScenarioError, read_scenario
 from sandbox.scenarios.scenario import Scenario
 from sandbox.store.files.port import FILE, FIXTURE, WORLD, fields_of
-from sandbox.store.fixture import Fixture, FixtureError, parse_fixture, read_fixture
+from sandbox.store.fixture import Fixture, FixtureError, fixture_with, read_fixture
 from sandbox.store.world_documents import SavedWorld, place, state_of
 from sandbox.store.world_state import OF_THE_SERVER
 from sandbox.worlds.spec import WorldSpec
@@ -117,9 +117,7 @@ def fixture_of(name: str, document: Any) -> Fixture:
     """
     if document is None:
         return fixture(name)
-    if isinstance(document, dict) and FILE in document:
-        return _rewind(Fixture(name, document=document, snapshot=document))
-    return replace(parse_fixture(name, document), document=document)
+    return _rewind(fixture_with(name, document))
 
 
 def spec_of(saved: SavedWorld, *, id: str) -> WorldSpec:

@@ -3,9 +3,9 @@
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from time import monotonic
-from typing import Any, Final
+from typing import Final
 
 from prometheus_client import (
     CollectorRegistry,
@@ -24,6 +24,7 @@ STALL_S: Final = 0.05
 """A loop that comes round so much too late has kept everybody waiting."""
 
 _LOOKS_EVERY_S: Final = 0.1
+_NAMESPACE: Final = "uat_sandbox"
 _NO_ROUTE: Final = "none"
 _CUT: Final = "cut"
 
@@ -36,51 +37,44 @@ class Measured:
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
-        common: dict[str, Any] = {"namespace": "uat_sandbox", "registry": self._registry}
-        self.requests = Counter(
-            "requests", "Requests to the platform.", ("route", "status"), **common
-        )
-        self.answers = Histogram(
+        counter = partial(Counter, namespace=_NAMESPACE, registry=self._registry)
+        gauge = partial(Gauge, namespace=_NAMESPACE, registry=self._registry)
+        histogram = partial(Histogram, namespace=_NAMESPACE, registry=self._registry)
+        self.requests = counter("requests", "Requests to the platform.", ("route", "status"))
+        self.answers = histogram(
             "request_seconds",
             "Time to work an answer out, without waiting for it to be written or sent.",
             ("route",),
             buckets=ANSWERS_S,
-            **common,
         )
         # Looking for the labels takes longer than counting.
         self._count_of, self._time_of = cache(self.requests.labels), cache(self.answers.labels)
-        self.control_requests = Counter(
-            "control_requests", "Requests to the control API.", ("row", "status"), **common
+        self.control_requests = counter(
+            "control_requests", "Requests to the control API.", ("row", "status")
         )
-        self.attempts = Counter("attempts", "Attempts at sending webhooks.", ("result",), **common)
-        self.lags = Histogram(
+        self.attempts = counter("attempts", "Attempts at sending webhooks.", ("result",))
+        self.lags = histogram(
             "delivery_lag_seconds",
             "From an event to the first attempt at sending it, in worlds whose clock runs.",
             buckets=LAGS_S,
-            **common,
         )
-        self.deliveries_waiting = Gauge(
-            "deliveries_waiting", "Webhooks that are due and not sent yet.", **common
+        self.deliveries_waiting = gauge(
+            "deliveries_waiting", "Webhooks that are due and not sent yet."
         )
-        self.writes = Histogram(
-            "write_seconds", "Time of a write to the store.", buckets=WRITES_S, **common
+        self.writes = histogram("write_seconds", "Time of a write to the store.", buckets=WRITES_S)
+        self.written_together = histogram(
+            "worlds_written_together", "Worlds of one write.", buckets=SIZES
         )
-        self.written_together = Histogram(
-            "worlds_written_together", "Worlds of one write.", buckets=SIZES, **common
-        )
-        self.worlds = Gauge("worlds", "Worlds that this server has.", **common)
-        self.stalls = Counter(
-            "stalls", "Times that the server answered no request for 50 ms.", **common
-        )
-        self.longest_stall = Gauge("longest_stall_seconds", "The longest of them.", **common)
+        self.worlds = gauge("worlds", "Worlds that this server has.")
+        self.stalls = counter("stalls", "Times that the server answered no request for 50 ms.")
+        self.longest_stall = gauge("longest_stall_seconds", "The longest of them.")
         self.longest_stall_s = 0.0
         # Those of a server that shares worlds: see `share`.
-        common["registry"] = None
-        self.carried = Counter("carried", "Requests that another server answered.", **common)
-        self.taken_over = Counter("worlds_taken_over", "Worlds taken over.", **common)
-        self.lost = Counter("worlds_lost", "Worlds lost to another server.", **common)
-        self.in_contact = Gauge(
-            "in_contact", "Whether this server is in contact with the others.", **common
+        self.carried = counter("carried", "Requests that another server answered.", registry=None)
+        self.taken_over = counter("worlds_taken_over", "Worlds taken over.", registry=None)
+        self.lost = counter("worlds_lost", "Worlds lost to another server.", registry=None)
+        self.in_contact = gauge(
+            "in_contact", "Whether this server is in contact with the others.", registry=None
         )
 
     def share(self, is_in_contact: Callable[[], bool]) -> None:

@@ -22,7 +22,6 @@ from sandbox.control.identity import Tokens
 from sandbox.domain.field_types import HttpUrl
 from sandbox.domain.instants import from_ms
 from sandbox.domain.secrets import find_secret
-from sandbox.platform import timers
 from sandbox.platform.responses import close_connection
 from sandbox.scenarios.parser import ScenarioError, read_scenario
 from sandbox.scenarios.scenario import Scenario
@@ -236,11 +235,8 @@ def keep_worlds(
     """Return the worlds as the settings have them, with `default`. Raises as `build` does."""
     make = partial(
         Worlds,
-        profile=settings.profile,
         ticks=ticks,
-        limits=settings.limits,
         background=background,
-        on_timer=timers.carry_out,
         known_keys=settings.has_known_keys,
     )
     if settings.database is not None:

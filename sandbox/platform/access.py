@@ -185,7 +185,7 @@ def blocked_account(context: OperationContext, account: Account) -> Account | No
     if context.world.readings[readings.BLOCK_REACHES] == "itself":
         return account if account.status == "blocked" else None
     above_and_self = (account.id, *account.parent_account_ids)
-    if context.world.blocked.isdisjoint(above_and_self):
+    if context.world.blocked.keys().isdisjoint(above_and_self):
         return None
     found = (context.unit.get(Account, id) for id in above_and_self)
     return next((one for one in found if one is not None and one.status == "blocked"), None)

@@ -123,14 +123,18 @@ _Tables: Final = create_model("_Tables", __base__=DocumentModel, **_FIELDS)
 def read_fixture(path: Path) -> Fixture:
     """Read and check a fixture file. Raises FixtureError for a faulty file."""
     try:
-        document = read_json(path.read_bytes())
-        if isinstance(document, dict) and FILE in document:
-            return Fixture(path.stem, document=document, snapshot=document)
-        return replace(parse_fixture(path.stem, document), document=document)
+        return fixture_with(path.stem, read_json(path.read_bytes()))
     except OSError as error:
         raise FixtureError(f"{path}: cannot be read: {error}") from error
     except (FixtureError, NotJson) as error:
         raise FixtureError(f"{path}: {error}") from None
+
+
+def fixture_with(name: str, document: Any) -> Fixture:
+    """Return the fixture of a document, which it keeps. Raises FixtureError."""
+    if isinstance(document, dict) and FILE in document:
+        return Fixture(name, document=document, snapshot=document)
+    return replace(parse_fixture(name, document), document=document)
 
 
 def parse_fixture(name: str, document: Any) -> Fixture:
@@ -241,15 +245,11 @@ class Cast(Struct):
 
 
 def seed(
-    store: Store,
-    fixture: Fixture,
-    draws: Ids,
-    key_format: KeyFormat,
-    fixed_chars: Callable[[str, int], str] | None = None,
+    store: Store, fixture: Fixture, draws: Ids, key_format: KeyFormat, *, has_fixed_keys: bool
 ) -> Cast:
     """Put the fixture's records into a new store, and return the cast.
 
-    With `fixed_chars` keys have the fixture's lookups, and secrets from that function.
+    Fixed keys have the fixture's lookups, and secrets that depend on their names alone.
     """
     cast, unit = Cast(), store.begin()
     # The ids of an account and of all above it, the root first.
@@ -267,7 +267,9 @@ def seed(
         id = cast.locations[name] = draws.uuid_of(f"location:{name}")
         unit.put(Location(id=id, **cast.resolve(document)))
     for name, document in fixture.api_keys.items():
-        key, plaintext = _key(name, cast.resolve(document), draws, key_format, fixed_chars)
+        key, plaintext = _key(
+            name, cast.resolve(document), draws, key_format, is_fixed=has_fixed_keys
+        )
         cast.keys[name] = (key.id, plaintext)
         unit.put(key)
     unit.commit()
@@ -279,16 +281,17 @@ def _key(
     fields: dict[str, Any],
     draws: Ids,
     key_format: KeyFormat,
-    fixed_chars: Callable[[str, int], str] | None,
+    *,
+    is_fixed: bool,
 ) -> tuple[ApiKey, str]:
-    lookup, chars = fields.pop("lookup"), fixed_chars or draws.chars_of
+    lookup, chars = fields.pop("lookup"), draws.fixed_chars if is_fixed else draws.chars_of
     secret = chars(f"secret:{name}", keys.SECRET_CHARS)
     is_readable = fields.get("is_legacy") or fields.get("always_retrievable")
     if fields.get("is_legacy"):
         lookup, plaintext = keys.legacy_lookup(secret), key_format.write_legacy(secret)
         fields["expires_at"] = keys.LEGACY_EXPIRY  # Source: spec 5.5; assumed 8.2-legacy
     else:
-        lookup = lookup if fixed_chars else chars(f"lookup:{name}", keys.LOOKUP_CHARS)
+        lookup = lookup if is_fixed else chars(f"lookup:{name}", keys.LOOKUP_CHARS)
         plaintext = key_format.write(lookup, secret)
     fields["expires_at"] = fields.get("expires_at") or keys.default_expiry(fields["created_at"])
     salt = draws.chars_of(f"salt:{name}", 16)

@@ -8,6 +8,7 @@ from typing import Any, Final
 from sandbox.store.tables import (
     ANY_TIME,
     EVERYTHING,
+    NEWEST_FIRST,
     Between,
     DuplicateValue,
     Order,
@@ -135,7 +136,13 @@ class Records:
     # --- many records
 
     def find(
-        self, where: Where, limit: int | None, offset: int, between: Between, order: Order
+        self,
+        where: Where,
+        *,
+        limit: int | None = None,
+        offset: int = 0,
+        between: Between = ANY_TIME,
+        order: Order = NEWEST_FIRST,
     ) -> tuple[list[Any], int]:
         """Return a page in the requested order, and the total."""
         within, found = self.table.within, self._matching(where)

@@ -15,11 +15,7 @@ from sandbox.domain.directory import Account
 from sandbox.domain.events import Message
 from sandbox.store.records import Records
 from sandbox.store.tables import (
-    ANY_TIME,
-    NEWEST_FIRST,
     TABLES,
-    Between,
-    Order,
     R,
     Row,
     UnitClosed,
@@ -223,23 +219,14 @@ class UnitOfWork:
         """
         return self._store._tables[kind].all_with(lookup, value)
 
-    def find(
-        self,
-        kind: type[R],
-        where: Where,
-        *,
-        limit: int | None = None,
-        offset: int = 0,
-        between: Between = ANY_TIME,
-        order: Order = NEWEST_FIRST,
-    ) -> tuple[list[R], int]:
+    def find(self, kind: type[R], where: Where, **page: Any) -> tuple[list[R], int]:
         """Return a page of the committed records that match everything in `where`, newest first.
 
         Also their total number. An empty `where` finds all. The order of creation is that of the
         records' moments if the table has them, and otherwise the order of the first put. An
-        update does not change it.
+        update does not change it. The options are those of `Records.find`.
         """
-        return self._store._tables[kind].find(where, limit, offset, between, order)
+        return self._store._tables[kind].find(where, **page)
 
     def put(self, record: Row) -> None:
         """Add the record, or replace the one with its id, when this unit is committed.

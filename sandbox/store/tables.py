@@ -146,7 +146,11 @@ TABLES: Final[tuple[Table, ...]] = (
     Table(
         name="accounts",
         kind=Account,
-        lookups={"account": _one("id"), "ancestor": attrgetter("parent_account_ids")},
+        lookups={
+            "account": _one("id"),
+            "ancestor": attrgetter("parent_account_ids"),
+            "blocked": lambda account: ("yes",) if account.status == "blocked" else (),
+        },
         conditions={
             "account": having("id"),
             "parent": lambda accounts, wanted: [

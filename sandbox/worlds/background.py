@@ -9,8 +9,12 @@ from time import monotonic
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
+from sandbox.domain.clock import Timer
+from sandbox.domain.profile import Profile
 from sandbox.measurements import Measured
+from sandbox.store.store import UnitOfWork
 from sandbox.webhooks.worker import DeliveryWorker
+from sandbox.worlds.spec import Limits
 
 T = TypeVar("T")
 
@@ -135,11 +139,17 @@ class Timers:
 
 
 class Background(NamedTuple):
-    """What a server does for its worlds beside answering requests, and what it measures."""
+    """What the worlds of a server share, beside its requests.
+
+    `on_timer` carries out a timer that is due in a world, in a unit of work that others commit.
+    """
 
     deliveries: DeliveryWorker
     timers: Timers
     measured: Measured
+    profile: Profile
+    limits: Limits
+    on_timer: Callable[[Any, UnitOfWork, Timer], None]
 
 
 class Saver(Protocol):

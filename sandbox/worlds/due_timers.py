@@ -84,7 +84,7 @@ def _fire(world: World, timer: Timer) -> None:
             if world.store.next_timer() is timer:
                 unit.commit()
             return
-        world.on_timer(world, unit, timer)
+        world.background.on_timer(world, unit, timer)
     except Exception:
         log.exception("timer %s of %s failed: a defect of the sandbox", timer.kind, timer.subject)
         unit = _begin_without(world, timer)

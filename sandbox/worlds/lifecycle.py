@@ -158,8 +158,6 @@ def _restore(world: World, saved: SavedWorld, *, is_beginning: bool = False) -> 
     with place(WORLD, state.id):
         _restore_state(world, state, counters, is_beginning=is_beginning)
     world.cast = cast.of_those(world.has_record)
-    for account in world.store.all(Account).values():
-        world.note_account(account)
 
 
 def _restore_state(
@@ -295,7 +293,6 @@ def _check_messages(world: World) -> None:
 
 def fill(world: World, saved: SavedWorld | None = None) -> None:
     """Fill an empty world from its fixture, or from a saved world. Raises NotRestored."""
-    world.has_begun = saved is None
     if saved is None:
         _begin(world)
     else:
@@ -328,7 +325,6 @@ def begin_anew(world: World, fresh: World) -> None:
     unit.commit()
     world.clock.tell()
     world.outbox.resume()
-    world.has_begun = True
     world.coverage.begin(world.scenario)
 
 
@@ -377,8 +373,8 @@ def _begin(world: World) -> None:
 
 
 def _seed(world: World, store: Store, draws: Ids) -> Cast:
-    fixed = draws.fixed_chars if world.id == DEFAULT_WORLD else None
-    return seed(store, world.spec.fixture, draws, world.profile.key_format, fixed)
+    fixture, key_format = world.spec.fixture, world.profile.key_format
+    return seed(store, fixture, draws, key_format, has_fixed_keys=world.id == DEFAULT_WORLD)
 
 
 def _schedule_expiries(world: World) -> None:

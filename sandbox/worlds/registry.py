@@ -12,7 +12,6 @@ from typing import Final
 from msgspec.structs import replace
 
 from sandbox.domain.keys import ApiKey, ParsedKey, matches_secret
-from sandbox.domain.profile import Profile
 from sandbox.store.world_documents import NotRestored, SavedWorld
 from sandbox.worlds.background import Alone, Background, Saver, run_in_thread
 from sandbox.worlds.clock import SystemClock
@@ -23,14 +22,13 @@ from sandbox.worlds.spec import (
     OPERATOR,
     UNUSED_AFTER_S,
     KeysTaken,
-    Limits,
     Protected,
     WorldSpec,
     WorldTaken,
     team_of,
     world_of,
 )
-from sandbox.worlds.world import DEFAULT_WORLD, TimerHandler, World
+from sandbox.worlds.world import DEFAULT_WORLD, World
 
 SKIPPED_MAX: Final = 1_000
 """The most world numbers to skip at once because their keys are taken."""
@@ -50,24 +48,20 @@ class Worlds:
     def __init__(
         self,
         *,
-        profile: Profile,
         system_clock: SystemClock,
-        limits: Limits,
         background: Background,
-        on_timer: TimerHandler,
         saver: Saver | None = None,
         ticks: Ticks = monotonic,
         known_keys: bool = True,
     ) -> None:
-        self.profile = profile
-        self.limits = limits
+        self.profile = background.profile
+        self.limits = background.limits
         self._system_clock = system_clock
         self._ticks = ticks
         # The server's own secret. Keys of new worlds depend on it, unless they are documented keys.
         self.secret = b""
         self.known_keys = known_keys
         self._background = background
-        self._on_timer = on_timer
         self.saver = saver
         self._by_id: dict[str, World] = {}
         # The ids of the worlds that hold a key, by its lookup; dictionaries as ordered sets.
@@ -167,12 +161,9 @@ class Worlds:
         """Return a world that is not registered yet. It touches no world that is in use."""
         world = World(
             spec,
-            profile=self.profile,
             system_clock=self._system_clock,
-            journal_entries_max=self.limits.journal_entries_max,
             key_is_free=self.is_free,
             background=self._background,
-            on_timer=self._on_timer,
             secret=self.secret,
         )
         fill(world, saved)
@@ -301,7 +292,10 @@ class Worlds:
     def evict(self, world: World) -> None:
         """Forget the world without deleting it: another server has it, or shall have it."""
         self.hide(world)
-        self._count_in(world)
+        # Its last requests are counted as well.
+        if world.coverage is not self.coverage:
+            self.coverage.add(world.coverage)
+            world.coverage = self.coverage
         world.close()
         self._background.timers.arm_wakeup(world, None)
 
@@ -318,9 +312,7 @@ class Worlds:
         now has one of the keys; then nothing changed.
         """
         fresh = await self._make_aside(world.spec)
-        if not world.has_begun:
-            # One that has begun has had the keys ever since.
-            self._refuse_shared_keys(fresh)
+        self._refuse_shared_keys(fresh)
         self._forget_keys(world)
         self.coverage.add(world.coverage)
         begin_anew(world, fresh)
@@ -341,12 +333,6 @@ class Worlds:
         world.watch(world.store.next_timer())
         for endpoint_id in world.outbox.endpoints:
             self._background.deliveries.work(world, endpoint_id)
-
-    def _count_in(self, world: World) -> None:
-        """Keep the counts of a world that is removed, and of its last requests."""
-        if world.coverage is not self.coverage:
-            self.coverage.add(world.coverage)
-            world.coverage = self.coverage
 
     def exercised(self, of: list[World] | None = None) -> CoverageCounters:
         """Return the coverage of all worlds since the server started, or of these alone."""

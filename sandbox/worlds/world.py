@@ -20,7 +20,6 @@ from sandbox.domain.events import Message
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.operations import ApiOperation
 from sandbox.domain.payments.transactions import Payment
-from sandbox.domain.profile import Profile
 from sandbox.domain.readings import DELETE_ANSWERS
 from sandbox.domain.text import UnknownWord
 from sandbox.domain.transport_faults import NEED_BODY, TRANSPORT_FAULTS
@@ -42,7 +41,7 @@ from sandbox.worlds.quotas import QUOTAS, Quotas
 from sandbox.worlds.spec import DEFAULT_WORLD, WorldSpec
 from sandbox.worlds.tap_desk import TapDesk
 
-__all__ = ["DEFAULT_WORLD", "TimerHandler", "World"]
+__all__ = ["DEFAULT_WORLD", "World"]
 
 KINDS: Final[dict[str, type[Any]]] = {
     "account": Account,
@@ -84,17 +83,18 @@ class Marks(Struct):
         self.entries = tuple(one for one in self.entries if one is not mark)
 
 
+_NONE: Final[Mapping[str, None]] = {}
+
+
 class World:
     """A world in use: its store, and what exists only while the process runs.
 
     Everything durable is in the store. `touched_s` is the time of the last request, by the
-    registry's clock, for dropping unused worlds. `has_begun`: whether the fixture is known to be
-    usable. `saver` makes the changes durable once the world is in use, if there is a state file.
-    `watched` is the timer that the world will be woken up for.
+    registry's clock, for dropping unused worlds. `saver` makes the changes durable once the world
+    is in use, if there is a state file. `watched` is the timer that the world will be woken up for.
     """
 
     touched_s = 0.0
-    has_begun = False
     saver: Saver | None = None
     watched: Timer | None = None
     scenario: Running | None = None
@@ -103,29 +103,24 @@ class World:
         self,
         spec: WorldSpec,
         *,
-        profile: Profile,
         system_clock: SystemClock,
-        journal_entries_max: int,
         key_is_free: Callable[[str], bool],
         background: Background,
-        on_timer: "TimerHandler",
         secret: bytes = b"",
     ) -> None:
         self.spec = spec
         self._secret = b"" if spec.are_keys_known else secret
         self.system_clock = system_clock
-        self.profile = profile
+        self.profile = profile = background.profile
         self.key_is_free = key_is_free
         self.store = Store(
             watchers={
                 ApiKey: lambda key: self.on_key(key),
-                Account: self.note_account,
                 WorldState: self._note_state,
             },
             on_commit=self._note_commit,
         )
-        self._background = background
-        self.on_timer = on_timer
+        self.background = background
         # Called with every key that is stored once the world is in use.
         self.on_key: Callable[[ApiKey], None] = lambda key: None
         self.readings = readings.in_force(profile.readings, {})
@@ -135,7 +130,7 @@ class World:
             lambda faults: self.put_state(webhook_faults=faults), self.find_named
         )
         self.journal = Journal(
-            entries_max=journal_entries_max,
+            entries_max=background.limits.journal_entries_max,
             scrub=profile.scrub,
             counters=self.store.counters,
             key_name=self._key_name,
@@ -221,15 +216,13 @@ class World:
             return self.webhook_faults.before(scenario)
         return None if scenario is None else scenario.for_webhook
 
-    def note_account(self, account: Account) -> None:
-        """Take note of an account that was stored."""
-        if account.status == "blocked":
-            self.blocked.add(account.id)
+    @property
+    def blocked(self) -> Mapping[str, None]:
+        """The ids of blocked accounts: usually none, so most requests need no lookup."""
+        return self.store.table(Account).lookups["blocked"].get("yes", _NONE)
 
     def _begin(self) -> None:
         """Hold nothing yet."""
-        # Accounts that were ever blocked: usually few, so most requests need no lookup.
-        self.blocked: set[str] = set()
         self.draws = self.draws_of(self.spec.seed)
         # Payments that wait for their processor, each with an event that ends the wait, and the
         # event_ids of their attempts. A reset replaces them, so old waits end without effect.
@@ -253,7 +246,6 @@ class World:
         self._begin()
         self.cast, self.draws = fresh.cast, fresh.draws
         self.journal.restart(self.store.counters)
-        self.blocked = fresh.blocked
         self.store.put(state)
         self.scenario = None
         if scenario is not None:
@@ -360,12 +352,12 @@ class World:
 
     async def wait_idle(self) -> None:
         """Wait until every due webhook was sent."""
-        await self._background.deliveries.wait_idle(self)
+        await self.background.deliveries.wait_idle(self)
 
     def watch(self, timer: Timer | None) -> None:
         """Have this world woken up for its next timer."""
         self.watched = timer
-        self._background.timers.arm_wakeup(self, self.find_wait_s(timer))
+        self.background.timers.arm_wakeup(self, self.find_wait_s(timer))
 
     def find_wait_s(self, timer: Timer | None) -> float | None:
         """Return the seconds until a timer is due by itself; None if it never is."""
@@ -410,7 +402,3 @@ class World:
         self.store.counters.rules = running.counts()
         self.scenario = running
         return running
-
-
-TimerHandler = Callable[[World, UnitOfWork, Timer], None]
-"""Carries out a timer that is due, in a unit of work that the caller commits."""

@@ -207,17 +207,12 @@ class JsonFile(StateFile):
             for name in self._database.tables():
                 if name.startswith(f"{change.world}."):
                     self._database.drop_table(name)
-        # The last document of an id is the one that counts.
-        puts: dict[str, dict[str, Document]] = {}
-        for table, document in change.puts:
-            puts.setdefault(table, {})[document.id] = document
-        gone: dict[str, set[str]] = {}
-        for table, id in change.gone:
-            gone.setdefault(table, set()).add(id)
-        for name in {**puts, **gone}:
+        for name in dict.fromkeys(table for table, _ in (*change.puts, *change.gone)):
+            # The last document of an id is the one that counts.
+            documents = {one.id: one for table, one in change.puts if table == name}
+            ids = {*documents, *(id for table, id in change.gone if table == name)}
             tiny = self._database.table(f"{change.world}.{name}")
-            documents = puts.get(name, {})
-            tiny.remove(where(ID).test({*documents, *gone.get(name, ())}.__contains__))
+            tiny.remove(where(ID).test(ids.__contains__))
             # Of each document first its id, then its fields.
             tiny.insert_multiple(
                 TinyDocument({ID: one.id, **from_json(one.text)}, doc_id=one.number)
