@@ -2,7 +2,6 @@
 
 import asyncio
 import secrets
-import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -40,7 +39,7 @@ from sandbox.platform.routing import NoteRootPath
 from sandbox.platform.security import plain_host
 from sandbox.platform.timers import carry_out
 from sandbox.scenarios.scenario import Scenario
-from sandbox.settings import Settings, SettingsError
+from sandbox.settings import Settings
 from sandbox.startup import Kept
 from sandbox.store.fixture import Fixture
 from sandbox.webhooks.address_guard import Guard
@@ -104,13 +103,12 @@ def build(
     SettingsError when a setting cannot, StoreError when the state file cannot.
     """
     fixture = startup.fixture_of(settings)
-    guard = _guard(settings)
+    guard = startup.guard_webhooks(settings)
     measured, timers = Measured(), Timers(wake)
     deliveries = _delivery_worker(settings, guard, sender, measured, local_receivers)
     background = Background(
         deliveries, timers, measured, settings.profile, settings.limits, carry_out
     )
-    startup.check_webhooks(settings, guard)
     kept = startup.keep_worlds(settings, fixture, background, system_clock, ticks)
     worlds, cluster = kept.worlds, kept.cluster
     if cluster is not None:
@@ -263,14 +261,6 @@ async def _play(
     )
 
 
-def _guard(settings: Settings) -> Guard:
-    """Return the guard that keeps webhooks from internal addresses. Raises SettingsError."""
-    try:
-        return Guard(is_open=settings.is_private, allowed=settings.webhooks_to)
-    except ValueError as error:
-        raise SettingsError(f"--webhooks-to: {error}") from error
-
-
 def _delivery_worker(
     settings: Settings,
     guard: Guard,
@@ -278,18 +268,7 @@ def _delivery_worker(
     measured: Measured,
     local_receivers: LocalReceivers | None,
 ) -> DeliveryWorker:
-    """Return the worker that sends with this sender, else over the network.
-
-    Raises SettingsError.
-    """
-    if (ca := settings.webhooks_ca) is not None:
-        try:
-            ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(ca)
-        except OSError as error:
-            why = error.strerror or error
-            raise SettingsError(
-                f"--webhooks-ca {ca}: {why}; name a file with certificates in PEM"
-            ) from None
+    """Return the worker that sends with this sender, else over the network."""
     return DeliveryWorker(
         sender,
         open_client=partial(_webhook_client, settings, guard),

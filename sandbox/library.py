@@ -14,7 +14,7 @@ from sandbox.store.files.port import FILE, FIXTURE, WORLD, fields_of
 from sandbox.store.fixture import Fixture, FixtureError, fixture_with, read_fixture
 from sandbox.store.world_documents import SavedWorld, place, state_of
 from sandbox.store.world_state import OF_THE_SERVER
-from sandbox.worlds.spec import WorldSpec
+from sandbox.worlds.spec import AS_GIVEN, WorldSpec
 
 _PACKAGE: Final = Path(__file__).parent
 
@@ -127,12 +127,9 @@ def spec_of(saved: SavedWorld, *, id: str) -> WorldSpec:
     with place(WORLD, id):
         return WorldSpec(
             id=id,
-            name=begins.name,
-            seed=begins.seed,
             fixture=fixture_of(begins.fixture, fields_of(own[0]) if own else None),
-            clock=begins.clock,
-            generated_data=begins.generated_data,
             are_keys_known=begins.keys != OF_THE_SERVER,
+            **{name: getattr(begins, name) for name in AS_GIVEN},
         )
 
 

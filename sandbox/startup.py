@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import secrets
+import ssl
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
@@ -374,8 +375,23 @@ def begin(worlds: Worlds, settings: Settings, fixture: Fixture) -> None:
         _run(scenario, settings.scenario, default)
 
 
-def check_webhooks(settings: Settings, guard: Guard) -> None:
-    """Raise SettingsError for a URL that no webhook may go to."""
+def guard_webhooks(settings: Settings) -> Guard:
+    """Return the guard that keeps webhooks from internal addresses.
+
+    Raises SettingsError, also for a URL that none may go to, and for unusable certificates.
+    """
+    try:
+        guard = Guard(is_open=settings.is_private, allowed=settings.webhooks_to)
+    except ValueError as error:
+        raise SettingsError(f"--webhooks-to: {error}") from error
+    if (ca := settings.webhooks_ca) is not None:
+        try:
+            ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(ca)
+        except OSError as error:
+            why = error.strerror or error
+            raise SettingsError(
+                f"--webhooks-ca {ca}: {why}; name a file with certificates in PEM"
+            ) from None
     for url in settings.webhooks:
         try:
             from_document(HttpUrl, url)
@@ -385,6 +401,7 @@ def check_webhooks(settings: Settings, guard: Guard) -> None:
             raise SettingsError(f"--webhook: {secret.sentence}")
         if problem := guard.why_not_to(urlsplit(url).hostname or ""):
             raise SettingsError(f"--webhook: {problem}")
+    return guard
 
 
 def _register(urls: Sequence[str], world: World) -> None:

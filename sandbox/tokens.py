@@ -81,17 +81,14 @@ def digest_of(token: bytes) -> str:
 
 
 def write_tokens(tokens: Iterable[TeamToken]) -> str:
-    """Return the tokens as a state file has them; empty if there are none."""
-    listed = list(tokens)
-    return to_text(listed) if listed else ""
+    """Return the tokens as a state file has them."""
+    return to_text(list(tokens))
 
 
 def parse_tokens(text: str) -> list[TeamToken]:
     """Return the tokens of a state file. Raises ValueError if they are no tokens."""
-    if not text:
-        return []
     try:
-        tokens: list[TeamToken] = from_document(list[TeamToken], from_json(text))
+        tokens: list[TeamToken] = from_document(list[TeamToken], from_json(text or "[]"))
     except Unreadable as error:
         raise ValueError(f"tokens: {error}") from None
     return tokens

@@ -17,6 +17,7 @@ from sandbox.domain.events import EVENTS, EventType, Message, MessageHead, body_
 from sandbox.domain.instants import Instant
 from sandbox.store.ids import Ids
 from sandbox.worlds.background import collect, select
+from sandbox.worlds.event_stream import WAITED
 from sandbox.worlds.world import DEFAULT_WORLD, World
 
 
@@ -312,13 +313,19 @@ async def wait_for_message(request: ControlRequest, query: WaitQuery) -> Message
         return _is_after(world, message, query.after) and not _mismatch(world, message, query)
 
     deadline = asyncio.get_running_loop().time() + query.timeout_s
-    with world.watch_messages() as news:
+    news = world.subscriptions.join(WAITED)
+    try:
         # However short the time is, all existing messages are checked once.
         found = await select(world.store.messages_now(), is_found)
         with suppress(TimeoutError):
             async with asyncio.timeout_at(deadline):
-                while not found:
-                    found = list(filter(is_found, [await news.get()]))
+                while not found and (event := await news.next()) is not None:
+                    came = getattr(event.content, "message", event.content)
+                    # In place of events that were missed there is their number.
+                    is_one = isinstance(came, Message)
+                    found = await select([came] if is_one else world.store.messages_now(), is_found)
+    finally:
+        world.subscriptions.leave(news)
     # A message of the last moment counts, because the loop may be late.
     if not found and not (found := await select(world.store.messages_now(), is_found)):
         raise _nothing_came(world, query)

@@ -11,6 +11,7 @@ Fixed keys (in the world `default`) come from the fixture alone.
 
 from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
+from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -170,24 +171,16 @@ def _by_cast(table: str, documents: Mapping[str, _Document]) -> dict[str, dict[s
     return by_cast
 
 
-_REFERENCES: Final = (
-    *((table, "account", "accounts") for table in ("terminals", "locations", "api_keys")),
-    ("locations", "terminal", "terminals"),
-    ("endpoints", "account", "accounts"),
-)
-"""A table, its field with a cast name, and the table of those names."""
-
-
 def _check_names(fixture: Fixture) -> None:
     """Check that every mentioned cast name exists, and that parents come before their children."""
     before: set[str] = set()
     for name, account in fixture.accounts.items():
         _must_exist(f"accounts.{name}.parent", account.get("parent"), before, "account before it")
         before.add(name)
-    for table, part, target in _REFERENCES:
-        known, what = getattr(fixture, target), target.removesuffix("s")
+    for table, what in product(_DOCUMENTS, ("account", "terminal")):
+        known = getattr(fixture, f"{what}s")
         for name, document in getattr(fixture, table).items():
-            _must_exist(f"{table}.{name}.{part}", document.get(part), known, what)
+            _must_exist(f"{table}.{name}.{what}", document.get(what), known, what)
     if len(fixture.endpoints) > ENDPOINTS_MAX:
         raise FixtureError(f"endpoints: a world has {ENDPOINTS_MAX} at most")
     lookups: set[str] = set()

@@ -176,7 +176,8 @@ class Records:
         }
         narrowest = min(counts, key=counts.__getitem__, default="")
         if narrowest and counts[narrowest] <= len(self.by_id) // FEW:
-            found = self._looked_up(narrowest, conditions.pop(narrowest))
+            wanted, entries = set_of(conditions.pop(narrowest)), self.lookups[narrowest]
+            found = self._with_ids({id for value in wanted for id in entries.get(value, ())})
         else:
             found = self._in_order()
         if self._has_deleted and where:
@@ -204,7 +205,9 @@ class Records:
 
     def _with_text(self, piece: str, records: list[Any]) -> list[Any]:
         """Those of the records in whose texts this is."""
-        texts = self._all_texts()
+        if (texts := self._texts) is None:
+            texts = {id: self._text_of(record) for id, record in self.by_id.items()}
+            self._texts = texts
         if len(records) == len(self.by_id):
             return self._with_ids(id for id, text in texts.items() if piece in text)
         return [one for one in records if piece in texts[self.id_of(one)]]
@@ -220,19 +223,9 @@ class Records:
             self._is_in_order = True
         return list(self.by_id.values())
 
-    def _looked_up(self, name: str, wanted: Any) -> list[Any]:
-        """Return the records with any of the values in the lookup, oldest first."""
-        entries = self.lookups[name]
-        return self._with_ids({id for value in set_of(wanted) for id in entries.get(value, ())})
-
     def _with_ids(self, ids: Iterable[str]) -> list[Any]:
         """Return the records with these ids, oldest first."""
         return [self.by_id[id] for id in sorted(ids, key=self.numbers.__getitem__)]
-
-    def _all_texts(self) -> dict[str, str]:
-        if self._texts is None:
-            self._texts = {id: self._text_of(record) for id, record in self.by_id.items()}
-        return self._texts
 
     def _text_of(self, record: Any) -> str:
         """Return the texts of a record for its search, in lower case."""

@@ -62,8 +62,8 @@ class WebhookWorld(Protocol):
     async def wait_for_change(self) -> None:
         """Wait for a new message or the result of an attempt."""
 
-    def tell_changed(self, *messages: Message) -> None:
-        """Tell who waits that these were delivered, or that something else changed."""
+    def tell_changed(self) -> None:
+        """Tell who waits that a message was delivered, or that something else changed."""
 
 
 @dataclass(eq=False, repr=False)
@@ -270,7 +270,7 @@ class Outbox:
         if self.on_attempt is not None:
             self.on_attempt(job, delivery)
         self._settle(job)
-        self.world.tell_changed(*([job.message] if delivery.status == "delivered" else []))
+        self.world.tell_changed()
 
     def _note_health(self, endpoint: Endpoint, sent: Sent, now: datetime) -> None:
         """Note since when attempts at the endpoint fail, and disable it in the end."""

@@ -40,8 +40,8 @@ class MessageKind(NamedTuple):
     """The properties that messages of one count share; for samples only the event."""
 
     event_type: str
-    status: str | None
-    status_reason: str | None
+    status: str | None = None
+    status_reason: str | None = None
 
 
 class CoverageCounters:
@@ -85,12 +85,9 @@ class CoverageCounters:
         """Messages were committed."""
         for message in messages:
             record = message.record
-            if isinstance(record, Transaction):
-                kind = MessageKind(message.event_type, record.status, record.status_reason)
-            else:
-                kind = MessageKind(message.event_type, None, None)
-            self.messages[kind] += 1
-            if message.event_type in SETTLES and isinstance(message.record, Batch):
+            shown = (record.status, record.status_reason) if isinstance(record, Transaction) else ()
+            self.messages[MessageKind(message.event_type, *shown)] += 1
+            if message.event_type in SETTLES and isinstance(record, Batch):
                 members, _ = store.begin().find(Payment, {"batch_id": message.subject})
                 # Those that were refunded in full before stay refunded (assumed F36).
                 self.settled += sum(

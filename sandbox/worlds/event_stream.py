@@ -40,6 +40,9 @@ WORLD: Final = "world"
 USUAL: Final = (REQUEST, MESSAGE, ATTEMPT, CLOCK)
 """The kinds for who names none."""
 
+WAITED: Final = (MESSAGE, ATTEMPT)
+"""The kinds for a request that waits for a message."""
+
 KINDS: Final = (*USUAL, TAP, RECORD, ENDPOINT, AGENDA, SCENARIO, WORLD)
 
 _OF_COMMITS: Final = frozenset({RECORD, ENDPOINT, AGENDA, SCENARIO, WORLD})
@@ -146,7 +149,12 @@ class Subscriptions:
         clock.on_set = self._note_clock
 
     def __len__(self) -> int:
-        return len(self._subscribers)
+        return len(self._subscribers) - self.waits
+
+    @property
+    def waits(self) -> int:
+        """How many subscribers are no streams, but wait for a message."""
+        return sum(one.kinds is WAITED for one in self._subscribers)
 
     def join(self, kinds: Collection[str] = USUAL) -> Subscriber:
         """One more, who reads these kinds from now on and leaves in the end."""

@@ -78,19 +78,6 @@ def run_scenario(world: World, scenario: Scenario) -> Running:
     return world.count_rules(running)
 
 
-def run_stored_scenario(world: World, counts: Sequence[Sequence[int]] = ()) -> None:
-    """Run the scenario that the store has, if any, from these counts of its rules.
-
-    Raises ScenarioError, or ValueError if the counts are of another scenario.
-    """
-    if world.state.scenario is not None:
-        since = world.state.scenario_since or world.now()
-        running = _running(world, parse_scenario(dict(world.state.scenario)), since)
-        if counts:
-            running.go_on_from(counts)
-        world.count_rules(running)
-
-
 def _running(world: World, scenario: Scenario, since: datetime) -> Running:
     return Running(scenario, world.find_named, lambda name: world.draws.fraction(name), since)
 
@@ -186,8 +173,13 @@ def _restore_state(
             readings=chosen | dict(state.readings),
         )
     )
-    # Who puts a scenario there by hand counts nothing.
-    run_stored_scenario(world, rules)
+    if state.scenario is not None:
+        since = state.scenario_since or world.now()
+        running = _running(world, parse_scenario(dict(state.scenario)), since)
+        # Who puts a scenario there by hand counts nothing.
+        if rules:
+            running.go_on_from(rules)
+        world.count_rules(running)
 
 
 # --- records ----------------------------------------------------------------------------------
@@ -258,18 +250,13 @@ def _check_timers(world: World) -> None:
         with place(TIMERS, timer.id):
             if timer.kind == LATE_ANSWER and timer.detail.partition(" ")[0] not in OUTCOMES:
                 raise Unreadable("detail: must be a known outcome")
-            if timer.kind == BATCH_CLOSES:
-                _check_schedule(timer.detail)
-
-
-def _check_schedule(detail: str) -> None:
-    """Check the schedule that a timer carries. Source: assumed B16."""
-    try:
-        found = from_document(BatchSchedule, from_json(detail))
-        if found != batch_schedule(found.times, found.days, found.zone):
-            raise ValueError("must name each time and day once, in their order")
-    except ValueError as error:
-        raise Unreadable(f"detail: {error}") from None
+            if timer.kind == BATCH_CLOSES:  # Source: assumed B16
+                try:
+                    found = from_document(BatchSchedule, from_json(timer.detail))
+                    if found != batch_schedule(found.times, found.days, found.zone):
+                        raise ValueError("must name each time and day once, in their order")
+                except ValueError as error:
+                    raise Unreadable(f"detail: {error}") from None
 
 
 def _check_messages(world: World) -> None:
@@ -330,11 +317,8 @@ def begin_anew(world: World, fresh: World) -> None:
 
 def end_busy_payments(world: World) -> None:
     """End the payments whose requests waited for the processor: their clients are gone."""
-    busy = world.store.all(BusyPayment)
-    if not busy:
-        return
     unit = world.store.begin()
-    for id in busy:
+    for id in world.store.all(BusyPayment):
         payment = world.store.get(Payment, id)
         if payment is not None and world.store.timer(TAP_EXPIRES, id) is None:
             due = from_ms(payment.transaction.created_at)

@@ -151,8 +151,8 @@ class FileSaver:
     def _write_soon(self) -> None:
         self._soon = None
         if self._written < self._noted and self._under_way is None:
-            task = self._begin()
-            task.add_done_callback(_retrieve)
+            # A failure was logged already; a waiting request gets it from the next write.
+            asyncio.gather(self._begin(), return_exceptions=True)
 
     # --- writing
 
@@ -232,12 +232,3 @@ class FileSaver:
             log.error("not everything was written: %s", error)
         finally:
             self.file.close()
-
-
-def _retrieve(task: "asyncio.Task[None]") -> None:
-    """Retrieve the task's failure, so that asyncio does not report it.
-
-    It was logged already; a waiting request gets it from the next write.
-    """
-    if not task.cancelled():
-        task.exception()

@@ -87,6 +87,10 @@ DEFAULT_WORLD: Final = "default"
 """The world that is there from the start, with fixed keys."""
 
 
+AS_GIVEN: Final = ("name", "seed", "clock", "generated_data")
+"""What the store has of how a world begins as it was given."""
+
+
 class WorldSpec(Struct, frozen=True, kw_only=True, gc=False):
     """How a world begins, and the state to which a reset returns it.
 
@@ -105,15 +109,10 @@ class WorldSpec(Struct, frozen=True, kw_only=True, gc=False):
 
     def beginning(self) -> Beginning:
         """Return the spec as the store has it."""
-        return Beginning(
-            fixture=self.fixture.name,
-            name=self.name,
-            seed=self.seed,
-            # Omitted for documented keys, as in files from before other keys existed.
-            keys="" if self.are_keys_known else OF_THE_SERVER,
-            clock=self.clock,
-            generated_data=self.generated_data,
-        )
+        # Omitted for documented keys, as in files from before other keys existed.
+        keys = "" if self.are_keys_known else OF_THE_SERVER
+        given = {name: getattr(self, name) for name in AS_GIVEN}
+        return Beginning(fixture=self.fixture.name, keys=keys, **given)
 
     def first_state(self, system_s: float) -> WorldState:
         """Return the state of a new world that begins at this system time."""

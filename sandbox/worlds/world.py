@@ -3,10 +3,8 @@
 A world knows no other world. The registry decides which world a key belongs to.
 """
 
-import asyncio
 from asyncio import Event, Future, Lock, get_running_loop
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
@@ -16,7 +14,6 @@ from msgspec.structs import replace
 from sandbox.domain import readings, switches
 from sandbox.domain.clock import Timer
 from sandbox.domain.directory import Account, Location, Terminal
-from sandbox.domain.events import Message
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.operations import ApiOperation
 from sandbox.domain.payments.transactions import Payment
@@ -135,9 +132,8 @@ class World:
             counters=self.store.counters,
             key_name=self._key_name,
         )
-        # Who waits for a change, and who watches messages come and be delivered.
+        # Who waits for a change.
         self._waiting: set[Future[None]] = set()
-        self._watchers: set[asyncio.Queue[Message]] = set()
         self.outbox = Outbox(
             self,
             on_work=lambda endpoint_id: background.deliveries.work(self, endpoint_id),
@@ -306,22 +302,12 @@ class World:
             self.coverage.count_messages(messages, self.store)
             if self.outbox.endpoints:
                 self.outbox.accept(messages)
-            self.tell_changed(*messages)
+            self.tell_changed()
 
     @property
     def waits(self) -> int:
         """How many requests of the control API wait for a message."""
-        return len(self._watchers)
-
-    @contextmanager
-    def watch_messages(self) -> Iterator[asyncio.Queue[Message]]:
-        """Give a queue that gets each message when it comes, and again when it is delivered."""
-        queue: asyncio.Queue[Message] = asyncio.Queue()
-        self._watchers.add(queue)
-        try:
-            yield queue
-        finally:
-            self._watchers.remove(queue)
+        return self.subscriptions.waits
 
     async def wait_for_change(self) -> None:
         """Wait for a new message or the result of an attempt."""
@@ -332,11 +318,8 @@ class World:
         finally:
             self._waiting.discard(future)
 
-    def tell_changed(self, *messages: Message) -> None:
-        """Tell who waits that these came or were delivered, or that something else changed."""
-        for queue in self._watchers:
-            for message in messages:
-                queue.put_nowait(message)
+    def tell_changed(self) -> None:
+        """Tell who waits that a message came or was delivered, or that something else changed."""
         for future in self._waiting:
             if not future.done():
                 future.set_result(None)

@@ -70,16 +70,6 @@ class AtomicStorage(Storage):
         disk.replace_file(self._path, pieces, former=disk.good_copy(self._path))
 
 
-class Cached(CachingMiddleware):
-    """Holds the tables in memory, and writes them with `flush` alone: all changes of a write."""
-
-    WRITE_CACHE_SIZE = sys.maxsize
-
-    def forget(self) -> None:
-        """Read the file again at the next reading."""
-        self.cache = None
-
-
 def _place(path: Sequence[int | str]) -> str:
     """Say what is wrong with the shape of a file at that place."""
     match path:
@@ -104,13 +94,15 @@ class JsonFile(StateFile):
         self._hold = Hold(path)
         self._path = self._hold.path
         self.name = f"{self._path.name} (JSON)"
-        self._storage: Any = Cached(AtomicStorage)  # type: ignore[no-untyped-call]
+        self._storage: Any = CachingMiddleware(AtomicStorage)  # type: ignore[no-untyped-call]
+        # Only `flush` writes: once for all changes of a write.
+        self._storage.WRITE_CACHE_SIZE = sys.maxsize
         self._database = TinyDB(self._path, storage=self._storage)
         self._has_written = self._has_warned = False
 
     def load(self) -> Mapping[str, Tables]:
         """All worlds by id. Raises StoreError."""
-        self._storage.forget()
+        self._storage.cache = None
         self._hold.look()
         self._read_head()
         worlds: dict[str, dict[str, list[Document]]] = {}
@@ -138,13 +130,17 @@ class JsonFile(StateFile):
         # A file that cannot be read is never written over.
         self._read_head()
         try:
-            self._put_head()
+            head = {**self.head, "program": port.PROGRAM, "format": port.FORMAT}
+            self._database.drop_table(port.FILE)
+            self._database.table(port.FILE).insert(
+                TinyDocument({**head, "version": __version__}, doc_id=1)
+            )
             for change in changes:
                 self._apply(change)
             self._storage.flush()
         except (OSError, ValueError) as error:
             # The changes in memory are not in the file.
-            self._storage.forget()
+            self._storage.cache = None
             raise disk.cannot(self._path, disk.WRITING, error, disk.TRY_AGAIN) from error
         self._hold.look()
         self._has_written = True
@@ -181,11 +177,6 @@ class JsonFile(StateFile):
             raise self._unusable(why) from None
         if not self.is_head_new:
             self.head = head
-
-    def _put_head(self) -> None:
-        head = {**self.head, "program": port.PROGRAM, "format": port.FORMAT, "version": __version__}
-        self._database.drop_table(port.FILE)
-        self._database.table(port.FILE).insert(TinyDocument(head, doc_id=1))
 
     def _documents(self, name: str) -> list[Document]:
         """Return the documents of a table in the order of their numbers. Raises StoreError."""

@@ -62,8 +62,11 @@ class SqliteFile(StateFile):
         try:
             with ExitStack() as opened:
                 opened.callback(self._hold.release)
-                self._must_have_content()
                 self._is_new = self._hold.seen is None or not self._hold.seen.size
+                had_content = self._has_log or disk.good_copy(self._path).exists()
+                if self._hold.seen is not None and self._is_new and had_content:
+                    # SQLite would start over in it.
+                    raise self._unusable("its content is gone")
                 if self._hold.seen is None:
                     os.close(os.open(self._path, os.O_CREAT | os.O_RDWR, disk.PRIVATE))
                     disk.sync_folder(self._path.parent)
@@ -128,12 +131,6 @@ class SqliteFile(StateFile):
         self._opened.close()
 
     # --- the database
-
-    def _must_have_content(self) -> None:
-        """Raise StoreError for an empty file that had some: SQLite would start over in it."""
-        had_content = self._has_log or disk.good_copy(self._path).exists()
-        if self._hold.seen is not None and not self._hold.seen.size and had_content:
-            raise self._unusable("its content is gone")
 
     def _open(self) -> None:
         """Make the table of a new file, or check that the file is ours and whole.
