@@ -5,6 +5,7 @@ import socket
 import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Final
@@ -61,8 +62,7 @@ class WebhookClient:
     """Sends webhooks over connections that it keeps for a while. Fulfils `Sending`.
 
     An attempt fails after `timeout_s`. `mask` masks secrets in a receiver's answer. With TLS,
-    receivers are trusted by the system's authorities, and those of the file `ca`. Making a client
-    takes a while: it reads the certificates of all authorities. Raises OSError if `ca` has none.
+    receivers are trusted by the system's authorities, and those of the file `ca`.
     """
 
     guard: Guard
@@ -73,12 +73,17 @@ class WebhookClient:
     ca: Path | None = None
 
     def __post_init__(self) -> None:
-        self._tls_context = ssl.create_default_context()
-        if self.ca is not None:
-            self._tls_context.load_verify_locations(self.ca)
-        self._tls_context.set_alpn_protocols(("http/1.1",))
         self._session: aiohttp.ClientSession | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
+
+    @cached_property
+    def _tls_context(self) -> ssl.SSLContext:
+        """The context for receivers with TLS. Reading the certificates takes a while."""
+        context = ssl.create_default_context()
+        if self.ca is not None:
+            context.load_verify_locations(self.ca)
+        context.set_alpn_protocols(("http/1.1",))
+        return context
 
     async def send(self, url: str, body: bytes, headers: Mapping[str, str]) -> Sent:
         started, answer = perf_counter(), _Answer()
@@ -101,6 +106,8 @@ class WebhookClient:
     ) -> None:
         """Post the body, and fill in the answer."""
         session = await self._open_session()
+        is_secure = url[:6].lower() == "https:"
+        tls = await asyncio.to_thread(lambda: self._tls_context) if is_secure else True
         while True:
             answer.is_on_kept_connection = False
             try:
@@ -108,6 +115,7 @@ class WebhookClient:
                     url,
                     data=body,
                     headers=headers,
+                    ssl=tls,
                     allow_redirects=False,
                     trace_request_ctx=answer,
                 ) as response:
@@ -133,7 +141,6 @@ class WebhookClient:
                 connector=aiohttp.TCPConnector(
                     limit=self.connections_max,
                     keepalive_timeout=IDLE_S,
-                    ssl=self._tls_context,
                     resolver=GuardedResolver(self.guard),
                     socket_factory=_create_socket,
                     use_dns_cache=False,
