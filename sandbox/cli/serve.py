@@ -89,7 +89,7 @@ def _parse_clock(value: str) -> ClockSetting:
     if value == "running":
         return ClockSetting()
     try:
-        return ClockBody.model_validate({"now": value, "mode": "frozen"}).setting()
+        return ClockSetting(**vars(ClockBody.model_validate({"now": value, "mode": "frozen"})))
     except ValueError:
         raise ValueError(
             f"{value!r} is neither 'running' nor an instant like 2026-07-01T00:00:00Z"
@@ -100,7 +100,7 @@ def _parse_generated_data(value: str) -> GeneratedData:
     """How much data to generate: `merchants=200,terminals_per_merchant=2`."""
     counts = arguments.parse_counts(value)
     try:
-        return InventBody.model_validate(counts).generated_data()
+        return GeneratedData(**vars(InventBody.model_validate(counts)))
     except ValidationError as error:
         raise ValueError(mistakes(error)) from None
 

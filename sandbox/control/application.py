@@ -47,6 +47,7 @@ _REFUSED: Final[dict[type[Exception], tuple[int, str, str, str]]] = {
     UnknownReading: (400, "unknown_reading", "readings: ", ""),
     UnknownZone: (400, "validation_error", "", ""),
     ScenarioError: (400, "validation_error", "scenario: ", ""),
+    wire.BadInput: (400, "validation_error", "", ""),
     WorldTaken: (409, "world_taken", "", ""),
     TooManyWorlds: (409, "too_many_worlds", "", ""),
     TooManyTokens: (409, "too_many_tokens", "", ""),
@@ -238,8 +239,6 @@ def _read_query(text: bytes) -> dict[str, str]:
 def _check(shape: type[BaseModel], read: Callable[[bytes], dict[str, Any]], sent: bytes) -> Any:
     try:
         return shape.model_validate(read(sent))
-    except wire.BadInput as error:
-        raise invalid(str(error)) from None
     except ValidationError as error:
         raise _refusal(error, shape) from None
 
@@ -258,12 +257,13 @@ def _must_hold_no_secret(body: bytes, key_format: KeyFormat) -> None:
 
 def _refusal(error: ValidationError, shape: type[BaseModel]) -> ControlFault:
     """Return the mistake, and for an unknown field the known one that it resembles."""
-    first, schema = error.errors(include_url=False)[0], shape.model_json_schema()
+    first = error.errors(include_url=False)[0]
+    if first["type"] != "extra_forbidden":
+        return invalid(wire.mistakes(error))
+    schema = shape.model_json_schema()
     parts = (schema, *schema.get("$defs", {}).values())
-    known = {name for part in parts for name in part.get("properties", ())}
-    is_unknown = first["type"] == "extra_forbidden"
-    near = nearest(str(first["loc"][-1]), known) if is_unknown else None
-    return invalid(wire.mistakes(error), near)
+    known = [name for part in parts for name in part.get("properties", ())]
+    return invalid(wire.mistakes(error), nearest(str(first["loc"][-1]), known))
 
 
 async def _send(

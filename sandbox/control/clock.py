@@ -59,10 +59,6 @@ class ClockBody(Body, example={"mode": "frozen"}):
             raise ValueError(f"must lie between the years {EARLIEST.year} and {LATEST.year}")
         return now
 
-    def setting(self) -> ClockSetting:
-        """Return the setting as the clock takes it."""
-        return ClockSetting(**self.__dict__)
-
 
 class Advance(Body, example={"by": "3d"}):
     """How far to move a clock ahead: by a duration, to an instant, or to what falls due next.
@@ -122,7 +118,7 @@ async def set_clock(request: ControlRequest, body: ClockBody) -> ClockView:
     world = request.world
     if body.now is not None and body.now > world.clock.now():
         await advance_to(world, body.now)
-    world.clock.set(body.setting())
+    world.clock.set(ClockSetting(**vars(body)))
     world.watched = None
     await catch_up(world)
     return read_clock(request)

@@ -5,9 +5,9 @@ one. So the console hands the token over once, and gets a cookie that scripts ca
 """
 
 from datetime import UTC, datetime
-from typing import Annotated, Any, Final, Self
+from typing import Annotated, Any, Final
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from sandbox.control import identity
 from sandbox.control.context import ControlFault, ControlRequest, invalid, not_found
@@ -39,16 +39,12 @@ class TokenBody(Body, example={"team": "mobile", "name": "CI of mobile", "expire
     expires_at: Instant | None = None
     expires_in: Annotated[DurationText, Field(max_length=100)] | None = None
 
-    @model_validator(mode="after")
-    def _ends_once(self) -> Self:
-        if self.expires_at is not None and self.expires_in is not None:
-            raise ValueError("expires_at and expires_in: give one of them")
-        return self
-
     def end(self, now: datetime) -> datetime | None:
-        """When it expires. Raises ControlFault for a moment that no calendar has."""
+        """When it expires. Raises ControlFault for two moments, or one that no calendar has."""
         if self.expires_in is None:
             return self.expires_at
+        if self.expires_at is not None:
+            raise invalid("expires_at and expires_in: give one of them")
         try:
             return now + parse_duration(self.expires_in)
         except OverflowError as error:

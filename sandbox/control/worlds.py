@@ -55,12 +55,8 @@ class InventBody(Body):
 
     @model_validator(mode="after")
     def _is_not_too_much(self) -> Self:
-        self.generated_data().check()
+        GeneratedData(**vars(self)).check()
         return self
-
-    def generated_data(self) -> GeneratedData:
-        """Return the setting as the store takes it."""
-        return GeneratedData(**self.__dict__)
 
 
 def _freeze(clock: Any) -> Any:
@@ -189,10 +185,10 @@ async def create_world(request: ControlRequest, body: CreateWorld) -> WorldView:
         name=body.name or "",
         seed=request.services.default_seed if body.seed is None else body.seed,
         fixture=_fixture(request, body.fixture),
-        clock=body.clock.setting() if body.clock else ClockSetting(),
+        clock=ClockSetting(**vars(body.clock or ClockBody())),
         switches=switches.checked(body.switches or {}),
         readings=readings.checked(body.readings or {}),
-        generated_data=body.invent.generated_data() if body.invent else None,
+        generated_data=GeneratedData(**vars(body.invent)) if body.invent else None,
     )
     worlds = request.services.worlds
     with _from_fixture(spec.fixture.name):
