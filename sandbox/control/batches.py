@@ -57,12 +57,8 @@ _RENAMED: Final = ("processor_name", "processor_config_id", "processor_batch_id"
 EntryKind = Literal["capture", "refund"]
 EntryResult = Literal["accepted", "refused"]
 
-_RESULTS: Final[dict[batches.BatchStatus, EntryResult]] = {
-    "accepted": "accepted",
-    "partially_accepted": "accepted",
-    "rejected": "refused",
-}
-"""The result of the records that are still in the batch."""
+_RESULTS: Final[dict[str, EntryResult]] = {"accepted": "accepted", "rejected": "refused"}
+"""The result of the records that are still in a batch which was accepted, maybe in part, or not."""
 
 
 @shows(batches.Batch, without=("response", "batch_metadata", *_RENAMED))
@@ -197,10 +193,8 @@ def view_batch(world: World, batch: batches.Batch) -> BatchDetail:
     }
     payments = sorted(found.values(), key=lambda payment: payment.transaction.created_at)
     entries = [entry for payment in payments for entry in _entries(batch, payment)]
-    why, due = _explain(world, batch)
-    return BatchDetail(
-        batch=batch_row(world, batch), why=why, is_due_at=due, sums=_sums(entries), records=entries
-    )
+    row, sums, (why, due) = batch_row(world, batch), _sums(entries), _explain(world, batch)
+    return BatchDetail(batch=row, why=why, is_due_at=due, sums=sums, records=entries)
 
 
 def batch_row(world: World, batch: batches.Batch) -> BatchRow:
@@ -220,7 +214,8 @@ def _sum_refused(batch: batches.Batch) -> int | None:
 
 def _entries(batch: batches.Batch, payment: Payment) -> Iterator[BatchEntry]:
     """Yield the capture entry of a payment, and its refund entries. Source: assumed M10."""
-    result, entries = _RESULTS.get(batch.status), list[tuple[EntryKind, int, Attempt, Any]]()
+    result = _RESULTS.get(batch.status.removeprefix("partially_"))
+    entries: list[tuple[EntryKind, int, Attempt, Any]] = []
     # What was refused may have come back into the same batch only by an edit.
     is_in = payment.batch_id == batch.id
     if is_in or batch.id in payment.refused_in:

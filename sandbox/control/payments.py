@@ -243,8 +243,7 @@ def answer_payment(request: ControlRequest, body: LateAnswerBody) -> Story:
     payment = request.get_record(Payment, "payment")
     must_be_known("outcome", body.outcome, OUTCOMES)
     attempt = _choose_attempt(late_answers.open_attempts(context, payment), body.event_id)
-    why_not = why_no_answer(body.outcome, attempt.operation)
-    if why_not is not None:
+    if why_not := why_no_answer(body.outcome, attempt.operation):
         raise invalid(f"outcome: {why_not}")
     if not late_answers.answer(context, payment, body.outcome, attempt.event_id):
         now = f"the payment is {payment.status}, so the {attempt.operation} can no longer be"
