@@ -18,14 +18,12 @@ def world(served):
     return add_world(served, "addresses")["id"]
 
 
-@pytest.fixture(params=["tls", "prefix", "both"])
-def proxy(request, served, tmp_path, monkeypatch) -> Iterator[Proxy]:
+@pytest.fixture
+def proxy(served, tmp_path, monkeypatch) -> Iterator[Proxy]:
+    """With TLS, and below a path."""
     tls, file = trusted_context(tmp_path)
     monkeypatch.setenv("SANDBOX_CA", str(file))
-    prefix = "" if request.param == "tls" else "/tools/pay"
-    with proxying(
-        served.url, prefix=prefix, tls=None if request.param == "prefix" else tls
-    ) as found:
+    with proxying(served.url, prefix="/tools/pay", tls=tls) as found:
         yield found
 
 
@@ -44,10 +42,6 @@ def test_payments_go_through_the_proxy_that_the_user_named(proxy, world):
     assert urlsplit(proxy.url).path + "/v3/preauth" in proxy.asked
     assert f"curl -s {proxy.url}/v3/payment" in at(proxy, "world", "new")
     assert at(proxy, "open", "--print", *to).startswith(f"{proxy.url}/_sandbox/#/{world}")
-
-
-@pytest.mark.parametrize("proxy", ["both"], indirect=True)
-def test_a_scenario_plays_through_the_proxy(proxy):
     assert "all as expected" in at(proxy, "scenario", "play", "late_answer", "--auto")
 
 

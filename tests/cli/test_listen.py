@@ -36,12 +36,12 @@ def test_each_event_and_each_answer_is_shown_as_it_happens(shell):
     assert re.fullmatch(
         rf"12:00:00\.000  <--  200 POST {receiver.url}  \d+ ms  transaction\.sale msg_\w+", answer
     )
-    assert ended == (0, "")
+    assert (ended, endpoints(shell)) == ((0, ""), [])
     assert secret is not None
     got[0].verify(secret[0])
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, None])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, None])
 def test_stopped_in_any_way_it_deletes_its_endpoint_unless_that_is_kept(shell, number):
     with shell.following("listen 9000" + (" --keep" if number is None else "")) as listening:
         listening.until("^C to quit")
@@ -53,7 +53,7 @@ def test_stopped_in_any_way_it_deletes_its_endpoint_unless_that_is_kept(shell, n
     assert endpoints(shell) == (before if number is None else [])
 
 
-def test_a_failure_is_shown_with_what_the_receiver_said_and_when_it_is_tried_again(shell):
+def test_a_failure_is_shown_with_what_was_said_and_when_it_is_tried_again_or_that_it_is_not(shell):
     behaviour = Answer(500, body=b"the \x1b[31mdatabase is away")
     with (
         receiving(behaviour) as receiver,
@@ -62,20 +62,15 @@ def test_a_failure_is_shown_with_what_the_receiver_said_and_when_it_is_tried_aga
         listening.until("^C to quit")
         shell.pay()
         lines = [listening.line() for _ in range(4)]
+        receiver.behave(410)
+        shell.pay()
+        disabled = listening.until("disabled")
 
     assert lines[0].startswith("12:00:00.000  -->  transaction.sale")
     assert lines[1].startswith("12:00:00.000  <--  500 POST")
     assert lines[2].endswith(r"answered 500: the \x1b[31mdatabase is away")
     assert re.fullmatch(r" +tried again at 12:00:0[56]\.\d{3}", lines[3])
-
-
-def test_an_endpoint_that_is_disabled_is_said_to_be(shell):
-    with receiving(410) as receiver, shell.following(f"listen {receiver.url} {SALES}") as listening:
-        listening.until("^C to quit")
-        shell.pay()
-        line = listening.until("disabled")
-
-    assert "410" in line
+    assert "410" in disabled
 
 
 def test_only_the_events_and_the_endpoint_asked_for_are_shown_as_json_too(shell):
@@ -158,21 +153,36 @@ def test_a_broken_connection_is_made_again_and_what_was_missed_is_shown(tmp_path
     assert (code, left) == (0, [])
 
 
-def test_a_restarted_server_gets_the_same_endpoint_again():
+def test_a_restarted_server_gets_the_same_endpoint_again_and_nothing_is_shown_twice():
     with serving() as first:
         port = first.url.rpartition(":")[2]
-        with following("listen", "9000", "--secret", SECRET, SANDBOX_URL=first.url) as listening:
+        world = first.control("GET", "/worlds/default").json()
+        before = Shell(first, world)
+        before.pay()
+        with (
+            before.following(f"listen 9000 --secret {SECRET}") as listening,
+            before.following("tail --no-reasons") as tail,
+        ):
             listening.until("^C to quit")
-            (before,) = endpoints(Shell(first, {"id": "default"}))
+            lines = [tail.until("POST /v3/payment")]
+            (endpoint,) = endpoints(before)
             first.process.terminate()
             first.process.wait(10)
             with serving("--port", port) as second:
+                after = Shell(second, world)
+                after.pay()
+                lines.append(tail.until("POST /v3/payment"))
+                while "reconnected" not in tail.complaint():
+                    pass
                 while "registered again" not in listening.complaint():
                     pass
-                (after,) = endpoints(Shell(second, {"id": "default"}))
+                after.pay()
+                lines.append(tail.until("POST /v3/payment"))
+                (again,) = endpoints(after)
                 code, _ = listening.stop()
 
-    assert (after["id"], after["secret"], code) == (before["id"], SECRET, 0)
+    assert [line[-4:] for line in lines] == ["0001", "0001", "0002"]
+    assert (again["id"], again["secret"], code) == (endpoint["id"], SECRET, 0)
 
 
 def test_it_ends_with_its_world(shell):

@@ -9,10 +9,7 @@ import struct
 import subprocess
 import sys
 import termios
-from collections.abc import Iterator
 from itertools import pairwise
-
-import pytest
 
 from sandbox import library
 from sandbox.domain.events import EVENTS
@@ -20,8 +17,8 @@ from sandbox.domain.payments.cards import CARDS
 from sandbox.domain.payments.outcomes import OUTCOMES, TRIGGERS
 from sandbox.domain.switches import SWITCHES
 from sandbox.domain.transport_faults import TRANSPORT_FAULTS
-from tests.cli.asking import add_world, commands, told
-from tests.driving import Served, serving
+from tests.cli.asking import commands, told
+from tests.driving import serving
 
 MARK = "=== "
 RUNS = f"""
@@ -77,34 +74,29 @@ def ids_of(world: dict[str, dict[str, str]]) -> list[str]:
     return [word for kind in kinds for pair in world[kind].items() for word in pair]
 
 
-@pytest.fixture(scope="module")
-def alone() -> Iterator[Served]:
-    """A server without the worlds of other tests, whose names may be longer than a line."""
-    with serving() as server:
-        yield server
-
-
-@pytest.mark.parametrize("columns", [80, 60])
-def test_no_name_is_cut_at_a_terminal(alone, columns):
-    world = add_world(alone, f"narrow-{columns}")
-    told("pay", "10", "--world", world["id"], server=alone)
-    (batch,) = {told("batch", "close", "--world", world["id"], server=alone).split()[0]}
-    keys = [word for name, one in world["keys"].items() for word in (name, one["key"])]
-    names = LISTS | {
-        "world show": ids_of(world),
-        "world list": [world["id"]],
-        "keys": keys,
-        "batch list": [batch, "accepted"],
-    }
-    helps = [f"{words} --help" for words in ["", *commands()]]
-    env = {"SANDBOX_URL": alone.url, "SANDBOX_WORLD": world["id"]}
-
-    shown = at_a_terminal(columns, [*names, *helps], env)
+def test_no_name_is_cut_at_a_terminal():
+    # Worlds of other tests may have names that are longer than a line.
+    with serving() as alone:
+        told("pay", "10", server=alone)
+        batch = told("batch", "close", server=alone).split()[0]
+        world = alone.control("GET", "/worlds/default").json()
+        keys = [word for name, one in world["keys"].items() for word in (name, one["key"])]
+        names = LISTS | {
+            "world show": ids_of(world),
+            "world list": [world["id"]],
+            "keys": keys,
+            "batch list": [batch, "accepted"],
+        }
+        helps = [f"{words} --help" for words in ["", *commands()]]
+        env = {"SANDBOX_URL": alone.url}
+        wide = at_a_terminal(80, [*names], env)
+        shown = at_a_terminal(60, [*names, *helps], env)
 
     for name, expected in names.items():
-        words = {word.rstrip(",") for line in shown[name] for word in line.split()}
-        assert [word for word in expected if word not in words] == [], name
-        assert [line for line in shown[name] if len(line) > columns] == [], name
+        for columns, lines in ((80, wide[name]), (60, shown[name])):
+            words = {word.rstrip(",") for line in lines for word in line.split()}
+            assert [word for word in expected if word not in words] == [], (name, columns)
+            assert [line for line in lines if len(line) > columns] == [], (name, columns)
     for words, command in commands().items():
         lines = shown[f"{words} --help"]
         text = " ".join(lines)

@@ -3,15 +3,18 @@
 import json
 import signal
 import sys
+from pathlib import Path
 
-import pytest
-
-from tests.driving import serving
+from sandbox.app import build
+from sandbox.settings import Settings
+from tests.cli.asking import ask, assert_refused
+from tests.driving import InProcess
 from tests.processes import Process, run
 
 SALE = """
 import json, os, sys, urllib.error, urllib.request
 token = os.environ.get("SANDBOX_TOKEN")
+assert "SANDBOX_TOKEN_FILE" not in os.environ
 def send(method, path, key="", **body):
     headers = {"content-type": "application/json", "x-service-apikey": key}
     if token:
@@ -53,14 +56,13 @@ def test_a_command_takes_a_payment_with_what_it_finds_in_its_environment(tmp_pat
     assert not (tmp_path / "kept").exists(), "nothing is kept of a command that succeeds"
 
 
-@pytest.mark.parametrize("env", [{}, {"SANDBOX_TOKEN": "a-token-of-the-surroundings"}])
-def test_the_worlds_that_a_failed_command_used_or_deleted_are_kept_and_open_elsewhere(
-    tmp_path, env
-):
-    folder = tmp_path / "deep" / "kept"
-    done = python(SALE + OTHERS, keep=folder, **env)
+def test_with_a_token_all_worlds_of_a_failed_command_are_kept_and_open_elsewhere(tmp_path):
+    folder, token = tmp_path / "deep" / "kept", tmp_path / "token"
+    token.write_text("a-token-of-the-surroundings")
+    script = f"{SALE}print(token)\n{OTHERS}"
+    done = python(script, keep=folder, SANDBOX_TOKEN_FILE=str(token))
 
-    output = b"captured\ncaptured\n404\n404\n"
+    output = b"captured\na-token-of-the-surroundings\ncaptured\n404\n404\n"
     assert (done.returncode, done.stdout) == (7, output), done.stderr
     kept = {
         "default": ["/v3/payment"],
@@ -80,26 +82,8 @@ def test_the_worlds_that_a_failed_command_used_or_deleted_are_kept_and_open_else
     assert f"the command ended with 7; {folder} has 4 worlds" in said
     assert said.count("its-own  404 POST /v3/paymnt: ") == 2
     assert "did you mean '/v3/payment'" in said
-    with serving("--fixture", str(folder / "its-own.world.json")) as server:
-        assert "merchant" in server.facts["keys"]
-
-
-def test_a_token_of_the_surroundings_becomes_that_of_the_server(tmp_path):
-    file = tmp_path / "token"
-    file.write_text("a-token-of-the-surroundings")
-    script = "import os; print(os.environ['SANDBOX_TOKEN'], 'SANDBOX_TOKEN_FILE' in os.environ)"
-    done = python(script, keep=tmp_path / "kept", SANDBOX_TOKEN_FILE=str(file))
-
-    assert done.stdout == b"a-token-of-the-surroundings False\n"
-
-
-def test_a_folder_that_cannot_be_written_is_named_and_the_exit_status_stays(tmp_path):
-    blocked = tmp_path / "file"
-    blocked.write_text("")
-    done = python("raise SystemExit(4)", keep=blocked / "kept")
-
-    assert done.returncode == 4
-    assert b"cannot be kept there" in done.stderr
+    elsewhere = InProcess(build(Settings(fixture=str(folder / "its-own.world.json"))))
+    assert elsewhere.ask("GET", "/v5/apikeys", key="merchant").status == 200
 
 
 def test_a_signal_reaches_the_command_and_its_answer_is_the_exit_status(tmp_path):
@@ -115,27 +99,27 @@ def test_a_signal_reaches_the_command_and_its_answer_is_the_exit_status(tmp_path
         assert process.wait(20) == 9
     finally:
         process.close()
-    killed = f"import os; os.kill(os.getpid(), {signal.SIGKILL:d})"
-    done = python(killed, keep=tmp_path / "kept")
-    assert done.returncode == 128 + signal.SIGKILL, "as shells have it"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "words"),
-    [
+def test_a_killed_command_ends_as_in_shells_and_a_folder_that_cannot_be_written_is_named(tmp_path):
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    done = python("import os; os.kill(os.getpid(), 9)", keep=blocked / "kept")
+
+    assert done.returncode == 128 + signal.SIGKILL
+    assert b"cannot be kept there" in done.stderr
+
+
+def test_what_cannot_run_is_refused_as_shells_do(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("a file").write_text("no program")
+    for arguments, code, words in (
         (["no-such-command"], 127, "no-such-command: there is no such command"),
-        (["{folder}/a file"], 126, "cannot be executed"),
+        (["./a file"], 126, "cannot be executed"),
         ([], 2, "Missing argument 'COMMAND"),
         (["--sed", "7", "--", "true"], 2, "--seed"),
         (["--scenario", "late_anser", "--", "true"], 2, "late_answer"),
         (["--fixture", "dem", "--", "true"], 2, "demo"),
-    ],
-)
-def test_what_cannot_run_is_refused_as_shells_do(arguments, code, words, tmp_path):
-    (tmp_path / "a file").write_text("no program")
-    done = run("run", *(one.format(folder=tmp_path) for one in arguments))
-
-    assert (done.returncode, done.stdout) == (code, b"")
-    assert words in done.stderr.decode()
-    assert "Traceback" not in done.stderr.decode()
+    ):
+        assert_refused(ask("run", *arguments), code, words)
     assert [path.name for path in tmp_path.iterdir()] == ["a file"]

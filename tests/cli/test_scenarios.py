@@ -6,7 +6,7 @@ import pytest
 
 from sandbox import library
 from sandbox.scenarios.schema import scenario_schema
-from tests.cli.asking import ask, assert_refused, at_terminal, read_until, run
+from tests.cli.asking import ask, assert_refused, at_terminal, read_until
 from tests.conftest import NOW
 from tests.driving import serving
 
@@ -54,7 +54,7 @@ def write(tmp_path):
 
 def test_a_scenario_runs_from_the_start_or_is_refused_with_file_rule_and_field(write):
     wrong = write("mine.toml", UNKNOWN_TERMINAL)
-    done = run("serve", "--port", "0", "--scenario", wrong)
+    done = ask("serve", "--port", "0", "--scenario", wrong)
     with serving("--clock", NOW, "--scenario", write("good.toml", GOOD)) as server:
         world = server.control("GET", "/worlds/default").json()
         body = {"amount": 500, "terminal_id": world["terminals"]["merchant"]}

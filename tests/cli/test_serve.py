@@ -1,5 +1,6 @@
 """`sandbox serve`: its options and their variables, refusals, the banner, and the log."""
 
+import importlib.metadata
 import json
 import os
 import re
@@ -19,12 +20,14 @@ from sandbox import __version__
 from sandbox.cli.serve import serve
 from tests.cli.asking import (
     NO_HOST,
+    ask,
     assert_refused,
     at_terminal,
     banner_of,
     read_until,
     refuse,
     run,
+    told,
 )
 from tests.conftest import NOW
 from tests.driving import serving
@@ -32,11 +35,15 @@ from tests.processes import Process
 
 
 def test_the_installed_command_is_the_same():
-    for name in ("sandbox", "uat-sandbox"):
-        command = Path(sys.executable).with_name(name)
-        done = subprocess.run([command, "--version"], capture_output=True, text=True, timeout=20)
+    command = Path(sys.executable).with_name("sandbox")
+    done = subprocess.run([command, "--version"], capture_output=True, text=True, timeout=20)
+    scripts = importlib.metadata.distribution("uat-sandbox").entry_points.select(
+        group="console_scripts"
+    )
 
-        assert done.stdout == f"uat-sandbox {__version__}\n"
+    assert done.stdout == f"uat-sandbox {__version__}\n"
+    assert {one.name for one in scripts} == {"sandbox", "uat-sandbox"}
+    assert len({one.value for one in scripts}) == 1
 
 
 # --- refusals ---------------------------------------------------------------------------------
@@ -91,7 +98,7 @@ def test_a_profile_that_cannot_be_used_is_refused_with_file_and_field(tmp_path):
         assert_refused(refuse("--profile", str(path)), 2, "mine.toml", *words)
 
 
-def test_a_process_that_cannot_serve_says_why_and_ends(tmp_path, monkeypatch):
+def test_a_server_that_cannot_begin_says_why_and_ends(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("mine.json").write_text('{"accounts": {"1": {"cast": "admin"}}}', encoding="utf-8")
     for line, words in {
@@ -103,7 +110,7 @@ def test_a_process_that_cannot_serve_says_why_and_ends(tmp_path, monkeypatch):
         "--scenario nowhere/mine.toml": ["nowhere/mine.toml", "cannot be read"],
         f"--host {NO_HOST}": [NO_HOST],
     }.items():
-        assert_refused(run("serve", "--port", "0", *line.split()), 2, *words)
+        assert_refused(ask("serve", "--port", "0", *line.split()), 2, *words)
 
 
 def test_a_port_that_is_taken_is_refused_with_the_option_to_change(monkeypatch):
@@ -132,69 +139,57 @@ def test_each_option_has_the_variable_of_its_name():
             assert option.envvar == f"SANDBOX_{name}"
 
 
-def test_a_server_can_be_set_up_by_variables_which_an_option_outweighs(monkeypatch):
-    for name, value in (
-        ("SEED", "7"),
-        ("FIXTURE", "empty"),
-        ("NO_EXPLAIN_HEADERS", "true"),
-        ("CLOCK", "2026-07-01T09:00:00Z"),
-        ("WEBHOOKS_TO", "10.0.0.0/8 receiver.example"),
-    ):
-        monkeypatch.setenv(f"SANDBOX_{name}", value)
+# Of Kubernetes, beside services named sandbox, sandbox-control and sandbox-db.
+SERVICES = {
+    "SANDBOX_CONTROL_PORT": "tcp://10.96.0.2:8081",
+    "SANDBOX_PORT": "tcp://10.96.0.1:8080",
+    "SANDBOX_PORT_8080_TCP": "tcp://10.96.0.1:8080",
+    "SANDBOX_PORT_8080_TCP_ADDR": "10.96.0.1",
+    "SANDBOX_PORT_8080_TCP_PORT": "8080",
+    "SANDBOX_PORT_8080_TCP_PROTO": "tcp",
+    "SANDBOX_SERVICE_HOST": "10.96.0.1",
+    "SANDBOX_SERVICE_PORT": "8080",
+    "SANDBOX_SERVICE_PORT_HTTP": "8080",
+    "SANDBOX_CONTROL_SERVICE_HOST": "10.96.0.2",
+    "SANDBOX_DB_PORT": "tcp://10.96.0.3:5432",
+}
+VARIABLES = {
+    "SANDBOX_SEED": "7",
+    "SANDBOX_FIXTURE": "empty",
+    "SANDBOX_NO_EXPLAIN_HEADERS": "true",
+    "SANDBOX_CLOCK": "2026-07-01T09:00:00Z",
+    "SANDBOX_WEBHOOKS_TO": "10.0.0.0/8 receiver.example",
+    "SANDBOX_KEY_PARTNER": "a key that `sandbox keys --env` printed",
+}
+MISSPELT = {"SANDBOX_PROT": "9000", "SANDBOX_LOG_REQUEST": "1"}
+
+
+def test_variables_set_a_server_up_and_those_of_others_or_misspelt_ones_are_told(monkeypatch):
+    for name, value in (SERVICES | VARIABLES | MISSPELT).items():
+        monkeypatch.setenv(name, value)
 
     with serving("--seed", "8") as server:
         answer = server.ask("GET", "/v5/apikeys", key="admin")
         world = server.control("GET", "/worlds/default").json()
+        server.process.terminate()
+        _, err = server.process.communicate(timeout=10)
 
+    # An option outweighs its variable.
     assert (world["seed"], world["fixture"], world["clock"]["mode"]) == (8, "empty", "frozen")
     assert list(world["keys"]) == ["admin"]
     assert [name for name in answer.headers if name.startswith("x-sandbox")] == []
-
-
-def logged(monkeypatch: pytest.MonkeyPatch, variables: dict[str, str]) -> list[str]:
-    """The warnings of a server with these variables in its environment."""
-    for name, value in variables.items():
-        monkeypatch.setenv(name, value)
-    with serving() as server:
-        server.process.terminate()
-        _, err = server.process.communicate(timeout=10)
     lines = [json.loads(line) for line in err.splitlines()]
-    return [line["message"] for line in lines if line["level"] == "warning"]
-
-
-def test_variables_that_kubernetes_sets_for_services_stop_nothing(monkeypatch):
-    # Beside services named sandbox, sandbox-control and sandbox-db.
-    variables = {
-        "SANDBOX_CONTROL_PORT": "tcp://10.96.0.2:8081",
-        "SANDBOX_PORT": "tcp://10.96.0.1:8080",
-        "SANDBOX_PORT_8080_TCP": "tcp://10.96.0.1:8080",
-        "SANDBOX_PORT_8080_TCP_ADDR": "10.96.0.1",
-        "SANDBOX_PORT_8080_TCP_PORT": "8080",
-        "SANDBOX_PORT_8080_TCP_PROTO": "tcp",
-        "SANDBOX_SERVICE_HOST": "10.96.0.1",
-        "SANDBOX_SERVICE_PORT": "8080",
-        "SANDBOX_SERVICE_PORT_HTTP": "8080",
-        "SANDBOX_CONTROL_SERVICE_HOST": "10.96.0.2",
-        "SANDBOX_DB_PORT": "tcp://10.96.0.3:5432",
-    }
-
-    assert logged(monkeypatch, variables) == [
-        f"{name}={variables[name]} is the address of a service, not a port, and is passed over"
-        for name in ("SANDBOX_CONTROL_PORT", "SANDBOX_PORT")
+    unknown = "is not a known setting of the sandbox; did you mean"
+    assert sorted(line["message"] for line in lines if line["level"] == "warning") == [
+        f"SANDBOX_CONTROL_PORT={SERVICES['SANDBOX_CONTROL_PORT']} is the address of a service, "
+        "not a port, and is passed over",
+        f"SANDBOX_PORT={SERVICES['SANDBOX_PORT']} is the address of a service, "
+        "not a port, and is passed over",
+        f"the variable SANDBOX_LOG_REQUEST {unknown} SANDBOX_LOG_REQUESTS?",
+        f"the variable SANDBOX_PROT {unknown} SANDBOX_PORT?",
     ]
     monkeypatch.setenv("SANDBOX_PORT", "eighty")
     assert_refused(refuse(), 2, "'eighty' is not a valid integer range")
-
-
-def test_a_misspelt_variable_is_told_with_the_nearest(monkeypatch):
-    key = {"SANDBOX_KEY_PARTNER": "a key that `sandbox keys --env` printed"}
-    misspelt = {"SANDBOX_PROT": "9000", "SANDBOX_LOG_REQUEST": "1"}
-    words = "is not a known setting of the sandbox; did you mean"
-
-    assert logged(monkeypatch, misspelt | key) == [
-        f"the variable SANDBOX_LOG_REQUEST {words} SANDBOX_LOG_REQUESTS?",
-        f"the variable SANDBOX_PROT {words} SANDBOX_PORT?",
-    ]
 
 
 # --- servers ----------------------------------------------------------------------------------
@@ -214,34 +209,27 @@ shape = "detail"
 """
 
 
-def test_a_profile_file_renames_the_header_the_keys_and_the_errors(tmp_path):
+def test_a_profile_and_a_port_for_the_control_api_change_what_is_served_where(tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text(PROFILE, encoding="utf-8")
 
-    with serving("--clock", NOW, "--profile", str(path)) as server:
-        key = server.key("merchant")
+    with serving("--clock", NOW, "--profile", str(path), "--control-port", "0") as server:
+        key, control_url = server.key("merchant"), server.facts["control_url"]
         new = server.ask("GET", "/v5/apikeys", headers={"X-Acme-Token": key})
         old = server.ask("GET", "/v5/apikeys", headers={"x-service-apikey": key})
-        elsewhere = server.ask("GET", "/nowhere")
+        elsewhere = server.ask("GET", "/_sandbox/health")
+        control = [
+            server.control("GET", path).status_code for path in ("/health", "/../v5/apikeys")
+        ]
+        world = told("world", "new", SANDBOX_URL=control_url)
 
     assert server.facts["api_key_header"] == "X-Acme-Token"
     assert key.startswith("acme_test_demomerchant_")
-    assert (new.status_code, old.status_code) == (200, 401)
+    assert (new.status_code, old.status_code, elsewhere.status_code) == (200, 401, 404)
     assert list(elsewhere.json()) == ["detail"]
-
-
-def test_a_control_port_takes_the_control_surface_away_from_the_platform():
-    with serving("--clock", NOW, "--control-port", "0") as server:
-        statuses = [
-            server.ask("GET", "/v5/apikeys", key="merchant").status_code,
-            server.ask("GET", "/_sandbox/health").status_code,
-            server.control("GET", "/health").status_code,
-            server.control("GET", "/../v5/apikeys").status_code,
-        ]
-        url, control_url = server.url, server.facts["control_url"]
-
-    assert statuses == [200, 404, 200, 404]
-    assert not control_url.startswith(url)
+    assert control == [200, 404]
+    assert not control_url.startswith(server.url)
+    assert f"curl -s {server.url}/v3/payment -H 'X-Acme-Token: acme_" in world
 
 
 def test_what_is_said_at_the_start_is_the_world_that_is_served(served):
@@ -275,16 +263,9 @@ def test_in_the_json_format_every_line_is_json():
     assert all({"at", "level", "logger", "message"} <= set(line) for line in lines)
 
 
-@pytest.mark.parametrize(
-    ("options", "env", "is_logged"),
-    [
-        ([], {}, True),
-        (["--no-log-requests"], {}, False),
-        ([], {"SANDBOX_LOG_REQUESTS": "0"}, False),
-    ],
-)
-def test_a_terminal_shows_each_request_unless_told_otherwise(options, env, is_logged):
-    with at_terminal("serve", "--port", "0", *options, **env) as (process, person):
+@pytest.mark.parametrize(("env", "is_logged"), [({}, True), ({"SANDBOX_LOG_REQUESTS": "0"}, False)])
+def test_a_terminal_shows_each_request_unless_told_otherwise(env, is_logged):
+    with at_terminal("serve", "--port", "0", **env) as (process, person):
         url = process.stdout.readline().split()[-1]
         assert httpx2.get(f"{url}/v5/apikeys", timeout=10).status_code == 401
         process.terminate()
@@ -340,16 +321,21 @@ def banner_keys(lines: list[str]) -> dict[str, str]:
     return dict(line.split() for line in lines if "  svc_" in line and "curl" not in line)
 
 
+OF_THIS_SERVER = "These keys belong to this server only"
+
+
 def test_the_banner_has_lines_to_paste_that_work():
     with banner_of("--clock", NOW) as (lines, process):
         pasted = [json.loads(curl(line)) for line in lines if line.strip().startswith("curl ")]
         (address,) = [line.strip() for line in lines if line.endswith("/docs")]
         page = curl(f"curl -s {address}")
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=10)
+        out, err = process.communicate(timeout=10)
         code = process.poll()
 
     payment, requests = pasted
+    assert out.splitlines()[-1] == "stopped; 1 request, nothing kept"
+    assert [line for line in lines if line.startswith(OF_THIS_SERVER)] == []
     assert page.startswith(b"<!doctype html>")
     assert f"uat-sandbox {__version__} serves the platform on http://127.0.0.1:" in lines[0]
     assert list(banner_keys(lines)) == ["merchant", "partner", "psp", "admin"]
@@ -359,24 +345,13 @@ def test_the_banner_has_lines_to_paste_that_work():
     assert (code, err) == (0, "")
 
 
-@pytest.mark.parametrize(
-    ("options", "kept"), [([], "nothing kept"), (["--store", "s.json"], "kept in s.json (JSON)")]
-)
-def test_at_its_end_it_says_what_it_answered_and_what_is_kept(options, kept, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    with banner_of(*options) as (lines, process):
-        (payment,) = [line for line in lines if "/v3/payment" in line]
-        curl(payment)
-        curl(payment)
-        process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=10)
-
-    assert out.splitlines()[-1] == f"stopped; 2 requests, {kept}"
-
-
-def test_the_banner_names_an_address_to_use_and_the_command_by_its_file(monkeypatch):
+def test_the_banner_names_an_address_to_use_the_command_by_its_file_and_whose_keys_they_are(
+    monkeypatch, served
+):
     monkeypatch.setenv("PATH", "/nowhere")
     with banner_of("--host", "0.0.0.0") as (lines, _):
+        pass
+    with banner_of("--host", "0.0.0.0", "--known-keys") as (known, _):
         pass
 
     assert lines[0].endswith(", listening on all addresses")
@@ -384,31 +359,26 @@ def test_the_banner_names_an_address_to_use_and_the_command_by_its_file(monkeypa
     (line,) = [line for line in lines if "more:" in line]
     command = line.partition("more: ")[2].removesuffix(" keys")
     assert Path(command).resolve() == Path(sys.executable).with_name("sandbox").resolve()
-
-
-def test_the_banner_says_where_keys_are_of_this_server_only():
-    everywhere = ("--host", "0.0.0.0")
-    with banner_of() as (documented, _), banner_of(*everywhere) as (own, _):
-        pass
-    with banner_of(*everywhere, "--known-keys") as (known, _):
-        pass
-
-    of_this_server = "These keys belong to this server only"
-    assert banner_keys(documented)
-    assert set(banner_keys(documented).values()).isdisjoint(banner_keys(own).values())
-    assert [line for line in documented if line.startswith(of_this_server)] == []
-    (said,) = [line for line in own if line.startswith(of_this_server)]
+    (said,) = [line for line in lines if line.startswith(OF_THIS_SERVER)]
     assert "--known-keys" in said
-    assert banner_keys(known) == banner_keys(documented)
+    assert banner_keys(lines)
+    assert set(banner_keys(lines).values()).isdisjoint(served.facts["keys"].values())
+    assert banner_keys(known).items() <= served.facts["keys"].items()
 
 
-def test_a_world_without_keys_can_be_served(tmp_path):
-    path = tmp_path / "keyless.json"
+def test_a_world_without_keys_can_be_served_and_its_end_says_where_it_is_kept(
+    tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
     about = {"cast": "admin", "type": "admin", "name": "Admin", "description": "Alone"}
     admin = about | {"created_at": "2025-01-06T09:00:00.000Z"}
-    path.write_text(json.dumps({"accounts": {"1": admin}}), encoding="utf-8")
+    Path("keyless.json").write_text(json.dumps({"accounts": {"1": admin}}), encoding="utf-8")
 
-    with banner_of("--fixture", str(path)) as (lines, process):
-        assert process.poll() is None
+    with banner_of("--fixture", "keyless.json", "--store", "s.json") as (lines, process):
+        url = re.findall(r"http://\S+?:\d+", lines[0])[0]
+        statuses = [httpx2.get(f"{url}/v5/apikeys", timeout=10).status_code for _ in range(2)]
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=10)
 
-    assert lines[-1] == "Ctrl-C stops it."
+    assert (lines[-1], statuses) == ("Ctrl-C stops it.", [401, 401])
+    assert out.splitlines()[-1] == "stopped; 2 requests, kept in s.json (JSON)"

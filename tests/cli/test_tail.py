@@ -9,7 +9,6 @@ import pytest
 
 from tests.cli.asking import Shell, add_world, following
 from tests.conftest import NOW
-from tests.driving import serving
 from tests.webhooks.receiving import receiving
 
 PAST = "tail --no-follow --no-reasons"
@@ -134,27 +133,6 @@ def test_what_came_faster_than_it_was_read_is_fetched_and_nothing_comes_twice():
 
     assert shown == ["req_1", "req_2", "req_3"]
     assert "1 event came faster than could be read" in said
-
-
-def test_after_a_break_what_was_missed_is_shown_once():
-    with serving() as first:
-        port = first.url.rpartition(":")[2]
-        world = first.control("GET", "/worlds/default").json()
-        Shell(first, world).pay()
-        with Shell(first, world).following("tail --no-reasons") as tail:
-            lines = [tail.line()]
-            first.process.terminate()
-            first.process.wait(10)
-            with serving("--port", port) as second:
-                shell = Shell(second, world)
-                shell.pay()
-                lines.append(tail.line())
-                while "reconnected" not in tail.complaint():
-                    pass
-                shell.pay()
-                lines.append(tail.line())
-
-    assert [line[-4:] for line in lines] == ["0001", "0001", "0002"]
 
 
 # --- webhooks and the clock ---------------------------------------------------------------------

@@ -22,15 +22,9 @@ expect.status = "declined"
 """
 
 
-@pytest.fixture(scope="module")
-def server():
-    with serving() as server:
-        yield server
-
-
 @pytest.fixture
-def fixture_text(server):
-    return server.control("GET", "/worlds/default/snapshot").text
+def fixture_text(shell):
+    return shell.server.control("GET", f"/worlds/{shell.id}/snapshot").text
 
 
 def written(folder, name, text, encoding):
@@ -40,15 +34,14 @@ def written(folder, name, text, encoding):
 
 
 @pytest.mark.proves("assumed D48")
-def test_a_byte_order_mark_is_not_part_of_a_file(server, tmp_path, fixture_text):
-    url = ("--url", server.url)
+def test_a_byte_order_mark_is_not_part_of_a_file(shell, tmp_path, fixture_text):
     scenario = written(tmp_path, "tills.toml", SCENARIO, "mark")
     world = written(tmp_path, "world.json", fixture_text, "mark")
     profile = written(tmp_path, "uat.toml", 'api_key_header = "x-key"\n', "mark")
     token = written(tmp_path, "token", "a-token-that-is-long\n", "mark")
 
-    assert run("scenario", "run", scenario, *url).exit_code == 0
-    assert run("world", "load", world, *url).exit_code == 0
+    shell(f"scenario run {scenario}")
+    shell(f"world load {world}")
     options = ("--profile", profile, "--token-file", token, "--fixture", world)
     with serving(*options, "--scenario", scenario) as other:
         assert other.facts["api_key_header"] == "x-key"
@@ -57,7 +50,7 @@ def test_a_byte_order_mark_is_not_part_of_a_file(server, tmp_path, fixture_text)
 
 
 @pytest.mark.proves("assumed D48")
-def test_a_file_that_is_not_utf_8_is_refused_and_utf_8_named(server, tmp_path, fixture_text):
+def test_a_file_that_is_not_utf_8_is_refused_and_utf_8_named(shell, tmp_path, fixture_text):
     umlaut = SCENARIO.replace("tills", "Käse")
     for encoding, said in (("utf-16", "is UTF-16; save it as UTF-8"), ("latin-1", "is not UTF-8")):
         scenario = written(tmp_path, "tills.toml", umlaut, encoding)
@@ -75,5 +68,4 @@ def test_a_file_that_is_not_utf_8_is_refused_and_utf_8_named(server, tmp_path, f
             assert_refused(run(*line), 2, said, "save it as UTF-8")
     # A world is not even sent.
     world = written(tmp_path, "world.json", fixture_text, "utf-16")
-    done = run("world", "load", world, "--url", server.url)
-    assert_refused(done, 2, "is UTF-16; save it as UTF-8")
+    shell.refuses(f"world load {world}", 2, "is UTF-16; save it as UTF-8")

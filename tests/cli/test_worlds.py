@@ -7,7 +7,6 @@ import shlex
 import pytest
 
 from tests.cli.asking import Shell, add_world, at_terminal, read_until, told
-from tests.driving import serving
 
 STORY = """
 name = "All declined"
@@ -57,16 +56,6 @@ def test_a_new_world_needs_no_options(served):
     assert made["clock"]["mode"] == "running"
     # Without a merchant the first request is another.
     assert "/v5/apikeys -H" in empty.splitlines()[-1]
-
-
-def test_the_first_request_is_for_the_platform_as_it_is_served(tmp_path):
-    profile = tmp_path / "mine.toml"
-    profile.write_text('api_key_header = "X-Acme-Token"', encoding="utf-8")
-
-    with serving("--control-port", "0", "--profile", str(profile)) as server:
-        shown = told("world", "new", SANDBOX_URL=server.facts["control_url"])
-
-    assert f"curl -s {server.url}/v3/payment -H 'X-Acme-Token: svc_" in shown
 
 
 def test_the_worlds_of_a_server_are_listed(served):
