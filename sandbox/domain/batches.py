@@ -7,6 +7,7 @@ faker on Windows.
 
 from collections.abc import Iterable
 from datetime import UTC, datetime, time, timedelta
+from operator import sub
 from typing import Annotated, Any, Final, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
@@ -120,8 +121,8 @@ def next_number(last: str | None) -> str:
 # --- sums -------------------------------------------------------------------------------------
 
 
-def entries_of(payment: Payment, batch_id: str) -> dict[str, int]:
-    """Return what a payment adds to each sum of a batch, with its capture and refund entries.
+def entries_of(payment: Payment, batch_id: str) -> tuple[int, int, int]:
+    """Return what a payment adds to a batch: captured, refunded, and the number of its entries.
 
     Source: assumed M10.
 
@@ -130,11 +131,8 @@ def entries_of(payment: Payment, batch_id: str) -> dict[str, int]:
     """
     is_captured = payment.batch_id == batch_id
     refunds = [one.amount for one in _refunds(payment) if one.batch_id == batch_id]
-    return {
-        "captured_amount": payment.ledger.kept if is_captured else 0,
-        "refunded_amount": sum(refunds),
-        "transaction_count": is_captured + len(refunds),
-    }
+    captured = payment.ledger.kept if is_captured else 0
+    return captured, sum(refunds), is_captured + len(refunds)
 
 
 def _refunds(payment: Payment) -> list[Attempt]:
@@ -150,9 +148,14 @@ def refund_batches(payment: Payment) -> tuple[str, ...]:
 
 def counting(batch: Batch, before: Payment | None, after: Payment) -> Batch:
     """Return the batch after one of its payments changed. Source: assumed B2 to B4."""
-    was, now = entries_of(before, batch.id) if before else {}, entries_of(after, batch.id)
-    sums = {name: getattr(batch, name) + part - was.get(name, 0) for name, part in now.items()}
-    return replace(batch, **sums)
+    was = entries_of(before, batch.id) if before else (0, 0, 0)
+    captured, refunded, entries = map(sub, entries_of(after, batch.id), was)
+    return replace(
+        batch,
+        captured_amount=batch.captured_amount + captured,
+        refunded_amount=batch.refunded_amount + refunded,
+        transaction_count=batch.transaction_count + entries,
+    )
 
 
 # --- results ----------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from sandbox.domain.payments.amounts import EMPTY, Amounts, Ledger
-from sandbox.domain.payments.transactions import PRESENT, Attempt, Payment
+from sandbox.domain.payments.transactions import Attempt, Payment, Transaction
 from sandbox.domain.payments.transitions import Conclusion
 
 _DONE: Final = {"capture": "captured", "refund": "refunded", "reverse": "reversed"}
@@ -26,6 +26,10 @@ _ANSWER: Final = (
     "processor_response_code",
     "processor_response_message",
 )
+
+
+_SHARED: Final = {*Attempt.__struct_fields__} & {*Transaction.__struct_fields__} - {"created_at"}
+"""The fields of a record that are those of its last attempt, but for the time."""
 
 
 def with_own_record(conclusion: Conclusion, before: Payment) -> Conclusion:
@@ -125,7 +129,7 @@ def _record_of(payment: Payment, attempt: Attempt, earlier: Payment | None) -> P
             tx,
             transaction_id=record_id(payment, attempt.event_id),
             created_at=earlier.transaction.created_at if earlier else attempt.created_at,
-            **{name: getattr(told, name) for name in (*PRESENT, "batch_id")},
+            **{name: getattr(told, name) for name in _SHARED},
             surcharge_applied=amounts.surcharge > 0,
             additional_details={**details, "original_transaction_id": payment.id},
             history=(*(earlier.history if earlier else ()), told),

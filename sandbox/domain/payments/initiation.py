@@ -83,6 +83,11 @@ CONDITIONS: Final[Mapping[str, Callable[[Start], bool]]] = {
 
 def transition_for(start: Start) -> Transition:
     """Return the row that this initiation takes."""
+    if start.outcome is APPROVED and not (
+        start.price.needs_prompt or start.is_passthrough or start.is_misconfigured
+    ):
+        # Most initiations: no condition holds but that of the last row.
+        return _ROWS[start.payment.operation][-1][0]
     for row, applies in _ROWS[start.payment.operation]:
         if applies(start):
             return row
