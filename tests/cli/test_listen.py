@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.asking import Shell, ask, assert_refused, following
+from tests.cli.asking import Shell, following
 from tests.driving import serving
 from tests.webhooks.receiving import Answer, receiving
 
@@ -195,16 +195,6 @@ def test_it_ends_with_its_world(shell):
     assert "the connection broke" in broken
     assert f"there is no world '{shell.id}'" in gone
     assert code == 2
-
-
-def test_a_token_is_wanted_of_who_follows_too():
-    token = ("--token", "s3cret-of-the-day")
-    with serving(*token) as server:
-        for line in (["listen", "9"], ["tail", "--token", "wrong"]):
-            assert_refused(ask(*line, server=server), 1, "--token", "SANDBOX_TOKEN")
-        with following("listen", "9000", *token, SANDBOX_URL=server.url) as listening:
-            listening.until("^C to quit")
-            assert listening.stop() == (0, "")
 
 
 # --- without a URL ------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import subprocess
 
 from sandbox.domain.payments.cards import CARDS
 from sandbox.domain.payments.outcomes import OUTCOMES, TRIGGERS, Operation, for_operation
-from tests.cli.asking import ask, assert_refused, told
+from tests.cli.asking import ask, assert_refused, following, told
 from tests.driving import serving
 
 # --- catalogues ---------------------------------------------------------------------------------
@@ -115,12 +115,17 @@ def test_find_shows_what_has_an_id_and_fails_where_nothing_has(shell):
     assert (nothing.exit_code, nothing.stdout) == (1, "nothing has the id 'no-such-id'\n")
 
 
-def test_the_console_is_opened_at_an_address_that_signs_in_and_leads_to_the_world(monkeypatch):
+def test_a_server_with_a_token_is_followed_and_its_console_opened_with_it(monkeypatch):
     token = "open-sesame-open-sesame"
     monkeypatch.setitem(os.environ, "SANDBOX_TOKEN", token)
     with serving() as server:
         shown = told("open", "--print", server=server).strip()
         missing = ask("open", "--print", "--world", "defualt", server=server)
+        for line in (["listen", "9", "--token", ""], ["tail", "--token", "wrong"]):
+            assert_refused(ask(*line, server=server), 1, "--token", "SANDBOX_TOKEN")
+        with following("listen", "9000", SANDBOX_URL=server.url) as listening:
+            listening.until("^C to quit")
+            assert listening.stop() == (0, "")
 
     assert shown == f"{server.facts['control_url']}/#token={token}/default/overview"
     assert_refused(missing, 2, "default")

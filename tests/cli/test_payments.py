@@ -1,7 +1,7 @@
 """`sandbox pay`, what acts on payments, and `next` and `tap`, which say how they end."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
@@ -137,8 +137,8 @@ def test_what_waits_can_be_forgotten(shell):
 
 
 @contextmanager
-def a_sale_that_waits(shell: Shell) -> Iterator[Future[dict[str, Any]]]:
-    """A sale for whose card its terminal waits; its answer, some time."""
+def sales_that_wait(shell: Shell) -> Iterator[Callable[[], Future[dict[str, Any]]]]:
+    """Begins a sale for whose card its terminal waits, and gives its answer, some time."""
     shell.control("PUT", "/scenario", WAITS)
     # Reading along, one hears of the sale without asking again and again.
     with (
@@ -146,17 +146,22 @@ def a_sale_that_waits(shell: Shell) -> Iterator[Future[dict[str, Any]]]:
         shell.following("listen 9 --json --events transaction.create") as listening,
     ):
         listening.until("ready")
-        paying = cashier.submit(shell.pay)
-        listening.until("transaction.create")
-        yield paying
+
+        def begin() -> Future[dict[str, Any]]:
+            paying = cashier.submit(shell.pay)
+            listening.until("transaction.create")
+            return paying
+
+        yield begin
 
 
 def test_a_payment_that_waits_is_listed_and_tapped_or_called_off_by_its_id(shell):
-    with a_sale_that_waits(shell) as paying:
+    with sales_that_wait(shell) as begin:
+        paying = begin()
         headers, waiting = shell("tap").splitlines()
         done = shell("tap --card tok_amex")
         paid = paying.result(10)
-    with a_sale_that_waits(shell) as paying:
+        paying = begin()
         (other,) = shell.json("tap")["taps"]
         ended = shell.json(f"tap {other['transaction_id']} --cancel user")
         canceled = paying.result(10)

@@ -87,20 +87,15 @@ def test_a_world_is_shown_whole_reset_with_the_same_keys_and_deleted(shell):
     assert shell.server.control("GET", f"/worlds/{shell.id}").status_code == 404
 
 
-@pytest.mark.parametrize(
-    ("answer", "expected"),
-    [(b"y\n", 0), (b"n\n", 1), (b"\x04", 130)],
-    ids=["yes", "no", "end of input"],
-)
-def test_on_a_terminal_it_asks_before_it_deletes(shell, answer, expected):
-    with at_terminal("world", "delete", shell.id, "--url", shell.server.url) as (process, person):
-        read_until(person, f"Delete the world {shell.id} with all its data?")
-        os.write(person, answer)
-        code = process.wait(20)
-
-    assert code == expected
-    status = shell.server.control("GET", f"/worlds/{shell.id}").status_code
-    assert status == (404 if expected == 0 else 200)
+def test_on_a_terminal_it_asks_before_it_deletes(shell):
+    line = ("world", "delete", shell.id, "--url", shell.server.url)
+    for answer, expected, status in ((b"n\n", 1, 200), (b"\x04", 130, 200), (b"y\n", 0, 404)):
+        with at_terminal(*line) as (process, person):
+            read_until(person, f"Delete the world {shell.id} with all its data?")
+            os.write(person, answer)
+            assert process.wait(20) == expected, answer
+        left = shell.server.control("GET", f"/worlds/{shell.id}").status_code
+        assert left == status, answer
 
 
 @pytest.mark.skipif(os.name == "nt", reason="modes of files are those of POSIX")

@@ -80,6 +80,8 @@ def test_a_world_needs_nothing_and_gets_the_defaults(sandbox):
     assert answer.status == 201
     assert (world["id"], world["name"], world["seed"]) == ("world-1", "", 1)
     assert (world["fixture"], world["clock"]["mode"]) == ("demo", "running")
+    # The seed of the server is that of worlds that name none.
+    assert create(InProcess(build(Settings(seed=42)))).json()["seed"] == 42
 
 
 @pytest.mark.proves("assumed D21")
@@ -95,10 +97,6 @@ def test_a_world_can_have_another_fixture_clock_seed_and_switches(sandbox):
     switches = sandbox.control("GET", "/worlds/mine/switches").json()
     assert switches == SWITCHES | {"strict_headers": True}
     assert sandbox.control("GET", "/worlds/default/switches").json() == SWITCHES
-
-
-def test_the_seed_of_the_server_is_the_seed_of_worlds_that_name_none():
-    assert create(InProcess(build(Settings(seed=42)))).json()["seed"] == 42
 
 
 @pytest.mark.proves("assumed D25")

@@ -39,6 +39,15 @@ def day():
 def test_each_filter_narrows_the_journal(day):
     sandbox, id = day
     for query, expected in (
+        (
+            {},
+            ["payments.preauth", "payments.create", "payments.capture", "payments.capture"],
+        ),
+        ({"route": "payments.capture", "status": 200}, ["payments.capture"]),
+        ({"status": 500}, []),
+        ({"limit": 1}, ["payments.capture"]),
+        ({"limit": 2, "offset": 0}, ["payments.preauth", "payments.create"]),
+        ({"limit": 1, "offset": 1}, ["payments.create"]),
         ({"status_class": "4xx"}, ["payments.capture"]),
         ({"status_class": "5xx"}, []),
         ({"outcome": "insufficient_funds"}, ["payments.create"]),

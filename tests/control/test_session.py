@@ -55,6 +55,7 @@ def test_the_token_is_exchanged_for_a_cookie_that_only_this_server_gets(locked, 
     assert cookie.startswith("uat_sandbox_8443=")
     assert TOKEN not in cookie
     assert set(attributes) >= {"HttpOnly", "SameSite=Strict", "Path=/_sandbox"}
+    assert "Secure" not in attributes
     assert ask(locked, "GET", "/worlds").status == 401
     assert ask(locked, "GET", "/worlds", sent).status == 200
     assert ask(locked, "GET", "/session", sent).json()["signed_in"] is True
@@ -63,6 +64,8 @@ def test_the_token_is_exchanged_for_a_cookie_that_only_this_server_gets(locked, 
 
     ticks.now += SESSION_S
     assert ask(locked, "GET", "/worlds", sent).status == 401
+    behind_tls = sign_in(locked, TOKEN, (b"x-forwarded-proto", b"https"))
+    assert behind_tls.headers["set-cookie"].endswith("; Secure")
 
 
 @pytest.mark.proves("assumed D25-session")
@@ -95,12 +98,6 @@ def test_a_token_has_ten_sessions_and_the_oldest_makes_room(locked):
     answers = [ask(locked, "GET", "/worlds", one).status for one in cookies]
 
     assert answers == [401] * 2 + [200] * 10
-
-
-def test_behind_a_proxy_with_tls_the_cookie_is_for_https(locked):
-    answer = sign_in(locked, TOKEN, (b"x-forwarded-proto", b"https"))
-
-    assert answer.headers["set-cookie"].endswith("; Secure")
 
 
 def test_a_cookie_that_another_page_has_set_signs_no_user_out(locked):
@@ -162,7 +159,10 @@ def test_the_page_runs_its_own_files_and_holds_no_script(sandbox):
     assert "svc_" not in text
 
 
-def test_the_files_of_the_page_are_few_and_may_be_kept_for_ever(sandbox):
+def test_the_files_of_the_page_are_few_and_kept_for_ever_and_old_ones_are_gone(sandbox):
+    for old in ("console.js", "nowhere.js"):
+        gone = sandbox.control("GET", f"/assets/old/{old}")
+        assert (gone.status, "console has no" in gone.json()["message"]) == (404, True)
     text = sandbox.control("GET", "/").body.decode()
     named = re.findall(r'"\./(assets/[^"]+)"', text)
     (script,) = (path for path in named if path.endswith(".js"))
@@ -182,14 +182,6 @@ def test_the_files_of_the_page_are_few_and_may_be_kept_for_ever(sandbox):
     assert sum(len(answers[path].body) for path in named) < 330_000
     assert len(answers[editor].body) < 350_000
     assert 'import("./editor.mjs")' in answers[script].body.decode()
-
-
-@pytest.mark.parametrize("path", ["/assets/old/console.js", "/assets/old/nowhere.js"])
-def test_an_old_version_of_a_file_is_gone(sandbox, path):
-    answer = sandbox.control("GET", path)
-
-    assert answer.status == 404
-    assert "console has no" in answer.json()["message"]
 
 
 def test_the_vendored_files_are_those_of_the_lock():

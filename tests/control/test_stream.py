@@ -10,7 +10,6 @@ from functools import partial
 from typing import Any
 
 import httpx2
-import pytest
 
 from sandbox.app import build
 from sandbox.control.stream import Stream
@@ -90,6 +89,9 @@ def test_a_clock_that_is_set_or_advanced_is_told(sandbox):
 
 
 def test_only_the_kinds_that_are_asked_for_are_told_and_numbers_are_those_of_the_world(sandbox):
+    # What was before is not told, nor does it have a number.
+    sandbox.ask("GET", "/v5/apikeys", key="merchant")
+
     def pays_and_waits() -> None:
         pay(sandbox)
         sandbox.control("POST", f"{CLOCK}/advance", {"by": "1h"})
@@ -116,14 +118,6 @@ def test_all_readers_of_a_world_are_told_and_those_of_another_are_not(sandbox):
 
     rates = [(number, clock["rate"]) for _, number, clock in happened]
     assert rates == [(1, 2.0), (1, 2.0), (1, 3.0)]
-
-
-def test_what_was_before_is_not_told(sandbox):
-    sandbox.ask("GET", "/v5/apikeys", key="merchant")
-
-    ((kind, number, _),) = told(sandbox, lambda: sandbox.control("PUT", CLOCK, {"rate": 2}), 1)
-
-    assert (kind, number) == ("clock", 1)
 
 
 def test_a_key_is_masked_wherever_it_stands(sandbox):
@@ -314,9 +308,15 @@ def test_a_stream_whose_world_goes_before_it_begins_ends_at_once(sandbox):
 # --- served -----------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def stopping() -> "tuple[list[str], int, str]":
-    """What two readers of a server got that was stopped, one of whom did not read; its end."""
+def deaf(server: Served) -> socket.socket:
+    """A reader that asked for a stream, and reads nothing of it."""
+    host, port = server.url.removeprefix("http://").split(":")
+    connection = socket.create_connection((host, int(port)), timeout=WAIT_S)
+    connection.sendall(f"GET /_sandbox{STREAM} HTTP/1.1\r\nhost: {host}\r\n\r\n".encode())
+    return connection
+
+
+def test_a_server_whose_streams_are_read_or_not_stops_without_complaint():
     with serving() as server:
         with (
             httpx2.stream("GET", server.facts["control_url"] + STREAM, timeout=WAIT_S) as answer,
@@ -331,19 +331,7 @@ def stopping() -> "tuple[list[str], int, str]":
             while silent.recv(65_536):
                 pass
         _, errors = server.process.communicate(timeout=10)
-        return seen, server.process.wait(), errors
-
-
-def deaf(server: Served) -> socket.socket:
-    """A reader that asked for a stream, and reads nothing of it."""
-    host, port = server.url.removeprefix("http://").split(":")
-    connection = socket.create_connection((host, int(port)), timeout=WAIT_S)
-    connection.sendall(f"GET /_sandbox{STREAM} HTTP/1.1\r\nhost: {host}\r\n\r\n".encode())
-    return connection
-
-
-def test_a_server_whose_stream_is_read_stops_without_complaint(stopping):
-    seen, code, errors = stopping
+        code = server.process.wait()
 
     assert seen == [": here", "", "event: request"]
     assert (code, errors) == (-signal.SIGTERM, "")

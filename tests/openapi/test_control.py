@@ -307,7 +307,7 @@ def test_the_documents_and_the_page_need_no_token_and_hold_no_key():
     sandbox = checked(GUARDED)
     keys = [key for _, key in sandbox.sandbox.worlds.default.cast.keys.values()]
 
-    for path in ("/openapi.json", "/platform/openapi.json", "/docs"):
+    for path in ("/", "/openapi.json", "/platform/openapi.json", "/docs"):
         answer = sandbox.control("GET", path)
         assert answer.status == 200
         assert [key for key in keys if key.encode() in answer.body] == []
