@@ -23,12 +23,16 @@ class Remote:
         self.view = self.control("GET", f"/worlds/{self.world}").json()
 
     @property
-    def sandbox(self) -> Any:
-        """As much of a sandbox as drivers look into: the cast of its one world."""
+    def cast(self) -> Any:
+        """The ids that the names of the world's cast stand for."""
         keys = {name: (one["id"], one["key"]) for name, one in self.view["keys"].items()}
         names = ("accounts", "terminals", "locations")
-        cast = SimpleNamespace(keys=keys, **{name: self.view[name] for name in names})
-        world = SimpleNamespace(cast=cast)
+        return SimpleNamespace(keys=keys, **{name: self.view[name] for name in names})
+
+    @property
+    def sandbox(self) -> Any:
+        """As much of a sandbox as drivers look into: the cast of its one world."""
+        world = SimpleNamespace(cast=self.cast)
         return SimpleNamespace(worlds=SimpleNamespace(get=lambda _: world))
 
     def key(self, name: str) -> str:
