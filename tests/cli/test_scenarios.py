@@ -7,8 +7,6 @@ import pytest
 from sandbox import library
 from sandbox.scenarios.schema import scenario_schema
 from tests.cli.asking import ask, assert_refused, at_terminal, read_until
-from tests.conftest import NOW
-from tests.driving import serving
 
 KNOWN, TITLE = "insufficient_funds_then_success", "Insufficient funds, then success"
 GOOD = """
@@ -47,24 +45,6 @@ def write(tmp_path):
         return str(path)
 
     return written
-
-
-# --- serve ------------------------------------------------------------------------------------
-
-
-def test_a_scenario_runs_from_the_start_or_is_refused_with_file_rule_and_field(write):
-    wrong = write("mine.toml", UNKNOWN_TERMINAL)
-    done = ask("serve", "--port", "0", "--scenario", wrong)
-    with serving("--clock", NOW, "--scenario", write("good.toml", GOOD)) as server:
-        world = server.control("GET", "/worlds/default").json()
-        body = {"amount": 500, "terminal_id": world["terminals"]["merchant"]}
-        answer = server.ask("POST", "/v3/payment", key="merchant", json=body)
-
-    words = [wrong, "rule 1 'no funds'", "when.terminal", "did you mean 'merchant'?"]
-    assert_refused(done, 2, *words)
-    assert world["scenario"] == "Good"
-    said = "insufficient_funds; source=scenario; rule=no funds"
-    assert answer.headers["x-sandbox-outcome"] == said
 
 
 # --- check ------------------------------------------------------------------------------------
@@ -140,7 +120,7 @@ def test_a_file_that_cannot_be_used_is_named_with_all_its_mistakes(write):
     ]
 
 
-def test_what_cannot_be_used_is_not_checked_or_shown(write, tmp_path):
+def test_what_cannot_be_used_is_not_checked_shown_or_served(write, tmp_path):
     nowhere = str(tmp_path / "nowhere.toml")
 
     assert_refused(scenario("check", nowhere), 2, nowhere, "cannot be read")
@@ -148,6 +128,9 @@ def test_what_cannot_be_used_is_not_checked_or_shown(write, tmp_path):
     assert_refused(scenario("check"), 2, "PATHS")
     wrong = scenario("show", write("mine.toml", UNKNOWN_OUTCOME))
     assert_refused(wrong, 2, "mine.toml", "then.outcome", "'insufficient_funds'")
+    served = ask("serve", "--port", "0", "--scenario", write("mine.toml", UNKNOWN_TERMINAL))
+    words = ["mine.toml", "rule 1 'no funds'", "when.terminal", "did you mean 'merchant'?"]
+    assert_refused(served, 2, *words)
     unknown = scenario("show", f"{KNOWN}s")
     assert_refused(unknown, 2, f"no scenario '{KNOWN}s'", f"did you mean {KNOWN!r}?")
 
