@@ -5,7 +5,6 @@ import logging
 import secrets
 import ssl
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from functools import partial
 from hashlib import sha256
 from importlib.util import find_spec
@@ -216,14 +215,8 @@ class Kept(Struct, frozen=True):
             now=lambda: from_ms(int(self.clock() * 1000)),
         )
         if self.cluster is not None:
-            self.cluster.on_tokens = partial(_renew, tokens)
+            self.cluster.on_tokens = tokens.renew
         return tokens
-
-
-def _renew(tokens: Tokens, teams: str) -> None:
-    """Take these tokens of teams, which another server has kept."""
-    with suppress(ValueError):
-        tokens.renew(parse_tokens(teams))
 
 
 def keep_worlds(

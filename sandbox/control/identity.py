@@ -4,6 +4,7 @@ import hmac
 import secrets
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from datetime import datetime
 from hashlib import sha256
 from hmac import compare_digest
@@ -14,7 +15,7 @@ from msgspec import Struct
 from starlette.types import Scope
 
 from sandbox.platform import wire
-from sandbox.tokens import TeamToken, digest_of, write_tokens
+from sandbox.tokens import TeamToken, digest_of, parse_tokens, write_tokens
 from sandbox.worlds.registry import Worlds
 from sandbox.worlds.spec import OPERATOR, team_of, world_of
 from sandbox.worlds.world import World
@@ -130,9 +131,10 @@ class Tokens:
     def _find(self, id: str) -> TeamToken | None:
         return next((one for one in self._by_digest.values() if one.id == id), None)
 
-    def renew(self, teams: list[TeamToken]) -> None:
+    def renew(self, teams: str) -> None:
         """Take these tokens of teams in place of those so far: another server has changed them."""
-        self._by_digest = {one.digest: one for one in teams}
+        with suppress(ValueError):
+            self._by_digest = {one.digest: one for one in parse_tokens(teams)}
 
     def list_all(self) -> list[TeamToken]:
         """Return the tokens of all teams, oldest first."""

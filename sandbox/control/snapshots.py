@@ -12,7 +12,7 @@ from sandbox.store.fixture import FixtureError
 from sandbox.store.world_documents import NotRestored
 from sandbox.worlds.background import run_in_thread
 from sandbox.worlds.due_timers import catch_up
-from sandbox.worlds.snapshot import read_aside, refuse_secrets, write_aside
+from sandbox.worlds.snapshot import read_snapshot, refuse_secrets, write_aside
 from sandbox.worlds.world import Mark, World
 
 
@@ -55,7 +55,7 @@ async def _replace(
     """Put a saved world in the place of this one. Raises ControlFault."""
     worlds = request.services.worlds
     try:
-        saved = await read_aside(content, is_trusted=is_trusted)
+        saved = await run_in_thread(read_snapshot, content, is_trusted)
         if not is_trusted:
             await run_in_thread(refuse_secrets, saved, worlds.profile.key_format)
         spec = library.spec_of(saved, id=world.id)
@@ -96,7 +96,7 @@ async def fork_world(request: ControlRequest, body: ForkBody) -> WorldView:
         spec = replace(world.spec, id=own_id(request, body.id), name=body.name or world.spec.name)
     begun = await build_world(request, spec)
     try:
-        saved = await read_aside(b"".join(parts), is_trusted=True)
+        saved = await run_in_thread(read_snapshot, b"".join(parts), True)
         copied = replace(library.spec_of(saved, id=begun.id), name=spec.name)
         copy = await worlds.restore_aside(copied, saved)
         set_name(copy, spec.name)

@@ -37,25 +37,20 @@ class Server(uvicorn.Server):
         self._sandbox, self._tls = sandbox, tls
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start."""
+        """Start; with TLS listen as uvicorn does, with a limit for the time of a handshake."""
         await super().startup([] if self._tls else sockets)
-        if self._tls is not None:
-            await self._listen_with_tls(sockets or [], self._tls)
         await self.on_tick(0)
-
-    async def _listen_with_tls(self, sockets: list[socket.socket], tls: Tls) -> None:
-        """Listen as uvicorn does, with a limit for the time of a handshake."""
         make = partial(
             Protocol,
             config=self.config,
             server_state=self.server_state,
             app_state=self.lifespan.state,
         )
-        for one in sockets:
+        for one in sockets or () if self._tls else ():
             server = await asyncio.get_running_loop().create_server(
                 make,
                 sock=one,
-                ssl=tls.context,
+                ssl=self._tls.context if self._tls else None,
                 ssl_handshake_timeout=_HANDSHAKE_S,
                 backlog=_BACKLOG,
             )

@@ -63,11 +63,8 @@ class CoverageCounters:
         if scenario is not None:
             self.ran(scenario.scenario.name)
 
-    def ran(self, scenario: str) -> None:
+    def ran(self, scenario: str, times: int = 1) -> None:
         """Count a scenario that was made to run."""
-        self._count(scenario, 1)
-
-    def _count(self, scenario: str, times: int) -> None:
         is_known = scenario in self.scenarios or len(self.scenarios) < SCENARIOS_MAX
         self.scenarios[scenario if is_known else OTHERS] += times
 
@@ -101,4 +98,4 @@ class CoverageCounters:
         self.messages.update(other.messages)
         self.settled += other.settled
         for scenario, times in other.scenarios.items():
-            self._count(scenario, times)
+            self.ran(scenario, times)

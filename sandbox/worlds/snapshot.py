@@ -90,11 +90,6 @@ def _documents(table: str, entries: Any) -> list[Document]:
     return sorted(found, key=lambda one: one.number)
 
 
-async def read_aside(body: bytes | bytearray, *, is_trusted: bool = False) -> SavedWorld:
-    """Parse a snapshot as `read_snapshot` does, while other requests are served."""
-    return await run_in_thread(read_snapshot, body, is_trusted)
-
-
 async def write_aside(world: World) -> list[bytes]:
     """Return the snapshot of a world, written while other requests are served."""
     moment = Moment(world.store, world.spec.fixture.document)

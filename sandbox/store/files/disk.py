@@ -6,8 +6,9 @@ Errors of the operating system become sentences here: the operation, the error, 
 import errno
 import os
 import shutil
+import sqlite3
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -55,6 +56,15 @@ def unusable(path: Path, why: BaseException | str, how: str = "") -> StoreError:
     else:
         possible = "the file was not changed; mend it, or move it away to start empty"
     return cannot(path, "be read", why, possible)
+
+
+def keep_good_copy(path: Path, read: Callable[[], bytes]) -> None:
+    """Make what this reads the good copy of a file. Raises StoreError."""
+    good = good_copy(path)
+    try:
+        replace_file(good, [read()])
+    except (OSError, sqlite3.Error) as error:
+        raise cannot(good, "keep the good copy", error, "make room, and start again") from error
 
 
 class Seen(NamedTuple):

@@ -115,14 +115,8 @@ class JsonFile(StateFile):
 
     def keep_good_copy(self) -> None:
         """Make a copy of the file. Raises StoreError."""
-        if self._hold.seen is None:
-            return
-        good = disk.good_copy(self._path)
-        try:
-            disk.replace_file(good, [self._path.read_bytes()])
-        except OSError as error:
-            possible = "make room, and start again"
-            raise disk.cannot(good, "keep the good copy", error, possible) from error
+        if self._hold.seen is not None:
+            disk.keep_good_copy(self._path, self._path.read_bytes)
 
     def write(self, changes: Sequence[Change]) -> None:
         """Write all of these, or none. Raises StoreError; the same changes may be tried again."""

@@ -101,13 +101,9 @@ class SqliteFile(StateFile):
 
     def keep_good_copy(self) -> None:
         """Copy the file by SQLite's own means, unless it is large. Raises StoreError."""
-        good = disk.good_copy(self._path)
-        try:
-            if not self._is_new and self._path.stat().st_size <= GOOD_COPY_BYTES_MAX:
-                disk.replace_file(good, [self._database.serialize()])
-        except (OSError, sqlite3.Error) as error:
-            possible = "make room, and start again"
-            raise disk.cannot(good, "keep the good copy", error, possible) from error
+        seen = None if self._is_new else self._hold.seen
+        if seen is not None and seen.size <= GOOD_COPY_BYTES_MAX:
+            disk.keep_good_copy(self._path, self._database.serialize)
 
     def write(self, changes: Sequence[Change]) -> None:
         """Write all of these, or none. Raises StoreError; the same changes may be tried again."""
