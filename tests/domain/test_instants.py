@@ -79,7 +79,8 @@ def test_a_text_that_names_no_moment_is_refused_in_words():
                 parse_rfc3339(text)
 
 
-@given(text=st.text())
+# Hypothesis also draws texts that occur in the code, among which are dates.
+@given(text=st.text().filter(lambda text: not text[:4].isdigit()))
 def test_any_other_text_is_refused_by_a_sentence_and_nothing_worse(text):
     with pytest.raises(ValueError, match=r"^must "):
         parse_rfc3339(text)

@@ -38,9 +38,9 @@ def sandbox(monkeypatch):
     monkeypatch.setitem(permissions.PERMITTED, row.name, row)
     mounts = build_mounts("platform", [row])
     MOUNTS.extend(mounts)
-    docs._write.cache_clear()
+    docs._render.cache_clear()
     yield InProcess(build(Settings()))
-    docs._write.cache_clear()
+    docs._render.cache_clear()
     del MOUNTS[-len(mounts) :]
 
 
