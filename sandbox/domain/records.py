@@ -35,8 +35,8 @@ class Extended(Struct, frozen=True, gc=False):
 _SHOWN_AS: Final[dict[type, type[Struct]]] = {ApiKey: ApiKeyView, Credential: CredentialView}
 """The kinds of record of which only a part is shown, each with the class of that part."""
 
-_AS_IT_IS: Final = frozenset({str, int, float, bool, NoneType})
-"""The types of most fields, which JSON has too."""
+_AS_IT_IS: Final = frozenset({str, int, float, bool, NoneType, Transaction, Attempt})
+"""The types of most fields, which JSON has too, and of objects that are shown whole."""
 
 
 def show_all(value: Any, *, as_empty: bool = False) -> Any:
@@ -57,7 +57,7 @@ def show_all(value: Any, *, as_empty: bool = False) -> Any:
     if kind is Extended:
         record = show_all(value.record, as_empty=as_empty)
         return {**record, **show_all(value.fields, as_empty=as_empty)}
-    if isinstance(value, Transaction | Attempt) or not isinstance(value, Struct):
+    if kind in _AS_IT_IS or not isinstance(value, Struct):
         return value
     view = view_of(kind)
     names = view.__struct_fields__
