@@ -319,7 +319,11 @@ async def wait_for_message(request: ControlRequest, query: WaitQuery) -> Message
         found = await select(world.store.messages_now(), is_found)
         with suppress(TimeoutError):
             async with asyncio.timeout_at(deadline):
-                while not found and (event := await news.next()) is not None:
+                while not found:
+                    if (event := await news.next()) is None:
+                        # The world is gone, or the server stops, which ends this request soon.
+                        await asyncio.sleep(query.timeout_s)
+                        break
                     came = getattr(event.content, "message", event.content)
                     # In place of events that were missed there is their number.
                     is_one = isinstance(came, Message)
