@@ -152,6 +152,7 @@ def test_header_and_queue_come_before_the_desk_then_scenario_card_and_amount(san
     [
         ({"outcome": "do_not_honor"}, "declined/declined", "do_not_honor"),
         ({"outcome": "approved"}, "captured/approved", "approved"),
+        ({"outcome": "surcharge_prompt"}, "captured/approved", "surcharge_prompt"),
         ({"outcome": "processor_timeout"}, "error/processor_timeout", "processor_timeout"),
         ({"outcome": "timed_out"}, "error/timed_out", "timed_out"),
         ({"outcome": "pending_forever"}, "pending/pending", "pending_forever"),
