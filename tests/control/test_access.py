@@ -91,6 +91,13 @@ def test_a_token_does_not_show_where_settings_are_shown(guarded):
     assert "sesame" not in repr(settings) + repr(guarded.sandbox)
 
 
+def test_a_token_that_is_given_is_asked_for_on_loopback_too():
+    sandbox = InProcess(build(Settings(token="open-sesame-open-sesame")))
+
+    assert sandbox.control("GET", "/worlds").status == 401
+    assert with_token(sandbox, "GET", "/worlds", "Bearer open-sesame-open-sesame").status == 200
+
+
 WRONG = [
     *((), ("",), ("Bearer",), ("Bearer ",), ("open-sesame-open-sesame",), ("bearer",)),
     *(("Bearer open-sesame-open-sesam",), ("Bearer open-sesame-open-sesame2",)),
@@ -117,6 +124,12 @@ def test_without_the_token_everything_is_a_401_that_tells_nothing(guarded):
             assert_refused(answer, 401, "unauthorized")
             assert answer.headers["www-authenticate"] == "Bearer"
             assert "open-sesame-open-sesame" not in answer.body.decode()
+
+
+@pytest.mark.proves("assumed D25")
+def test_health_and_the_platform_need_no_token(guarded):
+    assert guarded.control("GET", "/health").status == 200
+    assert guarded.ask("GET", "/v5/apikeys", key="merchant").status == 200
 
 
 # --- a port of its own ------------------------------------------------------------------------

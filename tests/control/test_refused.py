@@ -3,6 +3,7 @@ nothing."""
 
 import pytest
 
+from sandbox.control.routes import CONTROL
 from tests.control.refusals import assert_refused
 from tests.support.payments import close_batch, paid
 
@@ -288,3 +289,11 @@ def everything(sandbox):
     paths = ["/worlds", "/worlds/default/snapshot", "/worlds/default/requests"]
     paths += ["/worlds/default/switches", "/worlds/default/marks"]
     return [sandbox.control("GET", path).body for path in paths]
+
+
+def test_an_unknown_world_is_a_404_with_the_nearest_one(sandbox):
+    for row in CONTROL:
+        if "{w}" in row.path:
+            path = row.path.removeprefix("/_sandbox").replace("{w}", "defualt")
+            answer = sandbox.control(row.method, path, {} if row.method == "PUT" else ...)
+            assert_refused(answer, 404, "unknown_world", "default")
