@@ -26,6 +26,9 @@ from sandbox.worlds.registry import Worlds
 from sandbox.worlds.spec import DEFAULT_WORLD, WorldTaken
 from sandbox.worlds.world import World
 
+ROUTES_MAX: Final = 10_000
+"""Keys of which the server is remembered; then all are forgotten, and looked up again."""
+
 SWEEP_S: Final = 1.0
 DUE_MAX: Final = 20
 """What one sweep claims at most, so that requests have their turn."""
@@ -83,6 +86,8 @@ class ClusterServer:
         self._begin_default = begin_default
         self._forwarding = Forwarding(abort)
         self._supervisor = Supervisor(self._session.lose)
+        # The owners of worlds, by key.
+        self._routes: dict[bytes, Peer] = {}
         self._claiming: dict[str, asyncio.Future[None]] = {}
         # Worlds that are not looked for again unless a client asks for them.
         self._unreadable: set[str] = set()
@@ -109,12 +114,20 @@ class ClusterServer:
             raise Unavailable(why) from None
         return None
 
-    async def have_key(self, key: ParsedKey) -> Peer | None:
+    async def have_key(self, sent: bytes, key: ParsedKey, *, afresh: bool = False) -> Peer | None:
         """Have the world of this key be here; else the server that has it."""
+        if not afresh and (peer := self._routes.get(sent)) is not None:
+            return peer
         known = None
         if key.kind in (KeyKind.V5, KeyKind.LEGACY):
             known = await self._database.ask(ownership.find_key, key)
-        return await self.have_world(DEFAULT_WORLD if known is None else known.id)
+        id = DEFAULT_WORLD if known is None else known.id
+        peer = await self.have_world(id)
+        if peer is not None and known is not None:
+            if len(self._routes) >= ROUTES_MAX:
+                self._routes.clear()
+            self._routes[sent] = peer
+        return peer
 
     async def _reach(self, found: Found) -> Peer | None:
         """Return the server that has the world; None if it is to be looked for again."""
@@ -231,9 +244,17 @@ class ClusterServer:
                 raise Unavailable(
                     f"the server {peer.name!r} has the world, and cannot be reached at {url}"
                 ) from None
+        except Unavailable:
+            self._forget_routes(peer.session)
+            raise
+        self._forget_routes(peer.session)
         # The world may be on its way from one server to another.
         await asyncio.sleep(_SOON_S)
         return False
+
+    def _forget_routes(self, session: int) -> None:
+        """Look again for the worlds that this session had."""
+        self._routes = {key: peer for key, peer in self._routes.items() if peer.session != session}
 
     # --- all servers
 
@@ -290,8 +311,10 @@ class ClusterServer:
         """End sessions of servers that do not answer, and what is under way at those that ended."""
         used = self._forwarding.sessions
         living = await self._database.ask(ownership.end_silent, self._session.number, used)
-        for session in used - living:
+        known = {*used, *(peer.session for peer in self._routes.values())}
+        for session in known - living:
             self._forwarding.end(session)
+            self._forget_routes(session)
 
     async def _sweep(self) -> None:
         """Claim what is due and has no owner, delete what is left over, and spread worlds."""

@@ -84,10 +84,13 @@ class Forwarder:
 
         Raises Unavailable.
         """
-        key = self.worlds.profile.key_format.parse(self._read_key(incoming).decode("latin-1"))
+        sent = self._read_key(incoming)
+        key = self.worlds.profile.key_format.parse(sent.decode("latin-1"))
         if self.worlds.holder(key) is not None:
             return None
-        return await self.elsewhere.have_key(key)
+        # Another server thinks that the world is here.
+        afresh = was_forwarded(incoming.headers)
+        return await self.elsewhere.have_key(sent, key, afresh=afresh)
 
     def _read_key(self, incoming: IncomingRequest) -> bytes:
         try:

@@ -60,10 +60,11 @@ class Elsewhere(Protocol):
         None as well if there is no such world.
         """
 
-    async def have_key(self, key: ParsedKey) -> Peer | None:
+    async def have_key(self, sent: bytes, key: ParsedKey, *, afresh: bool = False) -> Peer | None:
         """Have the world of this key be here; else the server that has it.
 
-        A key of no world leads to `default`, whose journal has the requests of strangers.
+        It is looked up `afresh` where what is remembered may be old. A key of no world leads to
+        `default`, whose journal has the requests of strangers.
         """
 
     async def may_have_key(self, world: str, sent: str, key: ParsedKey) -> bool:
