@@ -20,7 +20,7 @@ from sandbox.domain.profile import Profile
 from sandbox.settings import Settings
 from sandbox.webhooks.signing import headers_of, write_secret
 from tests.driving import serving
-from tests.webhooks.hooked import Hooked, refused, rule
+from tests.webhooks.hooked import Hooked, refused
 from tests.webhooks.receiving import receiving
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
@@ -34,11 +34,8 @@ keys = st.binary(min_size=24, max_size=64)
 
 
 @pytest.mark.proves("assumed 8.3-signature, 8.3-timestamp, D1", "spec 6.1.12")
-@pytest.mark.parametrize("sent_at", [SENT_AT, SENT_AT + 0.999])
-def test_the_published_vector_is_signed_as_published_in_whole_seconds(sent_at):
-    headers = headers_of("webhook", ID, sent_at, BODY, [SECRET])
-
-    assert headers == {
+def test_the_published_vector_is_signed_as_published_in_whole_seconds():
+    assert headers_of("webhook", ID, SENT_AT + 0.999, BODY, [SECRET]) == {
         "webhook-id": ID,
         "webhook-timestamp": "1614265330",
         "webhook-signature": SIGNATURE,
@@ -106,22 +103,21 @@ def test_both_libraries_accept_what_is_signed_now_and_nothing_else(key, fields):
         standardwebhooks.Webhook(secret).verify(body + b" ", headers)
 
 
-@pytest.mark.parametrize(
-    "secret",
-    [
-        *("", "whsec_", "whsec", SECRET.removeprefix("whsec_"), SECRET.upper(), " " + SECRET),
-        *(SECRET + "\n", SECRET + "é", SECRET[:-1], SECRET.replace("_", "-")),
-        "whsec_" + base64.b64encode(b"k" * 23).decode(),
-        "whsec_" + base64.b64encode(b"k" * 65).decode(),
-        "whsec_" + base64.urlsafe_b64encode(b"\xff" * 24).decode(),
-        "whsec_not base64 at all, but long enough",
-    ],
-)
-def test_a_secret_that_cannot_be_used_is_refused_in_words_that_do_not_repeat_it(secret):
-    with pytest.raises(ValueError, match="must be whsec_ and 24 to 64 bytes in base64") as caught:
-        check_secret(secret)
+UNUSABLE = [
+    *("", "whsec_", "whsec", SECRET.removeprefix("whsec_"), SECRET.upper(), " " + SECRET),
+    *(SECRET + "\n", SECRET + "é", SECRET[:-1], SECRET.replace("_", "-")),
+    *("whsec_" + base64.b64encode(b"k" * size).decode() for size in (23, 65)),
+    "whsec_" + base64.urlsafe_b64encode(b"\xff" * 24).decode(),
+    "whsec_not base64 at all, but long enough",
+]
 
-    assert len(secret) < 7 or secret.strip() not in str(caught.value)
+
+def test_a_secret_that_cannot_be_used_is_refused_in_words_that_do_not_repeat_it():
+    for secret in UNUSABLE:
+        with pytest.raises(ValueError, match="must be whsec_ and 24 to 64 bytes in base64") as said:
+            check_secret(secret)
+
+        assert len(secret) < 7 or secret.strip() not in str(said.value)
 
 
 # --- verifying --------------------------------------------------------------------------------
@@ -159,32 +155,6 @@ def test_an_attempt_keeps_what_it_sent_and_is_found_genuine(hooked, receiver):
     assert [one["verdict"] for one in yours] == ["genuine", "genuine"]
     assert secret not in str([shown, yours])
     assert shown["secrets"] == [f"whsec_****{secret[-4:]}"]
-
-
-@pytest.mark.parametrize(
-    ("then", "step", "spoilt"),
-    [
-        ({"signature": "wrong"}, "signature", ["signature = wrong"]),
-        ({"signature": "missing"}, "headers", ["signature = missing"]),
-        ({"stale_timestamp": True}, "timestamp", ["stale_timestamp"]),
-        ({"truncate": True}, "signature", ["truncate"]),
-    ],
-    ids=str,
-)
-@pytest.mark.proves("assumed 8.3-timestamp")
-def test_what_a_scenario_made_faulty_fails_at_its_step(hooked, receiver, then, step, spoilt):
-    hooked.run(rule(**then, times=1))
-    id = hooked.emit()
-    attempt = hooked.tried(id)["attempts"][0]
-    (got,) = receiver.requests
-
-    shown = verify(hooked, id, "endpoint_id=e&attempt=1").json()
-    same = {"headers": got.headers, "body": got.body.decode(), "endpoint_id": "e"}
-    yours = hooked.ask("POST", "/verify", same).json()
-
-    assert attempt["sent"]["spoilt"] == spoilt
-    assert (shown["verdict"], shown["step"]) == ("refused", step)
-    assert (yours["verdict"], yours["step"]) == ("refused", step)
 
 
 def test_what_cannot_be_checked_is_refused(hooked):
