@@ -2,18 +2,15 @@
 
 import pytest
 
-from tests.conftest import NOW
 from tests.driving import Served
-from tests.webhooks.hooked import Hooked
+from tests.webhooks.hooked import Hooked, another_world
 from tests.webhooks.receiving import receiving
 
 
 @pytest.fixture
 def hooked(served: Served) -> Hooked:
     """A fresh world of a served sandbox, its clock frozen."""
-    answer = served.control("POST", "/worlds", json={"clock": NOW})
-    assert answer.status_code == 201, answer.text
-    return Hooked(served, answer.json()["id"], answer.json())
+    return another_world(served)
 
 
 @pytest.fixture

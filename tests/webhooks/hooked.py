@@ -108,6 +108,13 @@ class Hooked:
         self.ask("PUT", "/switches", named, status=200)
 
 
+def another_world(served: Served, **more: Any) -> Hooked:
+    """A fresh world of a served sandbox, its clock frozen at START unless `more` says otherwise."""
+    answer = served.control("POST", "/worlds", json={"clock": NOW} | more)
+    assert answer.status_code == 201, answer.text
+    return Hooked(served, answer.json()["id"], answer.json())
+
+
 def waits(delivery: dict[str, Any]) -> list[float]:
     """Seconds of the world between the attempts, one after the other."""
     moments = [parse_rfc3339(one["at"]) for one in delivery["attempts"]]
