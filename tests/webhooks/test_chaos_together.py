@@ -38,79 +38,58 @@ def statuses(sandbox, event="account.updated", **changes):
 SALE, REFUND = "transaction.sale", "transaction.refund"
 
 
-@pytest.mark.parametrize(
-    ("when", "fitting", "other"),
-    [
-        ({"event": SALE}, (SALE, {}), (REFUND, {})),
-        ({"event": [SALE, REFUND]}, (REFUND, {}), ("account.updated", {})),
-        ({"transaction_type": "sale"}, (SALE, {}), (SALE, {"transaction_type": "auth"})),
-        ({"transaction_type": "sale"}, (SALE, {}), ("batch.opened", {})),
-        ({"status": "captured"}, (SALE, {"status": "captured"}), (SALE, {"status": "declined"})),
-        ({"status": "blocked"}, ("account.updated", {"status": "blocked"}), (SALE, {})),
-        ({"event": SALE, "status": "error"}, (SALE, {"status": "error"}), (SALE, {})),
-        ({"status": "deleted"}, ("account.updated", {"status": "deleted"}), (SALE, {"status": 5})),
-        ({}, (SALE, {}), None),
-    ],
-    ids=str,
-)
-def test_a_rule_is_for_what_its_words_say_of_the_event_and_its_body(sandbox, when, fitting, other):
-    run(sandbox, rule(when=when, drop=True))
+WORDS = [
+    ({"event": SALE}, (SALE, {}), (REFUND, {})),
+    ({"event": [SALE, REFUND]}, (REFUND, {}), ("account.updated", {})),
+    ({"transaction_type": "sale"}, (SALE, {}), (SALE, {"transaction_type": "auth"})),
+    ({"transaction_type": "sale"}, (SALE, {}), ("batch.opened", {})),
+    ({"status": "captured"}, (SALE, {"status": "captured"}), (SALE, {"status": "declined"})),
+    ({"status": "blocked"}, ("account.updated", {"status": "blocked"}), (SALE, {})),
+    ({"event": SALE, "status": "error"}, (SALE, {"status": "error"}), (SALE, {})),
+    ({"status": "deleted"}, ("account.updated", {"status": "deleted"}), (SALE, {"status": 5})),
+]
+
+
+def test_a_rule_is_for_what_its_words_say_of_the_event_and_its_body(sandbox):
+    mine, above = ({"account_id": sandbox.account(name)} for name in ("merchant", "partner"))
+    accounts = [
+        ({"account": name}, (SALE, mine), (SALE, above)) for name in ("merchant", *mine.values())
+    ]
     add(sandbox, id="e")
+    for when, (event, changes), (other_event, others) in WORDS + accounts:
+        run(sandbox, rule(when=when, drop=True))
 
-    event, changes = fitting
-    assert statuses(sandbox, event, **changes) == {"e": "dropped"}
-    if other is not None:
-        event, changes = other
-        assert statuses(sandbox, event, **changes) == {"e": "pending"}
-
-
-@pytest.mark.parametrize("by_name", [True, False])
-def test_an_account_is_that_of_the_event_by_its_name_in_the_cast_or_its_id(sandbox, by_name):
-    mine, above = sandbox.account("merchant"), sandbox.account("partner")
-    run(sandbox, rule(when={"account": "merchant" if by_name else mine}, drop=True))
-    add(sandbox, id="e")
-
-    assert statuses(sandbox, SALE, account_id=mine) == {"e": "dropped"}
-    assert statuses(sandbox, SALE, account_id=above) == {"e": "pending"}
+        assert statuses(sandbox, event, **changes) == {"e": "dropped"}, when
+        assert statuses(sandbox, other_event, **others) == {"e": "pending"}, when
 
 
-@pytest.mark.parametrize("word", ["a", "The first", "http://127.0.0.1:9/first", ["x", "a"]])
-def test_an_endpoint_goes_by_id_description_or_url(sandbox, word):
-    run(sandbox, rule(when={"endpoint": word}, drop=True))
+def test_an_endpoint_goes_by_id_description_or_url(sandbox):
     add(sandbox, id="a", description="The first", url="http://127.0.0.1:9/first")
     add(sandbox, id="b", description="The second", url="http://127.0.0.1:9/second")
+    for word in ("a", "The first", "http://127.0.0.1:9/first", ["x", "a"]):
+        run(sandbox, rule(when={"endpoint": word}, drop=True))
 
-    assert statuses(sandbox) == {"a": "dropped", "b": "pending"}
-
-
-def test_nth_counts_the_deliveries_that_fit_otherwise(sandbox):
-    run(sandbox, rule(when={"event": SALE, "nth": [2, 4]}, drop=True))
-    add(sandbox, id="e")
-
-    fared = [statuses(sandbox, event)["e"] for event in (SALE, REFUND, SALE, SALE, SALE, SALE)]
-
-    assert fared == ["pending", "pending", "dropped", "pending", "dropped", "pending"]
+        assert statuses(sandbox) == {"a": "dropped", "b": "pending"}, word
 
 
-def test_a_rule_that_is_used_up_leaves_what_fits_to_the_next_until_a_reset(sandbox):
-    run(sandbox, rule(drop=True, times=2), rule(**{"delay_ms": 60_000, "times": 1}))
-    add(sandbox, id="e")
-
-    assert [statuses(sandbox)["e"] for _ in range(4)] == ["dropped"] * 2 + ["pending"] * 2
-    assert counts(sandbox.control("GET", f"{WORLD}/scenario")) == [(4, 2), (4, 1)]
-    sandbox.control("POST", f"{WORLD}/reset")
-    assert statuses(sandbox) == {"e": "dropped"}
-
-
-def test_each_endpoint_is_asked_about_by_itself_and_others_than_wanting_ones_are_not(sandbox):
-    run(sandbox, rule(drop=True, times=1))
-    add(sandbox, id="other", event_types=[SALE])
+def test_nth_counts_what_fits_otherwise_and_what_is_used_up_leaves_the_rest_until_a_reset(sandbox):
+    """Each endpoint is asked about by itself, and others than wanting ones are not."""
+    run(
+        sandbox,
+        rule(when={"event": SALE, "nth": [2, 4]}, drop=True, times=1),
+        rule(when={"event": REFUND}, drop=True, times=1),
+    )
+    add(sandbox, id="other", event_types=["batch.opened"])
     add(sandbox, id="disabled", disabled=True)
     add(sandbox, id="a")
     add(sandbox, id="b")
 
-    assert statuses(sandbox) == {"a": "dropped", "b": "pending"}
-    assert counts(sandbox.control("GET", f"{WORLD}/scenario")) == [(2, 1)]
+    fared = [list(statuses(sandbox, event).values()) for event in (SALE, REFUND, SALE)]
+
+    assert fared == [["pending", "dropped"], ["dropped", "pending"], ["pending", "pending"]]
+    assert counts(sandbox.control("GET", f"{WORLD}/scenario")) == [(4, 1), (2, 1)]
+    sandbox.control("POST", f"{WORLD}/reset")
+    assert statuses(sandbox, REFUND) == {"a": "dropped", "b": "pending"}
 
 
 def test_one_rule_on_webhooks_more_than_may_be_is_refused(sandbox):
@@ -160,75 +139,49 @@ def test_a_contradiction_comes_right_after_the_original_as_a_message_of_its_own(
     assert triggers(hooked.tried(other.id)) == ["scenario"]
 
 
-def test_a_contradiction_goes_to_its_endpoint_only_whatever_is_done_later(hooked, receiver):
-    hooked.run(rule(when={"endpoint": "other"}, contradict={"name": "Other"}))
-    with receiving() as other:
+def test_a_contradiction_goes_to_its_endpoint_only_and_is_tried_again_like_others(hooked, receiver):
+    hooked.run(rule(when={"endpoint": "other"}, contradict={"name": "Other"}), rule(drop=True))
+    with receiving([200, 500, 200]) as other:
         hooked.endpoint(other.url, id="other")
         id = hooked.emit()
         _, contradiction = other.wait_for(2)
+        hooked.tried(contradiction.id, "other")
+        hooked.pass_by(seconds=6)
+        delivery = hooked.delivery(contradiction.id, "other")
         resent, recovered = resend(hooked, contradiction.id), recover(hooked)
-        other.wait_for(3)
+        other.wait_for(4)
         receiver.wait_for(1)
 
-    assert (resent, recovered) == (["other"], 0)
-    assert other.ids() == [id, contradiction.id, contradiction.id]
-    assert receiver.ids() == [id]
-
-
-def test_no_rule_is_applied_to_a_contradiction_and_it_is_tried_again_like_others(hooked, receiver):
-    hooked.run(rule(contradict={"name": "Other"}), rule(drop=True))
-    receiver.behave([200, 500, 200])
-    hooked.emit()
-    _, other = receiver.wait_for(2)
-    hooked.tried(other.id)
-    hooked.pass_by(seconds=6)
-
-    delivery = hooked.delivery(other.id)
     assert (delivery["status"], triggers(delivery)) == ("delivered", ["scenario", "scheduled"])
-    assert counts(hooked.ask("GET", "/scenario")) == [(1, 1), (1, 0)]
-    assert len(hooked.ask("GET", "/messages").json()["messages"]) == 2
-
-
-def test_runs_of_one_seed_give_a_contradiction_the_same_id(sandbox):
-    def ids():
-        sandbox.control("POST", f"{WORLD}/reset")
-        sample(sandbox)
-        return {one["id"] for one in sandbox.control("GET", f"{WORLD}/messages").json()["messages"]}
-
-    run(sandbox, rule(contradict={"name": "Other"}))
-    add(sandbox, id="e")
-
-    assert len(ids()) == 2
-    assert ids() == ids()
+    assert (resent, recovered) == (["other"], 1)
+    assert other.ids() == [id, *[contradiction.id] * 3]
+    assert receiver.ids() == [id]
+    # No rule is applied to a contradiction.
+    assert counts(hooked.ask("GET", "/scenario")) == [(1, 1), (2, 1)]
 
 
 # --- together ---------------------------------------------------------------------------------
 
 
-def test_all_that_belongs_to_what_is_delayed_comes_after_the_delay(hooked, receiver):
-    hooked.run(rule(when={"nth": 1}, delay_ms=500, duplicate=2, contradict={"name": "Other"}))
-    delayed, other = hooked.emit(), hooked.emit()
-    *_, contradiction = receiver.wait_for(4)
-
-    assert receiver.ids() == [other, delayed, delayed, contradiction.id]
-    assert triggers(hooked.tried(delayed, times=2)) == ["scenario", "scenario"]
-
-
-def test_all_faults_apply_to_the_first_copy_at_the_ruled_endpoint_and_no_other(hooked, receiver):
+def test_what_is_delayed_comes_with_all_that_belongs_to_it_and_its_faults(hooked, receiver):
+    """The faults apply to the first copy at the ruled endpoint and to no other."""
     faults = {"signature": "missing", "stale_timestamp": True, "truncate": 5}
-    hooked.run(rule(when={"endpoint": "e"}, duplicate=2, **faults))
+    more = {"delay_ms": 300, "duplicate": 2, "contradict": {"name": "Other"}}
+    hooked.run(rule(when={"endpoint": "e", "nth": 1}, **faults, **more))
     with receiving() as another:
         hooked.endpoint(another.url, id="other")
-        id = hooked.emit()
-        first, second = receiver.wait_for(2)
-        (untouched,) = another.wait_for(1)
+        delayed, next_one = hooked.emit(), hooked.emit()
+        _, first, second, contradiction = receiver.wait_for(4)
+        untouched, _ = another.wait_for(2)
 
+    assert receiver.ids() == [next_one, delayed, delayed, contradiction.id]
+    assert triggers(hooked.tried(delayed, times=2)) == ["scenario", "scenario"]
     assert first.body == second.body[:5]
     assert "webhook-signature" not in first.headers
     assert first.at - int(first.headers["webhook-timestamp"]) > 595
     second.verify(hooked.shown("e")["secret"])
     untouched.verify(hooked.shown("other")["secret"])
-    assert triggers(hooked.tried(id, "other")) == ["scheduled"]
+    assert triggers(hooked.tried(delayed, "other")) == ["scheduled"]
 
 
 def test_an_order_takes_copies_and_contradictions_along(hooked, receiver):
@@ -268,7 +221,7 @@ def inject(hooked, **body):
     return hooked.ask("POST", NEXT, body, status=201).json()
 
 
-@pytest.mark.proves("assumed D24")
+@pytest.mark.proves("assumed D24, D25")
 def test_the_next_deliveries_that_match_get_the_fault_and_no_others(hooked, receiver):
     hooked.run(rule(signature="missing"))
     added = inject(hooked, then={"signature": "wrong"}, when={"endpoint": "e"}, times=2)
@@ -281,22 +234,13 @@ def test_the_next_deliveries_that_match_get_the_fault_and_no_others(hooked, rece
         *[("next delivery next_1", ["signature = wrong"])] * 2,
         ("1", ["signature = missing"]),
     ]
-    left = hooked.ask("GET", NEXT).json()
-    assert [one["id"] for one in left["queue"]] == ["next_2"]
+    saved = hooked.ask("GET", "/snapshot").json()
     hooked.ask("DELETE", NEXT, status=204)
     assert hooked.ask("GET", NEXT).json() == {"queue": [], "total": 0}
     assert inject(hooked, then={"drop": True})["id"] == "next_3"
-
-
-@pytest.mark.proves("assumed D25")
-def test_a_snapshot_keeps_what_is_queued(hooked):
-    inject(hooked, then={"drop": True}, times=3)
-    saved = hooked.ask("GET", "/snapshot").json()
-    hooked.ask("DELETE", NEXT, status=204)
-
     hooked.ask("PUT", "/snapshot", saved, status=200)
-
-    assert [one["left"] for one in hooked.ask("GET", NEXT).json()["queue"]] == [3]
+    left = hooked.ask("GET", NEXT).json()
+    assert [(one["id"], one["left"]) for one in left["queue"]] == [("next_2", 1)]
 
 
 def test_the_last_of_the_queue_is_late_together_with_what_contradicts_it(hooked):
