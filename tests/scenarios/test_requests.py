@@ -1,11 +1,11 @@
 """Rules for any request: what they name, when they apply, and how often by chance."""
 
 import asyncio
-import json
 
 import pytest
 
 from sandbox.scenarios.words import Latency
+from tests.conftest import NOW
 from tests.scenarios.running import LOST, counts, put, running, source
 from tests.support.payments import act, close_batch, paid, pay
 from tests.webhooks.calling import control
@@ -22,40 +22,40 @@ def advance(sandbox, by):
     asyncio.run(control(sandbox, "POST", f"{WORLD}/clock/advance", {"by": by}))
 
 
+WHENS = [
+    ({}, {"terminals", "terminal", "keys", "batches", "sale"}),
+    ({"method": "GET"}, {"terminals", "terminal", "keys", "batches"}),
+    ({"method": "POST"}, {"sale"}),
+    ({"path": "/v2/*"}, {"terminals", "terminal"}),
+    ({"path": "/v2/terminals/*"}, {"terminal"}),
+    ({"path": ["/v5/apikeys", "/v1/batches"]}, {"keys", "batches"}),
+    ({"operation": "apikeys.list"}, {"keys"}),
+    ({"operation": ["terminals.read", "sale"]}, {"terminal", "sale"}),
+    ({"operation": "payments.create"}, {"sale"}),
+    ({"operation": "auth"}, set()),
+    ({"operation": "terminals.read", "terminal": "merchant"}, {"terminal"}),
+    ({"key": "merchant", "method": "GET"}, set()),
+    ({"key": "psp"}, {"terminals", "terminal", "keys", "batches"}),
+]
+"""What a rule says, and the requests that it lets fail."""
+
+
 @pytest.mark.proves("assumed 5.3-anywhere")
-@pytest.mark.parametrize(
-    ("when", "failing"),
-    [
-        ({}, {"terminals", "terminal", "keys", "batches", "sale"}),
-        ({"method": "GET"}, {"terminals", "terminal", "keys", "batches"}),
-        ({"method": "POST"}, {"sale"}),
-        ({"path": "/v2/*"}, {"terminals", "terminal"}),
-        ({"path": "/v2/terminals/*"}, {"terminal"}),
-        ({"path": ["/v5/apikeys", "/v1/batches"]}, {"keys", "batches"}),
-        ({"operation": "apikeys.list"}, {"keys"}),
-        ({"operation": ["terminals.read", "sale"]}, {"terminal", "sale"}),
-        ({"operation": "payments.create"}, {"sale"}),
-        ({"operation": "auth"}, set()),
-        ({"operation": "terminals.read", "terminal": "merchant"}, {"terminal"}),
-        ({"key": "merchant", "method": "GET"}, set()),
-        ({"key": "psp"}, {"terminals", "terminal", "keys", "batches"}),
-    ],
-    ids=lambda one: json.dumps(one) if isinstance(one, dict) else "",
-)
-def test_a_rule_fits_the_requests_that_it_names(sandbox, when, failing):
+def test_a_rule_fits_the_requests_that_it_names(sandbox):
     terminal = sandbox.control("GET", WORLD).json()["terminals"]["merchant"]
-    running(sandbox, {"when": when, "then": FAILS})
+    for when, failing in WHENS:
+        running(sandbox, {"when": when, "then": FAILS})
 
-    answers = {
-        "terminals": get(sandbox, "/v2/terminals"),
-        "terminal": get(sandbox, f"/v2/terminals/{terminal}"),
-        "keys": get(sandbox, "/v5/apikeys"),
-        "batches": get(sandbox, "/v1/batches"),
-        "sale": pay(sandbox),
-    }
+        answers = {
+            "terminals": get(sandbox, "/v2/terminals"),
+            "terminal": get(sandbox, f"/v2/terminals/{terminal}"),
+            "keys": get(sandbox, "/v5/apikeys"),
+            "batches": get(sandbox, "/v1/batches"),
+            "sale": pay(sandbox),
+        }
 
-    assert {name for name, one in answers.items() if one.status == 503} == failing
-    assert {one.status for name, one in answers.items() if name not in failing} <= {200}
+        assert {name for name, one in answers.items() if one.status == 503} == failing, when
+        assert {one.status for name, one in answers.items() if name not in failing} <= {200}
 
 
 def test_a_rule_for_payments_leaves_other_requests_alone(sandbox):
@@ -101,24 +101,21 @@ def test_closing_a_batch_can_fail_and_have_a_result_besides(sandbox):
 
 
 @pytest.mark.proves("assumed D24-requests")
-@pytest.mark.parametrize(
-    "when",
-    [
+def test_a_rule_applies_from_a_time_until_another(sandbox):
+    for when in (
         {"from": "1m", "until": "11m"},
         {"from": "2026-03-01T12:01:00Z", "until": "2026-03-01T12:11:00Z"},
-    ],
-)
-def test_a_rule_applies_from_a_time_until_another(sandbox, when):
-    sandbox.control("PUT", f"{WORLD}/clock", {"now": "2026-03-01T12:00:00Z", "mode": "frozen"})
-    running(sandbox, {"name": "maintenance", "when": when, "then": FAILS})
+    ):
+        sandbox.control("PUT", f"{WORLD}/clock", {"now": NOW, "mode": "frozen"})
+        running(sandbox, {"name": "maintenance", "when": when, "then": FAILS})
 
-    seen = [get(sandbox, "/v2/terminals")]
-    for by in ("1m", "9m", "1m"):
-        advance(sandbox, by)
-        seen.append(get(sandbox, "/v2/terminals"))
+        seen = [get(sandbox, "/v2/terminals")]
+        for by in ("1m", "9m", "1m"):
+            advance(sandbox, by)
+            seen.append(get(sandbox, "/v2/terminals"))
 
-    assert [one.status for one in seen] == [200, 503, 503, 200]
-    assert [one.headers.get("retry-after") for one in seen] == [None, "600", "60", None]
+        assert [one.status for one in seen] == [200, 503, 503, 200]
+        assert [one.headers.get("retry-after") for one in seen] == [None, "600", "60", None]
 
 
 def test_a_reset_begins_the_times_of_a_scenario_again(sandbox):
@@ -153,88 +150,80 @@ def test_the_same_run_fails_in_the_same_places(sandbox):
     assert failing(sandbox) != first
 
 
-def test_a_probability_of_one_always_applies_and_times_still_counts(sandbox):
+def test_what_chance_spared_is_a_near_miss_and_a_probability_of_one_spares_none(sandbox):
+    running(sandbox, {"name": "unlucky", "then": {**FAILS, "probability": 0.000001}})
+    entry = sandbox.journal(get(sandbox, "/v2/terminals"))
     running(sandbox, {"then": {**FAILS, "probability": 1, "times": 2}})
 
-    assert failing(sandbox, 4) == [0, 1]
-
-
-def test_what_chance_spared_is_a_near_miss(sandbox):
-    running(sandbox, {"name": "unlucky", "then": {**FAILS, "probability": 0.000001}})
-
-    entry = sandbox.journal(get(sandbox, "/v2/terminals"))
-
     assert entry["near_misses"] == ["scenario unlucky: chance spares number 1"]
+    assert failing(sandbox, 4) == [0, 1]
 
 
 # --- delays -----------------------------------------------------------------------------------
 
 
 @pytest.mark.proves("assumed D24-requests")
-@pytest.mark.parametrize(
-    ("delay", "least", "most"),
-    [
+def test_a_delay_can_differ_from_request_to_request():
+    for delay, least, most in (
         ({"min": 100, "max": 200}, 100, 200),
         ({"max": 50}, 0, 50),
         ({"p50": 20, "p95": 100, "p99": 900}, 0, 900),
-    ],
-)
-def test_a_delay_can_differ_from_request_to_request(delay, least, most):
-    drawn = [Latency(**delay).at(n / 200) for n in range(200)]
+    ):
+        drawn = [Latency(**delay).at(n / 200) for n in range(200)]
 
-    assert drawn == sorted(drawn)
-    assert least <= drawn[0] <= drawn[-1] <= most
-    assert drawn[100] == pytest.approx(delay.get("p50", (least + most) / 2), abs=1)
+        assert drawn == sorted(drawn)
+        assert least <= drawn[0] <= drawn[-1] <= most
+        assert drawn[100] == pytest.approx(delay.get("p50", (least + most) / 2), abs=1)
 
 
 # --- rules that can never apply ---------------------------------------------------------------
 
 
-@pytest.mark.proves("assumed D41")
-@pytest.mark.parametrize(
-    ("rule", "said", "nearest"),
-    [
-        ({"when": {"operation": "apikeys.lst"}}, "not a known operation", "apikeys.list"),
-        ({"when": {"method": "GT"}}, "'GT' is not a known method", "GET"),
-        ({"when": {"path": "/v1/batchs"}}, "no operation has the path", "/v1/batches"),
-        ({"when": {"path": "v1/batches"}}, "when.path: String should match", None),
-        ({"when": {"operation": "batches.close", "method": "GET"}}, "GET batches.close", None),
-        ({"when": {"operation": "sale", "path": "/v5/*"}}, "/v5/* sale", None),
-        ({"when": {"operation": "batches.list", "amount": 5}}, "amount: batches.list has", None),
-        ({"when": {"method": "GET", "card": "tok_amex"}}, "when.card: ", None),
-        ({"when": {"operation": "batches.list"}, "then": LOST}, "asks no processor", None),
-        ({"when": {"path": "/v5/*"}, "then": {"tap": "wait"}}, "then.tap: ", None),
-        ({"when": {"from": "5m", "until": "2m"}}, "until: the time ends before", None),
-        ({"when": {"from": "5m", "until": "5m"}}, "until: the time ends before", None),
-        ({"when": {"from": "5m", "until": "2030-01-01T00:00:00Z"}}, "until: give both", None),
-        ({"when": {"until": "soon"}}, "until: must be a duration", None),
-        ({"when": {"form": "5m"}}, "'form' is not a field here", "from"),
-        ({"then": {**FAILS, "probability": 7}}, "probability: Input should be less", None),
-        ({"then": {**FAILS, "probability": 0}}, "probability: Input should be greater", None),
-        ({"then": {"probability": 0.5}}, "says nothing", None),
-        ({"then": {"delay_ms": {"p50": 9, "p95": 5}}}, "must not become less", None),
-        ({"then": {"delay_ms": {"min": 9}}}, "says nothing: give max", None),
-        ({"then": {"delay_ms": {"max": 3_600_001}}}, "less than or equal to 3600000", None),
-        (
-            {"when": {"operation": "close_batch", "method": "POST"}, "then": {"batch": "accepted"}},
-            "a batch closes without a request too",
-            None,
-        ),
-        (
-            {"when": {"operation": "terminals.delete"}, "then": {"fault": "half_answer"}},
-            "half_answer cannot happen to terminals.delete",
-            None,
-        ),
-        ({"then": {"fault": "half_anser"}}, "not a known transport fault", "half_answer"),
-    ],
-    ids=lambda one: json.dumps(one)[:60] if isinstance(one, dict) else "",
-)
-def test_a_rule_that_can_never_apply_is_refused(sandbox, rule, said, nearest):
-    answer = put(sandbox, {"then": FAILS, **rule})
+NEVER = [
+    ({"when": {"operation": "apikeys.lst"}}, "not a known operation", "apikeys.list"),
+    ({"when": {"method": "GT"}}, "'GT' is not a known method", "GET"),
+    ({"when": {"path": "/v1/batchs"}}, "no operation has the path", "/v1/batches"),
+    ({"when": {"path": "v1/batches"}}, "when.path: String should match", None),
+    ({"when": {"operation": "batches.close", "method": "GET"}}, "GET batches.close", None),
+    ({"when": {"operation": "sale", "path": "/v5/*"}}, "/v5/* sale", None),
+    ({"when": {"operation": "batches.list", "amount": 5}}, "amount: batches.list has", None),
+    ({"when": {"method": "GET", "card": "tok_amex"}}, "when.card: ", None),
+    ({"when": {"operation": "batches.list"}, "then": LOST}, "asks no processor", None),
+    ({"when": {"path": "/v5/*"}, "then": {"tap": "wait"}}, "then.tap: ", None),
+    ({"when": {"from": "5m", "until": "2m"}}, "until: the time ends before", None),
+    ({"when": {"from": "5m", "until": "5m"}}, "until: the time ends before", None),
+    ({"when": {"from": "5m", "until": "2030-01-01T00:00:00Z"}}, "until: give both", None),
+    ({"when": {"until": "soon"}}, "until: must be a duration", None),
+    ({"when": {"form": "5m"}}, "'form' is not a field here", "from"),
+    ({"then": {**FAILS, "probability": 7}}, "probability: Input should be less", None),
+    ({"then": {**FAILS, "probability": 0}}, "probability: Input should be greater", None),
+    ({"then": {"probability": 0.5}}, "says nothing", None),
+    ({"then": {"delay_ms": {"p50": 9, "p95": 5}}}, "must not become less", None),
+    ({"then": {"delay_ms": {"min": 9}}}, "says nothing: give max", None),
+    ({"then": {"delay_ms": {"max": 3_600_001}}}, "less than or equal to 3600000", None),
+    (
+        {"when": {"operation": "close_batch", "method": "POST"}, "then": {"batch": "accepted"}},
+        "a batch closes without a request too",
+        None,
+    ),
+    (
+        {"when": {"operation": "terminals.delete"}, "then": {"fault": "half_answer"}},
+        "half_answer cannot happen to terminals.delete",
+        None,
+    ),
+    ({"then": {"fault": "half_anser"}}, "not a known transport fault", "half_answer"),
+]
+"""What a rule says besides, why it is refused, and the nearest known word."""
 
-    assert answer.status == 400
-    assert said in answer.json()["message"]
-    assert answer.json().get("nearest") == nearest
+
+@pytest.mark.proves("assumed D41")
+def test_a_rule_that_can_never_apply_is_refused(sandbox):
+    for rule, said, nearest in NEVER:
+        answer = put(sandbox, {"then": FAILS, **rule})
+
+        assert answer.status == 400, rule
+        assert said in answer.json()["message"]
+        assert answer.json().get("nearest") == nearest
 
 
 def test_an_attempt_that_asks_no_processor_meets_the_fault_of_its_request(sandbox):
