@@ -86,17 +86,6 @@ def test_as_many_next_outcomes_as_may_wait_leave_a_small_entry_and_one_more_is_r
 # --- scenarios --------------------------------------------------------------------------------
 
 
-def test_as_many_rules_as_may_be_run_and_one_more_is_refused(sandbox):
-    rules = [{"then": LOST}] * RULES_MAX
-    assert put(sandbox, *rules).status == 200
-
-    refused = put(sandbox, *rules, {"then": LOST})
-
-    assert_refused(refused, 400, "validation_error")
-    assert refused.json()["message"].startswith("scenario: rule: ")
-    assert f"at most {RULES_MAX}" in refused.json()["message"]
-
-
 HOSTILE: list[list[Any]] = [
     [{"when": {"amount": [{"min": 1}] * 12_000}, "then": LOST}],
     [{"when": {"amount": [[1]] * 12_000}, "then": LOST}],
@@ -107,19 +96,18 @@ HOSTILE: list[list[Any]] = [
 
 
 def test_a_scenario_with_too_many_parts_is_refused_before_they_are_checked(sandbox):
-    for rules in HOSTILE:
+    rows = [(rules, f"more than {PARTS_MAX} tables, lists and values") for rules in HOSTILE]
+    # As many rules as may be are those of the queue's test.
+    rows.append(([{"then": LOST}] * (RULES_MAX + 1), f"at most {RULES_MAX}"))
+    # Of many faults the first is said.
+    for value in ([1], "x", {"min": "x"}):
+        rule = {"when": {"amount": [value] * 8}, "then": LOST}
+        rows.append(([rule] * 300, "rule 1, when.amount"))
+    for rules, said in rows:
         refused = put(sandbox, *rules)
 
         assert_refused(refused, 400, "validation_error")
-        assert f"more than {PARTS_MAX} tables, lists and values" in refused.json()["message"]
-
-
-def test_of_many_faults_the_first_is_said(sandbox):
-    for value in ([1], "x", {"min": "x"}):
-        refused = put(sandbox, *[{"when": {"amount": [value] * 8}, "then": LOST}] * 300)
-
-        assert_refused(refused, 400, "validation_error")
-        assert "rule 1, when.amount" in refused.json()["message"]
+        assert said in refused.json()["message"]
 
 
 # --- the journal ------------------------------------------------------------------------------

@@ -40,35 +40,28 @@ def test_every_story_is_there_named_explained_and_shown():
 # --- files that cannot be read ----------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        (b"name = ", "is not TOML: "),
-        (b'name = "x"\nname = "y"', "is not TOML: "),
-        (b"name = '\xff'", "is not UTF-8"),
-        (b"", "name: Field required"),
-        (
-            b'name = "x"\n[[rule]]\nthen = {tims = 1}',
-            "rule 1, then.tims: 'tims' is not a field here",
-        ),
-        (
-            b'name = "x"\n[[rule]]\nname = "a\\u001b[31m"\nthen.outcome = "lost_card"\n',
-            r"rule 1 'a\x1b[31m', name: a name is one line of plain text, and this one has \x1b in",
-        ),
-    ],
-)
-def test_a_file_that_cannot_be_used_is_refused_with_its_path(tmp_path, content, said):
+UNREADABLE = [
+    (b"name = ", "is not TOML: "),
+    (b"name = '\xff'", "is not UTF-8"),
+    (b"", "name: Field required"),
+    (b'name = "x"\n[[rule]]\nthen = {tims = 1}', "rule 1, then.tims: 'tims' is not a field here"),
+    (
+        b'name = "x"\n[[rule]]\nname = "a\\u001b[31m"\nthen.outcome = "lost_card"\n',
+        r"rule 1 'a\x1b[31m', name: a name is one line of plain text, and this one has \x1b in",
+    ),
+]
+
+
+def test_a_file_that_cannot_be_used_is_refused_with_its_path(tmp_path):
     path = tmp_path / "mine.toml"
-    path.write_bytes(content)
+    for content, said in UNREADABLE:
+        path.write_bytes(content)
 
-    with pytest.raises(ScenarioError) as refused:
-        read_scenario(path)
+        with pytest.raises(ScenarioError) as refused:
+            read_scenario(path)
 
-    assert str(refused.value).startswith(f"{path}: {said}")
-    assert refused.value.nearest == ("times" if "tims" in said else None)
-
-
-def test_a_file_that_is_not_there_or_is_a_folder_cannot_be_read(tmp_path):
+        assert str(refused.value).startswith(f"{path}: {said}")
+        assert refused.value.nearest == ("times" if "tims" in said else None)
     for path in (tmp_path / "nowhere.toml", tmp_path):
         with pytest.raises(ScenarioError) as refused:
             read_scenario(path)

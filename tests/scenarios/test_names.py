@@ -68,26 +68,19 @@ def test_any_other_name_is_one(sandbox):
 
 
 @pytest.mark.proves("assumed D3, D14, D25-plain")
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
+def test_a_header_says_what_a_header_can_say_of_a_rule(sandbox):
+    """Also of a rule that came from elsewhere than through a check of its name."""
+    scenario = parse_scenario(_with(("rule", "name"), "a rule"))
+    for name, said in (
         ("Größe", "Gr??e"),
         ("a\r\nX-Injected: yes", "a??X-Injected: yes"),
         ("\x1b[31m\x7f", "?[31m?"),
-        ("a rule", "a rule"),
-    ],
-)
-def test_a_header_says_what_a_header_can_say_of_a_rule(sandbox, name, said):
-    """Also of a rule that came from elsewhere than through a check of its name."""
-    scenario = parse_scenario(_with(("rule", "name"), "a rule"))
-    rule = scenario.rule[0].model_copy(update={"name": name})
-    running = run_scenario(
-        sandbox.sandbox.worlds.default,
-        scenario.model_copy(update={"rule": [rule], "webhook": [], "example": []}),
-    )
+    ):
+        rule = scenario.rule[0].model_copy(update={"name": name})
+        parts = {"rule": [rule], "webhook": [], "example": []}
+        run_scenario(sandbox.sandbox.worlds.default, scenario.model_copy(update=parts))
 
-    answer = pay(sandbox)
+        answer = pay(sandbox)
 
-    assert running.scenario.rule[0].name == name
-    assert answer.json()["status"] == "declined"
-    assert answer.headers["x-sandbox-outcome"] == f"lost_card; source=scenario; rule={said}"
+        assert answer.json()["status"] == "declined"
+        assert answer.headers["x-sandbox-outcome"] == f"lost_card; source=scenario; rule={said}"
