@@ -6,10 +6,9 @@ Source: assumed 6.4; spec 6.1.7.
 import pytest
 from msgspec import Struct
 
-from sandbox.domain.payments.cards import Card
+from sandbox.domain.payments.cards import CARDS, Card
 from sandbox.store.tables import TABLES
 from tests.directory.making import terminal_id
-from tests.payments.card_rows import CARDS
 from tests.platform.secret_texts import escaped, everything_kept
 from tests.support.payments import operate, paid_id, pay, ready_for
 

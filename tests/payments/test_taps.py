@@ -2,8 +2,8 @@
 
 import pytest
 
+from sandbox.domain.payments.cards import CARDS
 from tests.directory.making import terminal_id
-from tests.payments.card_rows import CARDS
 from tests.payments.tapping import CONTROL, desk_opens
 from tests.payments.waits import sale, world_of
 from tests.support.payments import (
