@@ -1,5 +1,7 @@
 """How keys are written, taken apart and masked, under any profile."""
 
+from string import ascii_letters, digits
+
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -25,14 +27,14 @@ PRODUCTION = {
     "nested": "a_b_c",
     "prefix of another": "uat2",
 }
-LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-formats = pytest.mark.parametrize("name", FORMATS)
+LETTERS = ascii_letters + digits
 
 
 def chars(length: int) -> st.SearchStrategy[str]:
     return st.text(LETTERS, min_size=length, max_size=length)
 
 
+NAMES = st.sampled_from(list(FORMATS))
 KEY_PARTS = st.tuples(chars(12), chars(32))
 ANYTHING = st.text(st.characters(exclude_categories=["Cs"]))
 
@@ -40,176 +42,118 @@ ANYTHING = st.text(st.characters(exclude_categories=["Cs"]))
 # --- parse ------------------------------------------------------------------------------------
 
 
-@pytest.mark.proves("spec 2.1-format")
-@formats
-@given(parts=KEY_PARTS)
-def test_a_key_that_is_written_is_taken_apart_again(name, parts):
-    key_format = FORMATS[name]
+@pytest.mark.proves("spec 2.1-format, 2.1-legacy")
+@given(name=NAMES, parts=KEY_PARTS, more=st.text(LETTERS + "_- \n\u00e9", min_size=1, max_size=3))
+def test_a_key_that_is_written_is_taken_apart_again_and_with_something_around_it_is_not(
+    name, parts, more
+):
+    key_format, (lookup, secret) = FORMATS[name], parts
+    key = key_format.write(lookup, secret)
 
-    parsed = key_format.parse(key_format.write(*parts))
+    parsed = key_format.parse(key)
+    around = [key_format.parse(more + key), key_format.parse(key + more)]
+    legacy = key_format.parse(key_format.write_legacy(secret))
 
     assert (parsed.kind, parsed.lookup, parsed.secret) == (KeyKind.V5, *parts)
+    assert [one for one in around if (one.kind, one.secret) == (KeyKind.V5, secret)] == []
+    # A legacy key is found by a digest of its token.
+    assert (legacy.kind, legacy.secret) == (KeyKind.LEGACY, secret)
+    assert legacy.lookup == legacy_lookup(secret)
+    assert len(legacy.lookup) > 12
+    assert secret not in legacy.lookup
 
 
-@pytest.mark.proves("spec 2.1-legacy")
-@formats
-@given(token=chars(32))
-def test_a_legacy_key_is_found_by_a_digest_of_its_token(name, token):
-    key_format = FORMATS[name]
-
-    parsed = key_format.parse(key_format.write_legacy(token))
-
-    assert (parsed.kind, parsed.secret) == (KeyKind.LEGACY, token)
-    assert parsed.lookup == legacy_lookup(token)
-    assert len(parsed.lookup) > 12
-    assert token not in parsed.lookup
-
-
-@formats
-@given(text=ANYTHING)
-def test_taking_apart_never_raises(name, text):
-    key_format = FORMATS[name]
-
-    for presented in (text, f"{key_format.prefix}_{text}", key_format.write(text, text)):
-        assert key_format.parse(presented).kind in KeyKind
-
-
-@formats
-@given(parts=KEY_PARTS, text=st.text(LETTERS + "_- \n\u00e9", min_size=1, max_size=3))
-def test_a_key_with_something_around_it_is_not_that_key(name, parts, text):
-    key_format = FORMATS[name]
-    key = key_format.write(*parts)
-
-    around = [key_format.parse(text + key), key_format.parse(key + text)]
-
-    assert [one for one in around if one.kind is KeyKind.V5 and one.secret == parts[1]] == []
+KINDS = [
+    ("svc_uat_abcdefghijkl_" + "s" * 32, KeyKind.V5),
+    ("svc_uat_ABCDEFGHIJK9_" + "0" * 32, KeyKind.V5),
+    ("svc_live_abcdefghijkl_" + "s" * 32, KeyKind.PRODUCTION),
+    ("svc_live_", KeyKind.PRODUCTION),
+    ("svc_live_anything else", KeyKind.PRODUCTION),
+    ("svc_live_\n", KeyKind.PRODUCTION),
+    ("svc_sometoken", KeyKind.LEGACY),
+    ("svc_uat", KeyKind.LEGACY),
+    ("svc_live", KeyKind.LEGACY),
+    ("", KeyKind.MALFORMED),
+    ("svc", KeyKind.MALFORMED),
+    ("svc_", KeyKind.MALFORMED),
+    ("svc_uat_", KeyKind.MALFORMED),
+    ("svc_uat_abcdefghijk_" + "s" * 32, KeyKind.MALFORMED),
+    ("svc_uat_abcdefghijklm_" + "s" * 32, KeyKind.MALFORMED),
+    ("svc_uat_abcdefghijkl_" + "s" * 31, KeyKind.MALFORMED),
+    ("svc_uat_abcdefghijkl_" + "s" * 33, KeyKind.MALFORMED),
+    ("svc_uat_abcdefghijk-_" + "s" * 32, KeyKind.MALFORMED),
+    ("svc_uat_abcdefghijkl_" + "\u00e9" * 32, KeyKind.MALFORMED),
+    ("svc_uat_abcdefghijkl_" + "s" * 32 + "\n", KeyKind.MALFORMED),
+    ("SVC_UAT_abcdefghijkl_" + "s" * 32, KeyKind.MALFORMED),
+    ("acme_test_abcdefghijkl_" + "s" * 32, KeyKind.MALFORMED),
+]
 
 
 @pytest.mark.proves("spec 2.1-format, 2.1-legacy", "assumed 4.4-format")
-@pytest.mark.parametrize(
-    ("text", "kind"),
-    [
-        ("svc_uat_abcdefghijkl_" + "s" * 32, KeyKind.V5),
-        ("svc_uat_ABCDEFGHIJK9_" + "0" * 32, KeyKind.V5),
-        ("svc_live_abcdefghijkl_" + "s" * 32, KeyKind.PRODUCTION),
-        ("svc_live_", KeyKind.PRODUCTION),
-        ("svc_live_anything else", KeyKind.PRODUCTION),
-        ("svc_live_\n", KeyKind.PRODUCTION),
-        ("svc_sometoken", KeyKind.LEGACY),
-        ("svc_uat", KeyKind.LEGACY),
-        ("svc_live", KeyKind.LEGACY),
-        ("", KeyKind.MALFORMED),
-        ("svc", KeyKind.MALFORMED),
-        ("svc_", KeyKind.MALFORMED),
-        ("svc_uat_", KeyKind.MALFORMED),
-        ("svc_uat_abcdefghijk_" + "s" * 32, KeyKind.MALFORMED),
-        ("svc_uat_abcdefghijklm_" + "s" * 32, KeyKind.MALFORMED),
-        ("svc_uat_abcdefghijkl_" + "s" * 31, KeyKind.MALFORMED),
-        ("svc_uat_abcdefghijkl_" + "s" * 33, KeyKind.MALFORMED),
-        ("svc_uat_abcdefghijk-_" + "s" * 32, KeyKind.MALFORMED),
-        ("svc_uat_abcdefghijkl_" + "\u00e9" * 32, KeyKind.MALFORMED),
-        ("svc_uat_abcdefghijkl_" + "s" * 32 + "\n", KeyKind.MALFORMED),
-        ("SVC_UAT_abcdefghijkl_" + "s" * 32, KeyKind.MALFORMED),
-        ("acme_test_abcdefghijkl_" + "s" * 32, KeyKind.MALFORMED),
-    ],
-)
-def test_the_shape_of_a_text_says_what_kind_of_key_it_is(text, kind):
-    assert NEUTRAL.key_format.parse(text).kind is kind
-
-
-@pytest.mark.parametrize("kind", [KeyKind.PRODUCTION, KeyKind.MALFORMED])
-def test_nothing_of_a_production_or_malformed_key_is_taken_out_of_it(kind):
-    texts = {
-        KeyKind.PRODUCTION: "svc_live_abcdefghijkl_" + "s" * 32,
-        KeyKind.MALFORMED: "svc_uat_abcdefghijkl_" + "s" * 31,
-    }
-
-    parsed = NEUTRAL.key_format.parse(texts[kind])
-
-    assert (parsed.kind, parsed.lookup, parsed.secret) == (kind, "", "")
+def test_the_shape_of_a_text_says_what_kind_of_key_it_is():
+    for text, kind in KINDS:
+        parsed = NEUTRAL.key_format.parse(text)
+        assert parsed.kind is kind, text
+        # Nothing of a production or malformed key is taken out of it.
+        if kind in (KeyKind.PRODUCTION, KeyKind.MALFORMED):
+            assert (parsed.lookup, parsed.secret) == ("", "")
 
 
 # --- scrub ------------------------------------------------------------------------------------
 
 
-def _keys(name: str, lookup: str, secret: str) -> list[str]:
-    """A key of each environment, as the format of this name writes it."""
-    key_format = FORMATS[name]
-    return [
+@given(
+    name=NAMES,
+    parts=KEY_PARTS,
+    around=st.tuples(ANYTHING, ANYTHING),
+    between=st.sampled_from(["", " ", "\n", "\\n", "_", ",", '"', "x", "svc"]),
+)
+def test_scrubbing_never_leaves_the_secret_of_a_key_and_any_text_is_taken_apart(
+    name, parts, around, between
+):
+    key_format, (lookup, secret), (before, after) = FORMATS[name], parts, around
+    assume(secret not in before + after)
+    keys = [
         key_format.write(lookup, secret),
         key_format.write_legacy(secret),
         f"{PRODUCTION[name]}_{lookup}_{secret}",
     ]
 
-
-@formats
-@given(parts=KEY_PARTS, before=ANYTHING, after=ANYTHING)
-def test_scrubbing_never_leaves_the_secret_of_a_key(name, parts, before, after):
-    assume(parts[1] not in before + after)
-
-    for key in _keys(name, *parts):
-        scrubbed = FORMATS[name].scrub(before + key + after)
-        assert parts[1] not in scrubbed
+    for key in (*keys, between.join(keys)):
+        scrubbed = key_format.scrub(before + key + after)
+        assert secret not in scrubbed
         assert "****" in scrubbed
+        assert key_format.scrub(scrubbed) == scrubbed
+    for presented in (before, f"{key_format.prefix}_{before}", key_format.write(before, after)):
+        assert key_format.parse(presented).kind in KeyKind
 
 
-@formats
-@given(parts=KEY_PARTS, between=st.sampled_from(["", " ", "\n", "\\n", "_", ",", '"', "x", "svc"]))
-def test_scrubbing_masks_every_one_of_several_keys(name, parts, between):
-    scrubbed = FORMATS[name].scrub(between.join(_keys(name, *parts)))
-
-    assert parts[1] not in scrubbed
-
-
-@formats
-@given(text=ANYTHING)
-def test_scrubbing_twice_is_scrubbing_once(name, text):
-    key_format = FORMATS[name]
-
-    once = key_format.scrub(f"{text} {key_format.write_legacy('t' * 32)} {text}")
-
-    assert key_format.scrub(once) == once
+NO_KEYS = [
+    *("", "Barton Springs Bistro", "the merchant's key", "service", "svc", "svc-uat-1", "****LG82"),
+    "64e24377-b0e9-4882-9386-a4e53c72c012",
+    '{"name":"front-desk","permissions":["payments:tap-ios"]}',
+]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "Barton Springs Bistro",
-        "the merchant's key",
-        "service",
-        "svc",
-        "svc-uat-1",
-        "****LG82",
-        "64e24377-b0e9-4882-9386-a4e53c72c012",
-        '{"name":"front-desk","permissions":["payments:tap-ios"]}',
-    ],
-)
-def test_a_text_without_keys_stays_as_it_is(text):
-    assert NEUTRAL.key_format.scrub(text) == text
-
-
-def test_what_stands_around_a_key_stays():
+def test_a_text_without_keys_stays_as_it_is_and_so_does_what_is_around_a_key():
+    for text in NO_KEYS:
+        assert NEUTRAL.key_format.scrub(text) == text
     text = '{"key":"svc_uat_abcdefghijkl_' + "s" * 32 + '","name":"x"}'
-
     assert NEUTRAL.key_format.scrub(text) == '{"key":"****","name":"x"}'
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("svc_live_a", True),
-        ("my svc_live_Abc key", True),
-        ("xsvc_live_1", True),
-        ("svc_live_", False),
-        ("svc_live", False),
-        ("svc_live_-", False),
-        ("svc_uat_abcdefghijkl_" + "s" * 32, False),
-        ("svc_lively_a", False),
-    ],
-)
-def test_a_production_key_is_recognized_anywhere_in_a_text(text, expected):
-    assert NEUTRAL.key_format.has_production_key(text) is expected
+def test_a_production_key_is_recognized_anywhere_in_a_text():
+    others = (
+        "svc_live_",
+        "svc_live",
+        "svc_live_-",
+        "svc_lively_a",
+        f"svc_uat_{'a' * 12}_{'s' * 32}",
+    )
+    has_key = NEUTRAL.key_format.has_production_key
+
+    assert all(map(has_key, ("svc_live_a", "my svc_live_Abc key", "xsvc_live_1")))
+    assert not any(map(has_key, others))
 
 
 # --- secrets ----------------------------------------------------------------------------------
