@@ -14,6 +14,7 @@ import pytest
 from sandbox.server import tls as certificates
 from tests.cli.asking import ask as run
 from tests.driving import Served, serving
+from tests.http.talking import port_of
 
 pytest.importorskip("cryptography")
 
@@ -34,39 +35,27 @@ def trusting(folder) -> ssl.SSLContext:
     return ssl.create_default_context(cafile=str(folder / "ca.pem"))
 
 
-def port_of(server: Served) -> int:
-    return int(server.facts["url"].rpartition(":")[2])
-
-
-def test_a_client_that_trusts_the_authority_takes_a_payment(server, trusting):
+def test_a_client_that_trusts_the_authority_takes_a_payment_and_no_other_does(
+    server, folder, trusting
+):
     assert server.facts["url"].startswith("https://")
     assert server.facts["has_ca"] is True
     body = {"amount": 1000, "terminal_id": server.facts["terminals"]["merchant"]}
     headers = {"x-service-apikey": server.facts["keys"]["merchant"]}
 
     for host in ("127.0.0.1", "localhost"):
-        url = f"https://{host}:{port_of(server)}/v3/payment"
+        url = f"https://{host}:{port_of(server.facts['url'])}/v3/payment"
         answer = httpx2.post(url, json=body, headers=headers, verify=trusting, timeout=10)
         assert (answer.status_code, answer.json()["status"]) == (200, "captured")
-
-
-def test_the_server_gives_the_certificate_of_its_authority_to_every_client(server, folder):
-    url = f"https://127.0.0.1:{port_of(server)}/_sandbox/ca.pem"
-
-    answer = httpx2.get(url, verify=False, timeout=10)
-
-    assert answer.status_code == 200
-    assert answer.content == (folder / "ca.pem").read_bytes()
-    assert b"PRIVATE" not in answer.content
-
-
-def test_a_client_that_does_not_trust_it_is_not_served(server):
     with pytest.raises(httpx2.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):
         httpx2.get(server.facts["url"], verify=ssl.create_default_context(), timeout=10)
+    given = httpx2.get(f"{server.facts['control_url']}/ca.pem", verify=False, timeout=10)
+    assert given.status_code == 200
+    assert given.content == (folder / "ca.pem").read_bytes()
 
 
 def test_plain_http_gets_no_answer_and_the_server_goes_on(server, trusting):
-    with socket.create_connection(("127.0.0.1", port_of(server)), timeout=10) as plain:
+    with socket.create_connection(("127.0.0.1", port_of(server.facts["url"])), timeout=10) as plain:
         plain.sendall(b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n")
         assert b"200" not in plain.recv(1_000)
 
@@ -76,7 +65,7 @@ def test_plain_http_gets_no_answer_and_the_server_goes_on(server, trusting):
 
 def test_a_body_that_is_refused_early_gets_its_answer(server, trusting):
     with (
-        socket.create_connection(("127.0.0.1", port_of(server)), timeout=10) as plain,
+        socket.create_connection(("127.0.0.1", port_of(server.facts["url"])), timeout=10) as plain,
         trusting.wrap_socket(plain, server_hostname="127.0.0.1") as secure,
     ):
         secure.sendall(
@@ -86,43 +75,34 @@ def test_a_body_that_is_refused_early_gets_its_answer(server, trusting):
         assert secure.recv(1_000).split()[1] in (b"401", b"413")
 
 
-def test_commands_on_this_machine_trust_the_authority(server, folder, monkeypatch):
-    monkeypatch.setenv("SANDBOX_TLS_FOLDER", str(folder))
-
-    done = run("keys", "--name", "merchant", "--url", server.facts["url"])
-
-    assert done.stdout.strip() == server.facts["keys"]["merchant"]
-
-
-def test_commands_elsewhere_trust_the_file_that_they_are_given(
+def test_commands_trust_the_authority_of_this_machine_or_the_file_that_they_are_given(
     server, folder, monkeypatch, tmp_path
 ):
-    monkeypatch.setenv("SANDBOX_TLS_FOLDER", str(tmp_path))
-    refused = run("keys", "--url", server.facts["url"])
-    monkeypatch.setenv("SANDBOX_CA", str(folder / "ca.pem"))
-    trusted = run("keys", "--url", server.facts["url"])
-    monkeypatch.setenv("SANDBOX_CA", str(tmp_path / "nowhere.pem"))
-    lost = run("keys", "--url", server.facts["url"])
+    def asked(**env: Path):
+        for name, path in env.items():
+            monkeypatch.setenv(name, str(path))
+        return run("keys", "--name", "merchant", "--url", server.facts["url"])
 
-    assert (refused.exit_code, trusted.exit_code, lost.exit_code) == (2, 0, 2)
-    assert "CERTIFICATE_VERIFY_FAILED" in refused.stderr
-    assert "SANDBOX_CA" in refused.stderr
+    here, elsewhere = asked(SANDBOX_TLS_FOLDER=folder), asked(SANDBOX_TLS_FOLDER=tmp_path)
+    given, lost = asked(SANDBOX_CA=folder / "ca.pem"), asked(SANDBOX_CA=tmp_path / "nowhere.pem")
+
+    assert here.stdout.strip() == given.stdout.strip() == server.facts["keys"]["merchant"]
+    assert (elsewhere.exit_code, lost.exit_code) == (2, 2)
+    assert "CERTIFICATE_VERIFY_FAILED" in elsewhere.stderr
+    assert "SANDBOX_CA" in elsewhere.stderr
     assert "nowhere.pem" in lost.stderr
 
 
-def test_only_the_owner_can_read_the_key_of_the_authority(server, folder):
-    assert {path.name for path in folder.iterdir()} == {".lock", "ca.pem", "ca-key.pem"}
-    assert stat.S_IMODE((folder / "ca-key.pem").stat().st_mode) == 0o600
-    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    assert b"PRIVATE" not in (folder / "ca.pem").read_bytes()
-
-
-def test_the_authority_stays_and_each_start_has_a_certificate_of_its_own(folder, server):
+def test_the_authority_stays_and_only_its_owner_can_read_its_key(server, folder):
     before = (folder / "ca.pem").read_bytes()
 
     again = certificates.own(folder, ["sandbox.example"])
 
     assert again.ca == before == (folder / "ca.pem").read_bytes()
+    assert {path.name for path in folder.iterdir()} == {".lock", "ca.pem", "ca-key.pem"}
+    assert stat.S_IMODE((folder / "ca-key.pem").stat().st_mode) == 0o600
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert b"PRIVATE" not in before
 
 
 def test_a_given_certificate_is_served(tmp_path, folder, server):
@@ -149,28 +129,20 @@ def test_a_given_certificate_is_served(tmp_path, folder, server):
     assert given.facts["has_ca"] is False
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (["--tls-key", "k.pem"], ["--tls-key", "--tls-cert"]),
-        (["--tls-cert", "nowhere.pem"], ["--tls-cert nowhere.pem", "No such file"]),
-        (["--tls-cert", "{junk}"], ["--tls-cert", "PEM"]),
-        (["--tls", "--tls-folder", "{junk}"], ["--tls-folder", "cannot be used"]),
-    ],
-)
-def test_what_cannot_be_used_is_refused_in_words(options, words, tmp_path):
+def test_what_cannot_be_used_is_refused_in_words(tmp_path):
     junk = tmp_path / "junk"
     junk.write_text("no certificate")
+    for options, words in (
+        (["--tls-key", "k.pem"], ["--tls-key", "--tls-cert"]),
+        (["--tls-cert", "nowhere.pem"], ["--tls-cert nowhere.pem", "No such file"]),
+        (["--tls-cert", str(junk)], ["--tls-cert", "PEM"]),
+        (["--tls", "--tls-folder", str(junk)], ["--tls-folder", "cannot be used"]),
+    ):
+        done = run("serve", "--port", "0", *options)
 
-    done = run("serve", "--port", "0", *(one.format(junk=junk) for one in options))
-
-    assert done.exit_code == 2
-    assert all(word in done.stderr for word in words), done.stderr
-
-
-def test_a_damaged_authority_is_named(tmp_path):
+        assert done.exit_code == 2
+        assert all(word in done.stderr for word in words), done.stderr
     (tmp_path / "ca-key.pem").write_text("-----BEGIN JUNK-----")
-
     with pytest.raises(certificates.CertificateError, match=r"ca-key\.pem: is not a key"):
         certificates.own(tmp_path, [])
 
