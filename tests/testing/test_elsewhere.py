@@ -29,29 +29,14 @@ def test_its_worlds_are_made_there_and_deleted_and_its_webhooks_come(kit):
     assert (elsewhere.url, there["seed"]) == (kit.url, 3)
 
 
-def test_a_control_surface_of_its_own_with_a_token_and_another_profile():
-    settings = Settings(
-        control_port=1,
-        token="a token of the test",
-        profile=replace(Profile(), api_key_header="x-key"),
-    )
-    with (
-        sandbox_server(settings) as server,
-        sandbox_at(
-            server.url,
-            control_url=server.control_url,
-            token="a token of the test",
-            api_key_header="x-key",
-        ) as elsewhere,
-        elsewhere.world() as world,
-    ):
-        assert not server.control_url.startswith(server.url)
-        assert pay(world)["status"] == "captured"
-        with (
-            pytest.raises(SandboxRefused, match="needs its bearer token"),
-            sandbox_at(server.control_url) as without_token,
-        ):
-            without_token.world()
+def test_a_control_surface_and_a_profile_of_its_own_are_named():
+    """The options of the plugin are in tests/testing/test_plugin.py."""
+    settings = Settings(control_port=1, profile=replace(Profile(), api_key_header="x-key"))
+    with sandbox_server(settings) as server:
+        at = {"control_url": server.control_url, "api_key_header": "x-key"}
+        with sandbox_at(server.url, **at) as elsewhere, elsewhere.world() as world:
+            assert not server.control_url.startswith(server.url)
+            assert pay(world)["status"] == "captured"
         with pytest.raises(SandboxError, match="name its URL too"), sandbox_at(server.url):
             pass
 

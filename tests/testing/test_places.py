@@ -25,6 +25,10 @@ def test_a_decline_with_its_webhook(sandbox):
 def test_its_place(sandbox_server, sandbox_settings):
     assert not sandbox_server.is_here
     assert sandbox_server.coverage() == {}
+
+def test_a_key_in_a_wrong_header(sandbox):
+    headers = {"authorization": f"Bearer {sandbox.key()}"}
+    assert sandbox.client(None).get("/v5/apikeys", headers=headers).status_code == 200
 """
 
 
@@ -34,8 +38,13 @@ def test_a_command_serves_the_sandbox_of_a_run_also_with_a_module_of_that_name(t
 
     run = run_pytest(tmp_path, "-v", "test_own.py")
 
-    assert run.code == 0, run.output
+    assert [run.result(one) for one in ("test_a_decline_with_its_webhook", "test_its_place")] == [
+        *("PASSED", "PASSED")
+    ]
     assert "sandbox serve (a process of its own, because the project has a module" in run.output
+    # What a report explains it explains of a command too.
+    assert run.result("test_a_key_in_a_wrong_header") == "FAILED"
+    assert "no API key was sent in its header, but authorization has one" in run.output
 
 
 def test_the_options_of_a_command_apply_and_its_process_ends_with_the_block():

@@ -54,7 +54,7 @@ def test_an_asyncio_client_says_what_it_needs(without_httpx2, world):
         world.async_client()
 
 
-@pytest.mark.parametrize("url", ["ftp://host", "127.0.0.1:8080", "http://"])
-def test_an_invalid_url_is_refused(url):
-    with pytest.raises(ValueError, match="is not a URL with http or https and a host"):
-        PlainClient(url, {}, 1)
+def test_an_invalid_url_is_refused():
+    for url in ("ftp://host", "127.0.0.1:8080", "http://"):
+        with pytest.raises(ValueError, match="is not a URL with http or https and a host"):
+            PlainClient(url, {}, 1)

@@ -1,8 +1,12 @@
 """The plugin, in runs of pytest of its own."""
 
+import gzip
 import json
+import re
 import subprocess
 import sys
+from base64 import b64decode
+from collections import Counter
 from importlib.metadata import entry_points
 
 import pytest
@@ -15,9 +19,12 @@ TESTS = """
 import pytest
 from freezegun import freeze_time
 
-def pay(sandbox, key="merchant"):
-    body = {"amount": 1000, "terminal_id": sandbox.terminal()}
-    return sandbox.client(key).post("/v3/payment", json=body).json()
+KEYS = open("keys.txt", "a")
+
+def pay(world, amount=1000, key="merchant"):
+    print(*(one["key"] for one in world.view["keys"].values()), file=KEYS, flush=True)
+    body = {"amount": amount, "terminal_id": world.terminal()}
+    return world.client(key).post("/v3/payment", json=body).json()
 
 def test_a_decline_with_its_webhook(sandbox):
     sandbox.next("insufficient_funds")
@@ -28,23 +35,24 @@ def test_a_decline_with_its_webhook(sandbox):
     )
 
 def test_that_fails(sandbox):
+    print(sandbox.endpoint("http://127.0.0.1:9/hook")["secret"], file=KEYS, flush=True)
     sandbox.next("lost_card")
     pay(sandbox)
-    pay(sandbox, "merchant_read_only")
+    pay(sandbox, key="merchant_read_only")
     sandbox.client(None).get("/v5/apikeys")
-    pay(sandbox.new_world(seed=5))
+    pay(sandbox.new_world(seed=5), 1111)
     sandbox.webhooks.settle()
-    assert False, "as it should"
+    assert False, sandbox.key("merchant")
 
 def test_that_fails_without_a_sandbox():
     assert False
 
 @pytest.fixture
-def shop(sandbox):
+def closed(sandbox):
     pay(sandbox)
     raise RuntimeError("the shop is closed")
 
-def test_whose_fixture_fails(shop):
+def test_whose_fixture_fails(closed):
     pass
 
 @pytest.mark.sandbox(seed=7, clock="2026-03-01T12:00:00Z", fixture="demo")
@@ -79,16 +87,62 @@ def test_frozen(sandbox):
 @pytest.mark.parametrize("key", ["svc_live_aaaaaaaaaaaa_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"])
 def test_a_production_key_as_a_parameter(sandbox, key):
     assert sandbox.client(plaintext=key).get("/v5/apikeys").status_code == 401
+
+@pytest.fixture(scope="session")
+def shop(sandbox_server):
+    with sandbox_server.world(name="shop") as world:
+        pay(world, 2222)
+        yield world
+
+def test_that_passes(shop):
+    pay(shop, 3333)
+
+def test_of_an_app_that_lives_for_the_session(shop):
+    pay(shop, 4444)
+    assert False
+
+def test_after_a_reset(shop):
+    shop.reset()
+    pay(shop, 5555)
+    assert False
+
+def test_that_closes_its_worlds(sandbox_server):
+    with sandbox_server.world() as world:
+        pay(world, 6666)
+    with sandbox_server.world() as world:
+        pay(world, 7777)
+        assert False
+
+def test_whose_receiver_failed_first(sandbox):
+    sandbox.webhooks.listen(["transaction.sale"])
+    sandbox.webhooks.respond(500, times=1)
+    pay(sandbox, 8888)
+    sandbox.advance("1h")
+    assert False
+
+def test_a_typo(sandbox):
+    sandbox.scenario("late_answr")
 """
+
+JOURNALS = {
+    "test_that_fails": [1000, 1111],
+    "test_of_an_app_that_lives_for_the_session": [4444],
+    "test_after_a_reset": [5555],
+    "test_that_closes_its_worlds": [6666, 7777],
+    "test_whose_receiver_failed_first": [8888],
+}
+"""Which amounts the journal of each failed test has: of its own requests, in all its worlds."""
 
 
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory):
-    """One run with everything in it, its coverage written to a file."""
+    """One run with everything in it: its coverage and its report are written to files."""
     folder = tmp_path_factory.mktemp("suite")
     (folder / "test_suite.py").write_text(TESTS)
-    run = run_pytest(folder, "--sandbox-coverage=seen.json", "--strict-markers", "test_suite.py")
-    return run, json.loads((folder / "seen.json").read_text())
+    (folder / "artifacts").mkdir()
+    (folder / "artifacts" / "old.capture.json.gz").write_bytes(b"of an earlier run")
+    options = ("--sandbox-coverage=seen.json", "--sandbox-report=artifacts", "--strict-markers")
+    return run_pytest(folder, *options, "test_suite.py"), folder
 
 
 def test_a_test_ends_as_it_should(ran):
@@ -107,17 +161,19 @@ def test_a_test_ends_as_it_should(ran):
     assert "PASSED test_suite.py::test_a_production_key_as_a_parameter[svc_live_" in run.output
 
 
-def section(output: str, test: str) -> str:
-    """What the report of a failed test has of the sandbox."""
-    report = output.split(f" {test} ___", 1)[1].split("\n____", 1)[0]
-    return report.partition("- sandbox journal -")[2]
+def report(output: str, test: str) -> str:
+    """What is said of a test that failed."""
+    return output.split(f" {test} ___", 1)[1].split("\n____", 1)[0].split("\n====", 1)[0]
 
 
 def test_the_report_of_a_failed_test_has_the_journal_of_its_worlds(ran):
     run, _ = ran
 
-    journal = section(run.output, "test_that_fails")
-
+    for test, amounts in JOURNALS.items():
+        journal = report(run.output, test).partition("- sandbox journal -")[2]
+        known = (1000, *range(1111, 9999, 1111))
+        assert [one for one in known if f'"amount": {one}' in journal] == amounts, test
+    journal = report(run.output, "test_that_fails").partition("- sandbox journal -")[2]
     for said in (
         "POST /v3/payment -> 200  (payments.create, key ****",
         "    outcome: lost_card, queue  [assumed D4]",
@@ -131,39 +187,67 @@ def test_the_report_of_a_failed_test_has_the_journal_of_its_worlds(ran):
         ", seed 5, clock running",
     ):
         assert said in journal
-    assert "svc_uat_" not in journal
+    failed_first = report(run.output, "test_whose_receiver_failed_first")
+    assert "after 2 attempts (answered 500, then answered 200)" in failed_first
+    assert "sandbox journal" not in report(run.output, "test_that_fails_without_a_sandbox")
+    set_up = run.output.split("ERROR at setup of test_whose_fixture_fails", 1)[1]
+    assert "POST /v3/payment -> 200" in set_up.split("\n____", 1)[0]
 
 
-def test_a_fixture_that_fails_is_reported_with_the_journal_too(ran):
+def test_mistakes_are_said_plainly_and_once_at_the_line_of_the_test(ran):
     run, _ = ran
-
-    report = run.output.split("ERROR at setup of test_whose_fixture_fails", 1)[1]
-
-    assert "POST /v3/payment -> 200" in report.split("\n____", 1)[0]
-
-
-def test_a_test_without_a_sandbox_is_reported_without_a_journal(ran):
-    run, _ = ran
-
-    assert section(run.output, "test_that_fails_without_a_sandbox") == ""
-
-
-def test_mistakes_in_a_marker_are_said_plainly(ran):
-    run, _ = ran
+    typo = report(run.output, "test_a_typo").split("sandbox journal")[0]
 
     assert "@pytest.mark.sandbox: there is no 'sed'; did you mean 'seed'?" in run.output
     assert "@pytest.mark.sandbox: name what 7 is" in run.output
     assert "fixture: there is no 'bussy'; did you mean 'busy'?" in run.output
     assert "control.py" not in run.output
+    assert typo.count("did you mean 'late_answer'?") == 1
+    assert "uat_sandbox/" not in typo
+    assert 'sandbox.scenario("late_answr")' in typo
 
 
 def test_coverage_is_printed_and_written(ran):
-    run, seen = ran
+    run, folder = ran
+    seen = json.loads((folder / "seen.json").read_text())
 
-    assert seen["operations"]["exercised"]["payments.create"] == 5
+    assert seen["operations"]["exercised"]["payments.create"] == 12
     assert "refunds.create" not in seen["operations"]["exercised"]
     assert "- sandbox coverage -" in run.output.replace("=", "-")
     assert "operations" in run.output.split("sandbox coverage")[-1]
+
+
+def captures_in(page: str) -> list[tuple[str, str]]:
+    """Test and content of each capture that a report holds."""
+    found = re.findall(r'data-capture="[^"]*" data-test="([^"]*)"[^>]*>([^<]+)</script>', page)
+    return [(test, gzip.decompress(b64decode(text)).decode()) for test, text in found]
+
+
+@pytest.mark.proves("assumed D25-reports")
+def test_each_world_of_a_failed_test_is_captured_and_no_key_or_secret(ran):
+    run, folder = ran
+    page = (folder / "artifacts" / "report.html").read_text()
+    captures = captures_in(page)
+    files = sorted((folder / "artifacts").glob("*.capture.json.gz"))
+    secrets = (folder / "keys.txt").read_text().split()
+
+    worlds = {test: len(amounts) for test, amounts in JOURNALS.items()}
+    failed = Counter(worlds | {"test_a_typo": 1, "test_whose_fixture_fails": 1})
+    assert Counter(test.partition("::")[2] for test, _ in captures) == failed
+    assert len(files) == len(captures)
+    first = "test_suite.py-test_that_fails-1.capture.json.gz"
+    assert first in [file.name for file in files]
+    assert f"worlds of failed tests: {folder / 'artifacts' / 'report.html'}" in run.output
+    requests = [json.loads(text)["requests"] for _, text in captures]
+    assert [200, 401] in [[one["status"] for one in each] for each in requests]
+    kept = [page, *(text for _, text in captures)]
+    kept += [gzip.decompress(one.read_bytes()).decode() for one in files]
+    assert len(secrets) > 20
+    assert [one for one in secrets if any(one in text for text in kept)] == []
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)
+    assert policy is not None
+    assert policy[1].startswith("default-src 'none'; script-src 'sha256-")
+    assert len(re.findall(r"<script(?! type=.application/gzip)", page)) == 1
 
 
 def test_a_sandbox_elsewhere_is_used_where_the_environment_names_one(kit, tmp_path):
@@ -176,13 +260,20 @@ def test_a_sandbox_elsewhere_is_used_where_the_environment_names_one(kit, tmp_pa
     before = kit.control.ask("GET", "/worlds")["total"]
 
     run = run_pytest(
-        tmp_path, "--sandbox-coverage=seen.json", "test_elsewhere.py", SANDBOX_URL=kit.url
+        tmp_path,
+        "--sandbox-coverage=seen.json",
+        "--sandbox-report=out",
+        "test_elsewhere.py",
+        SANDBOX_URL=kit.url,
     )
 
     assert run.code == 0, run.output
     seen = json.loads((tmp_path / "seen.json").read_text())
     assert seen["operations"]["exercised"] == {"apikeys.list": 1}
     assert kit.control.ask("GET", "/worlds")["total"] == before
+    # Where nothing failed there is no report.
+    assert list((tmp_path / "out").iterdir()) == []
+    assert "sandbox report" not in run.output
 
 
 def test_a_control_surface_elsewhere_is_named_by_options_and_needs_its_token(tmp_path):
@@ -207,13 +298,14 @@ def test_a_control_surface_elsewhere_is_named_by_options_and_needs_its_token(tmp
     assert "needs its bearer token" in without.output
 
 
-def test_a_file_for_coverage_that_cannot_be_is_refused_at_once(tmp_path):
+def test_a_file_that_cannot_be_written_is_refused_at_once(tmp_path):
     (tmp_path / "test_it.py").write_text("def test_it(): pass\n")
-    for file, said in {
-        "test_it.py": "'test_it.py' does not end with .json",
-        "nowhere/seen.json": "there is no folder for nowhere/seen.json",
+    for option, said in {
+        "--sandbox-coverage=test_it.py": "'test_it.py' does not end with .json",
+        "--sandbox-coverage=nowhere/seen.json": "there is no folder for nowhere/seen.json",
+        "--sandbox-report=test_it.py": "--sandbox-report: test_it.py cannot be used:",
     }.items():
-        run = run_pytest(tmp_path, f"--sandbox-coverage={file}", "test_it.py")
+        run = run_pytest(tmp_path, option, "test_it.py")
 
         assert run.code == 4
         assert said in run.output
