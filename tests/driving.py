@@ -145,10 +145,10 @@ def serving(*options: str) -> Iterator[Served]:
     try:
         line = process.stdout.readline()
         assert line, f"the server did not start: {process.communicate()[1]}"
-        with httpx2.Client(timeout=10) as client:
+        with httpx2.Client(timeout=60) as client:
             yield Served(process, json.loads(line), client)
     finally:
         if process.poll() is None:
             process.terminate()
-            process.communicate(timeout=10)
+            process.communicate(timeout=60)
         process.close()

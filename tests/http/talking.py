@@ -15,7 +15,7 @@ from sandbox.server.protocol import Protocol
 from sandbox.settings import Settings
 
 HOST = "127.0.0.1"
-WAIT_S = 10.0
+WAIT_S = 60.0
 PLENTY_S = 60.0
 
 HEALTH = b"GET /_sandbox/health HTTP/1.1\r\nhost: localhost\r\n\r\n"

@@ -45,27 +45,27 @@ def test_a_client_that_trusts_the_authority_takes_a_payment_and_no_other_does(
 
     for host in ("127.0.0.1", "localhost"):
         url = f"https://{host}:{port_of(server.facts['url'])}/v3/payment"
-        answer = httpx2.post(url, json=body, headers=headers, verify=trusting, timeout=10)
+        answer = httpx2.post(url, json=body, headers=headers, verify=trusting, timeout=60)
         assert (answer.status_code, answer.json()["status"]) == (200, "captured")
     with pytest.raises(httpx2.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):
-        httpx2.get(server.facts["url"], verify=ssl.create_default_context(), timeout=10)
-    given = httpx2.get(f"{server.facts['control_url']}/ca.pem", verify=False, timeout=10)
+        httpx2.get(server.facts["url"], verify=ssl.create_default_context(), timeout=60)
+    given = httpx2.get(f"{server.facts['control_url']}/ca.pem", verify=False, timeout=60)
     assert given.status_code == 200
     assert given.content == (folder / "ca.pem").read_bytes()
 
 
 def test_plain_http_gets_no_answer_and_the_server_goes_on(server, trusting):
-    with socket.create_connection(("127.0.0.1", port_of(server.facts["url"])), timeout=10) as plain:
+    with socket.create_connection(("127.0.0.1", port_of(server.facts["url"])), timeout=60) as plain:
         plain.sendall(b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n")
         assert b"200" not in plain.recv(1_000)
 
     url = f"{server.facts['control_url']}/health"
-    assert httpx2.get(url, verify=trusting, timeout=10).status_code == 200
+    assert httpx2.get(url, verify=trusting, timeout=60).status_code == 200
 
 
 def test_a_body_that_is_refused_early_gets_its_answer(server, trusting):
     with (
-        socket.create_connection(("127.0.0.1", port_of(server.facts["url"])), timeout=10) as plain,
+        socket.create_connection(("127.0.0.1", port_of(server.facts["url"])), timeout=60) as plain,
         trusting.wrap_socket(plain, server_hostname="127.0.0.1") as secure,
     ):
         secure.sendall(
@@ -122,8 +122,8 @@ def test_a_given_certificate_is_served(tmp_path, folder, server):
     with serving(*options) as given:
         context = ssl.create_default_context(cafile=str(folder / "ca.pem"))
         control = given.facts["control_url"]
-        health = httpx2.get(f"{control}/health", verify=context, timeout=10)
-        no_ca = httpx2.get(f"{control}/ca.pem", verify=context, timeout=10)
+        health = httpx2.get(f"{control}/health", verify=context, timeout=60)
+        no_ca = httpx2.get(f"{control}/ca.pem", verify=context, timeout=60)
 
     assert (health.status_code, no_ca.status_code) == (200, 404)
     assert given.facts["has_ca"] is False
@@ -170,7 +170,7 @@ def test_the_test_kit_trusts_the_authority_too(server, folder, monkeypatch, tmp_
         health = client.get("/health")
     finally:
         client.close()
-    with httpx2.Client(verify=trusting_context(), timeout=10) as other:
+    with httpx2.Client(verify=trusting_context(), timeout=60) as other:
         assert other.get(f"{server.facts['control_url']}/health").status_code == 200
 
     assert health.status_code == 200

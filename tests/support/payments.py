@@ -96,7 +96,7 @@ async def until_busy(sandbox: InProcess, count: int = 1) -> None:
     """Goes on once so many payments wait for their processor."""
     world = sandbox.sandbox.worlds.get(sandbox.world)
     assert world is not None
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while len(world.busy) < count:
             await asyncio.sleep(0)
 

@@ -14,7 +14,7 @@ from typing import Any
 import standardwebhooks
 import svix
 
-WAIT_S = 5.0
+WAIT_S = 60.0
 """So long a test waits at most for something to arrive."""
 
 

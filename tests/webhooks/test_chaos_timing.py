@@ -12,6 +12,7 @@ import pytest
 from sandbox.domain.instants import to_wire
 from tests.webhooks.hooked import (
     START,
+    UNTIL_S,
     Hooked,
     another_world,
     recover,
@@ -191,7 +192,7 @@ def test_the_answer_waits_until_every_endpoint_was_tried_whatever_came_of_it(
         was_answered = payment.done()
         gate.set()
 
-        assert payment.result(5).status_code == 200
+        assert payment.result(UNTIL_S).status_code == 200
     assert ([one["status"] for one in journal], was_answered) == ([200], False)
     assert [triggers(one) for one in sales(hooked)] == [["scenario"], ["scenario"]]
 
@@ -218,7 +219,7 @@ def test_an_answer_waits_for_the_attempt_that_its_own_request_began(hooked, payi
     assert hooked.pay().status_code == 200
     assert not payment.done()
     gate.set()
-    assert payment.result(5).status_code == 200
+    assert payment.result(UNTIL_S).status_code == 200
 
 
 def test_of_duplicates_the_first_comes_before_the_answer(hooked, receiver):
@@ -236,7 +237,7 @@ def test_an_answer_does_not_wait_for_what_is_forgotten(hooked, paying, method, p
     payment, _ = paying()
     hooked.ask(method, path)
 
-    assert payment.result(5).status_code == 200
+    assert payment.result(UNTIL_S).status_code == 200
 
 
 def test_an_answer_does_not_wait_for_what_is_canceled(hooked, paying):
@@ -245,5 +246,5 @@ def test_an_answer_does_not_wait_for_what_is_canceled(hooked, paying):
     payment, _ = paying()
     hooked.ask("PATCH", "/endpoints/e", {"disabled": True}, status=200)
 
-    assert payment.result(5).status_code == 200
+    assert payment.result(UNTIL_S).status_code == 200
     assert [(one["status"], one["attempts"]) for one in sales(hooked)] == [("canceled", [])]

@@ -75,22 +75,6 @@ def test_any_2xx_is_a_success_and_the_beginning_of_the_answer_is_kept(hooked):
             assert attempt["error"] is None
 
 
-@pytest.mark.proves("spec 6.1.9", "assumed 8.3-id")
-def test_what_failed_once_arrives_at_the_next_attempt_under_the_same_id(hooked, receiver):
-    receiver.behave([Answer(500, body=b"broken"), Answer(200, body=b"fine")])
-    id = hooked.emit()
-    hooked.tried(id)
-
-    hooked.pass_by(seconds=6)
-    delivery = hooked.delivery(id)
-
-    assert (delivery["status"], delivery["next_attempt_at"]) == ("delivered", None)
-    shown = [(one["status_code"], one["response"]) for one in delivery["attempts"]]
-    assert shown == [(500, "broken"), (200, "fine")]
-    assert receiver.ids() == [id, id]
-    assert receiver.requests[0].body == receiver.requests[1].body
-
-
 # --- 410, 429, Retry-After --------------------------------------------------------------------
 
 
@@ -147,17 +131,6 @@ def test_what_retry_after_asks_for_counts_within_bounds(hooked):
     for asked, least, most, delivery, attempt in first_attempts(hooked, rows):
         assert attempt["status_code"] == asked[0]
         assert least <= planned_wait(delivery) <= most, asked
-
-
-def test_at_a_later_failure_retry_after_is_applied_in_full(hooked, receiver):
-    receiver.behave(Answer(503, {"retry-after": "400"}))
-    id = hooked.emit()
-
-    hooked.move_to(hooked.tried(id)["next_attempt_at"])
-    delivery = hooked.delivery(id)
-
-    assert len(delivery["attempts"]) == 2
-    assert planned_wait(delivery) == 400
 
 
 # --- secrets ----------------------------------------------------------------------------------
