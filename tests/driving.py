@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlencode
 
 import httpx2
 
@@ -85,6 +86,13 @@ class InProcess:
         """One request to the control API; `path` without its prefix."""
         return self.ask(method, f"/_sandbox{path}", json_body=json_body, query=query)
 
+    def look(self, path: str, **query: Any) -> Any:
+        """What the control API shows of the world; of the server if the path has a slash first."""
+        whole = path if path.startswith("/") else f"/worlds/{self.world}/{path}"
+        answer = self.control("GET", whole, query=urlencode(query))
+        assert answer.status == 200, (whole, query, answer.body)
+        return answer.json()
+
     def state(self) -> list[Any]:
         """Every record and every message: what a refusal must leave as it was.
 
@@ -98,7 +106,7 @@ class InProcess:
     def journal(self, answer: Response) -> dict[str, Any]:
         """The journal entry of an answer of this world."""
         id = answer.headers["x-sandbox-request-id"]
-        entry: dict[str, Any] = self.control("GET", f"/worlds/{self.world}/requests/{id}").json()
+        entry: dict[str, Any] = self.look(f"requests/{id}")
         return entry
 
 

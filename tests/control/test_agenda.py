@@ -1,45 +1,86 @@
-"""The agenda tells what falls due, and it tells the truth: what it says is what then happens."""
+"""The agenda tells what falls due, and an advance of the clock lets it happen, as was told."""
 
 import pytest
 
 from sandbox.control import clock as control_agenda
 from sandbox.domain.clock import TIMER_KINDS
+from tests.conftest import NOW
+from tests.control.refusals import assert_refused
 from tests.directory.making import location_id
 from tests.scenarios.running import running
 from tests.support.payments import ask, paid_id, pay, read
 from tests.webhooks.calling import add
 
 WORLD = "/worlds/default"
-AGENDA = f"{WORLD}/agenda"
+CLOCK = f"{WORLD}/clock"
 
 
-def agenda(sandbox, query=""):
-    answer = sandbox.control("GET", AGENDA, query=query)
-    assert answer.status == 200, answer.body
-    return answer.json()
+def agenda(sandbox, **query):
+    return sandbox.look("agenda", **query)["agenda"]
 
 
-def advance(sandbox, to):
-    return sandbox.control("POST", f"{WORLD}/clock/advance", {"to": to}).json()
+def advance(sandbox, **how):
+    return sandbox.control("POST", f"{CLOCK}/advance", how).json()
 
 
-@pytest.mark.proves("assumed F21")
-def test_what_it_says_about_payments_is_what_then_happens(sandbox):
-    ids = [
-        paid_id(sandbox, operation="auth", card="tok_amex"),
-        paid_id(sandbox, operation="auth", card="tok_visa_credit"),
-        paid_id(sandbox, at="surcharge_merchant"),
+@pytest.mark.proves("assumed D23, F21")
+def test_what_was_told_about_payments_happens_in_order_at_its_own_moment(sandbox):
+    amex = paid_id(sandbox, operation="auth", card="tok_amex")
+    visa = paid_id(sandbox, operation="auth", card="tok_visa_credit")
+    prompt = paid_id(sandbox, at="surcharge_merchant")
+    told = [one for one in agenda(sandbox) if one["subject"]["id"] in (amex, visa, prompt)]
+
+    came = advance(sandbox, by="30d")
+
+    assert came == {
+        "now": "2026-03-31T12:00:00.000Z",
+        "fired": [
+            {"at": one["due"], "kind": one["kind"], "subject": one["subject"]["id"]} for one in told
+        ],
+    }
+    assert [(one["due"], one["subject"]["id"], one["clause"]) for one in told] == [
+        ("2026-03-01T12:05:00.000Z", prompt, "assumed F4"),
+        ("2026-03-06T12:00:00.000Z", visa, "assumed F21"),
+        ("2026-03-08T12:00:00.000Z", amex, "assumed F21"),
     ]
-    told = [one for one in agenda(sandbox)["agenda"] if one["subject"]["id"] in ids]
-
-    fired = advance(sandbox, told[-1]["due"])["fired"]
-
-    assert [one["subject"]["id"] for one in told] == [ids[2], ids[1], ids[0]]
-    assert [(one["due"], one["kind"]) for one in told] == [(f["at"], f["kind"]) for f in fired]
+    assert read(sandbox, visa)["history"][-1]["created_at"] == 1_772_798_400_000
     for one in told:
         tx = read(sandbox, one["subject"]["id"])
         assert one["then"] == {"status": tx["status"], "status_reason": tx["status_reason"]}
-    assert [one["clause"] for one in told] == ["assumed F4", "assumed F21", "assumed F21"]
+
+
+@pytest.mark.proves("assumed D23")
+def test_the_clock_goes_to_what_falls_due_next_or_stops_just_before_it(sandbox):
+    visa = paid_id(sandbox, operation="auth", card="tok_visa_credit")
+    paid_id(sandbox, operation="auth", card="tok_amex")
+    due = agenda(sandbox)[0]["due"]
+
+    before = advance(sandbox, to="next", before=True)
+    again = advance(sandbox, to="next", before=True)
+    then = advance(sandbox, to="next")
+
+    assert due == "2026-03-06T12:00:00.000Z"
+    assert before == again == {"now": "2026-03-06T11:59:59.999Z", "fired": []}
+    assert then["now"] == due
+    assert [one["subject"] for one in then["fired"]] == [visa]
+    assert agenda(sandbox)[0]["due"] == "2026-03-08T12:00:00.000Z"
+    assert advance(sandbox, by="2d", before=True)["fired"] == []
+
+
+def test_a_clock_is_advanced_to_an_instant_by_nothing_and_on_while_it_runs(sandbox):
+    for how in ({"by": "0s"}, {"to": NOW}, {"by": "0s", "before": True}):
+        assert advance(sandbox, **how) == {"now": NOW, "fired": []}
+    moved = advance(sandbox, to="2026-03-02T00:00:00Z")
+    assert moved == {"now": "2026-03-02T00:00:00.000Z", "fired": []}
+    assert sandbox.look("clock")["mode"] == "frozen"
+    sandbox.control("PUT", CLOCK, {"mode": "running", "rate": 0.001})
+
+    assert advance(sandbox, by="1d")["now"].startswith("2026-03-03T00:00:00.")
+    assert sandbox.look("clock")["mode"] == "running"
+    advance(sandbox, to="2500-01-01T00:00:00Z")
+    nothing = sandbox.control("POST", f"{CLOCK}/advance", {"to": "next"})
+    assert_refused(nothing, 400, "validation_error")
+    assert nothing.json()["message"] == "to: nothing falls due in this world"
 
 
 def test_a_payment_s_amount_is_told_in_its_own_currency(sandbox):
@@ -48,34 +89,34 @@ def test_a_payment_s_amount_is_told_in_its_own_currency(sandbox):
         ask(sandbox, "PUT", shop, {"currency": currency})
         id = paid_id(sandbox, 7942, operation="auth")
 
-        (one,) = agenda(sandbox, f"subject={id}")["agenda"]
+        (one,) = agenda(sandbox, subject=id)
 
         assert one["subject"]["says"] == f"auth of {written}"
         assert (one["subject"]["amount"], one["subject"]["currency"]) == (7942, currency)
-    for key in agenda(sandbox, "kind=key_expires")["agenda"]:
+    for key in agenda(sandbox, kind="key_expires"):
         assert (key["subject"]["amount"], key["subject"]["currency"]) == (None, None)
 
 
 @pytest.mark.proves("assumed D24")
-@pytest.mark.parametrize(
-    ("first", "outcome"),
-    [("processor_timeout", "approved"), ("pending_forever", "insufficient_funds")],
-)
-def test_a_late_answer_leads_where_the_agenda_says(sandbox, first, outcome):
-    late = {"do": "late_answer", "outcome": outcome}
-    follow = [late | {"after": after} for after in ("40s", "60s")]
-    running(sandbox, {"then": {"outcome": first, "times": 1, "follow": follow}})
-    id = paid_id(sandbox)
-    told = agenda(sandbox, f"subject={id}")["agenda"][0]
+def test_a_late_answer_leads_where_the_agenda_says(sandbox):
+    for first, outcome in (
+        ("processor_timeout", "approved"),
+        ("pending_forever", "insufficient_funds"),
+    ):
+        late = {"do": "late_answer", "outcome": outcome}
+        follow = [late | {"after": after} for after in ("40s", "60s")]
+        running(sandbox, {"then": {"outcome": first, "times": 1, "follow": follow}})
+        id = paid_id(sandbox)
+        told = agenda(sandbox, subject=id)[0]
 
-    sandbox.control("POST", f"{WORLD}/clock/advance", {"by": "50s"})
-    tx = read(sandbox, id)
-    rest = agenda(sandbox, f"subject={id}")["agenda"]
+        advance(sandbox, by="50s")
+        tx = read(sandbox, id)
+        rest = agenda(sandbox, subject=id)
 
-    assert told["says"] == f"the processor answers late: {outcome}"
-    assert told["then"] == {"status": tx["status"], "status_reason": tx["status_reason"]}
-    assert [one["then"] for one in rest if one["kind"] == "late_answer"] == [None]
-    assert rest[0]["says"] == f"nothing happens: the payment is {tx['status']} by now"
+        assert told["says"] == f"the processor answers late: {outcome}"
+        assert told["then"] == {"status": tx["status"], "status_reason": tx["status_reason"]}
+        assert [one["then"] for one in rest if one["kind"] == "late_answer"] == [None]
+        assert rest[0]["says"] == f"nothing happens: the payment is {tx['status']} by now"
 
 
 @pytest.mark.proves("assumed D4")
@@ -84,9 +125,9 @@ def test_the_result_of_a_batch_is_told_before_it_comes(sandbox):
     planned = {"batch": "rejected", "reason": "hash_mismatch", "after": "1h"}
     running(sandbox, {"when": {"operation": "close_batch"}, "then": planned})
     sandbox.ask("POST", f"/v1/batches/{batch_id}/close", key="partner", json_body={})
-    (one,) = agenda(sandbox, f"subject={batch_id}")["agenda"]
+    (one,) = agenda(sandbox, subject=batch_id)
 
-    advance(sandbox, one["due"])
+    advance(sandbox, to=one["due"])
     batch = sandbox.ask("GET", f"/v1/batches/{batch_id}", key="partner").json()
 
     assert (one["kind"], one["subject"]["kind"]) == ("batch_result", "batch")
@@ -102,32 +143,33 @@ def test_keys_and_terminals_are_told_by_name(sandbox):
     ]
     running(sandbox, {"then": {"outcome": "approved", "times": 1, "follow": follow}})
     pay(sandbox)
-    told = {one["kind"]: one for one in agenda(sandbox)["agenda"]}
+    told = {one["kind"]: one for one in agenda(sandbox)}
 
     assert told["revoke_key"]["subject"]["says"] == "Demo partner key"
     assert told["revoke_key"]["then"] == {"status": "revoked", "status_reason": None}
     assert told["block_terminal"]["then"]["status"] == "blocked"
     assert told["unblock_terminal"]["then"]["status"] == "active"
     assert told["key_expires"]["then"] is None
-    sandbox.control("POST", f"{WORLD}/clock/advance", {"by": "90s"})
-    (back,) = agenda(sandbox, "kind=unblock_terminal")["agenda"]
+    advance(sandbox, by="90s")
+    (back,) = agenda(sandbox, kind="unblock_terminal")
     assert (back["then"]["status"], back["clause"]) == ("active", "spec 6.3-terminal.unblocked")
 
 
 def test_it_is_filtered_counted_and_read_in_pages(sandbox):
     add(sandbox)
     ids = [paid_id(sandbox, operation="auth") for _ in range(3)]
-    whole = agenda(sandbox, "kind=authorization_expires")
+    kind = {"kind": "authorization_expires"}
+    whole = sandbox.look("agenda", **kind)
 
-    first = agenda(sandbox, "kind=authorization_expires&limit=2")
-    rest = agenda(sandbox, f"kind=authorization_expires&limit=2&after={first['next']}")
-    until = agenda(sandbox, f"until={whole['agenda'][0]['due']}")
+    first = sandbox.look("agenda", limit=2, **kind)
+    rest = sandbox.look("agenda", limit=2, after=first["next"], **kind)
+    until = sandbox.look("agenda", until=whole["agenda"][0]["due"])
 
     assert [one["subject"]["id"] for one in first["agenda"] + rest["agenda"]] == ids
     assert (whole["total"], whole["by_kind"]) == (3, {"authorization_expires": 3})
     assert (first["next"] is None, rest["next"]) == (False, None)
-    assert until["agenda"] == agenda(sandbox)["agenda"][: until["total"]]
-    assert agenda(sandbox, f"subject={ids[1]}")["total"] == 1
+    assert until["agenda"] == agenda(sandbox)[: until["total"]]
+    assert len(agenda(sandbox, subject=ids[1])) == 1
 
 
 def test_every_kind_of_timer_can_be_told():

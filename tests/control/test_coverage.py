@@ -25,15 +25,9 @@ SECTIONS = [
 NOTHING: dict[str, dict[str, int]] = {section: {} for section in SECTIONS}
 
 
-def coverage(sandbox: InProcess, world: str | None = "default") -> Any:
-    path = "/coverage" if world is None else f"/worlds/{world}/coverage"
-    answer = sandbox.control("GET", path)
-    assert answer.status == 200, answer.body
-    return answer.json()
-
-
 def exercised(sandbox: InProcess, world: str | None = "default") -> dict[str, dict[str, int]]:
-    return {name: section["exercised"] for name, section in coverage(sandbox, world).items()}
+    path = "/coverage" if world is None else f"/worlds/{world}/coverage"
+    return {name: section["exercised"] for name, section in sandbox.look(path).items()}
 
 
 def total(sandbox: InProcess) -> dict[str, dict[str, int]]:
@@ -52,7 +46,7 @@ def made(sandbox: InProcess, **body: Any) -> InProcess:
 
 @pytest.mark.parametrize("world", ["default", None])
 def test_at_first_nothing_was_exercised_and_all_of_every_table_never_was(sandbox, world):
-    shown = coverage(sandbox, world)
+    shown = sandbox.look("/coverage" if world is None else "coverage")
 
     listed = sandbox.control("GET", "/scenarios").json()["scenarios"]
     outcomes = sandbox.control("GET", "/outcomes").json()
@@ -90,11 +84,11 @@ def test_every_reason_and_status_that_a_payment_can_have_is_in_the_tables():
 
 
 def test_a_sale_is_counted_in_every_section_that_it_belongs_to_and_left_out_of_never(sandbox):
-    before = coverage(sandbox)
+    before = sandbox.look("coverage")
     pay(sandbox)
     pay(sandbox)
 
-    after = coverage(sandbox)
+    after = sandbox.look("coverage")
 
     assert exercised(sandbox) == NOTHING | {
         "operations": {"payments.create": 2},
@@ -107,20 +101,6 @@ def test_a_sale_is_counted_in_every_section_that_it_belongs_to_and_left_out_of_n
     for name in SECTIONS:
         left = [one for one in before[name]["never"] if one not in after[name]["exercised"]]
         assert after[name]["never"] == left
-
-
-def test_a_refusal_is_counted_by_its_code(sandbox):
-    pay(sandbox, 0)
-    act(sandbox, paid_id(sandbox), "capture")
-
-    counted = exercised(sandbox)
-
-    assert counted["refusals"] == {"validation_error": 1, "invalid_capture_sequence": 1}
-    assert counted["answers"] == {
-        "payments.create 200": 1,
-        "payments.create 400": 1,
-        "payments.capture 400": 1,
-    }
 
 
 def test_payments_that_settle_are_counted_once_each(sandbox):
@@ -170,12 +150,6 @@ def test_what_reaches_no_operation_is_counted_as_its_refusal_alone(sandbox):
     assert exercised(sandbox) == NOTHING | {"refusals": {"method_not_allowed": 2}}
 
 
-def test_a_sample_is_an_event_and_no_status(sandbox):
-    sandbox.control("POST", "/worlds/default/messages", {"event_type": "transaction.refund"})
-
-    assert exercised(sandbox) == NOTHING | {"events": {"transaction.refund": 1}}
-
-
 # --- scenarios --------------------------------------------------------------------------------
 
 
@@ -186,7 +160,7 @@ def test_scenarios_of_the_library_and_own_ones_are_counted_by_name_and_again_aft
         sandbox.control("PUT", "/worlds/default/scenario", {"name": wanted})
     sandbox.control("PUT", "/worlds/default/scenario", {"name": "My own", "rule": []})
 
-    shown = coverage(sandbox)["scenarios"]
+    shown = sandbox.look("coverage")["scenarios"]
     sandbox.control("POST", "/worlds/default/reset")
 
     assert shown["exercised"] == {first["name"]: 2, second["name"]: 1, "My own": 1}

@@ -1,7 +1,6 @@
 """Operators look at the directory, the worlds, the fixtures and the state machines."""
 
 import json
-from urllib.parse import urlencode
 
 import pytest
 
@@ -16,21 +15,15 @@ def sandbox():
     return fresh_sandbox()
 
 
-def listed(sandbox, **query):
-    answer = sandbox.control("GET", DIRECTORY, query=urlencode(query))
-    assert answer.status == 200, answer.text
-    return answer.json()
-
-
 def names(sandbox, **query):
-    return {entry["cast"] for entry in listed(sandbox, **query)["entries"]}
+    return {entry["cast"] for entry in sandbox.look("directory", **query)["entries"]}
 
 
 # --- the directory ----------------------------------------------------------------------------
 
 
 def test_accounts_come_with_their_parent_and_what_they_have(sandbox):
-    entries = {one["cast"]: one for one in listed(sandbox)["entries"]}
+    entries = {one["cast"]: one for one in sandbox.look("directory")["entries"]}
 
     assert entries["merchant"]["parent_id"] == sandbox.account("partner")
     assert entries["psp"]["parent_id"] is None
@@ -43,18 +36,20 @@ def test_accounts_come_with_their_parent_and_what_they_have(sandbox):
 def test_terminals_and_keys_are_listed_by_account_and_by_name(sandbox):
     assert names(sandbox, kind="terminal", parent="merchant") == {"merchant"}
     assert names(sandbox, kind="key", parent="psp") == {"psp"}
-    named = listed(sandbox, kind="account")["entries"][0]["name"]
-    assert named in {one["name"] for one in listed(sandbox, q=named[1:].upper())["entries"]}
-    assert listed(sandbox, kind="key", q="no such key")["total"] == 0
+    named = sandbox.look("directory", kind="account")["entries"][0]["name"]
+    assert named in {
+        one["name"] for one in sandbox.look("directory", q=named[1:].upper())["entries"]
+    }
+    assert sandbox.look("directory", kind="key", q="no such key")["total"] == 0
 
 
 def test_a_terminal_has_the_currency_of_its_payments():
     sandbox = fresh_sandbox()
-    place = sandbox.control("GET", "/worlds/default").json()["locations"]["merchant"]
+    place = sandbox.look("/worlds/default")["locations"]["merchant"]
     changed = ask(sandbox, "PUT", f"/v1/locations/{place}", {"currency": "JPY"})
     assert changed.status == 200, changed.text
 
-    entries = listed(sandbox, kind="terminal")["entries"]
+    entries = sandbox.look("directory", kind="terminal")["entries"]
 
     currencies = {one["cast"]: one["currency"] for one in entries}
     assert (currencies["merchant"], currencies["second_merchant"]) == ("JPY", "USD")
@@ -65,7 +60,7 @@ def test_a_terminal_has_the_currency_of_its_payments():
 def test_a_key_shows_its_grants_and_its_last_use_and_never_itself(sandbox):
     ask(sandbox, "GET", f"/v1/accounts/{sandbox.account('merchant')}", by="merchant")
 
-    keys = {one["cast"]: one for one in listed(sandbox, kind="key")["entries"]}
+    keys = {one["cast"]: one for one in sandbox.look("directory", kind="key")["entries"]}
 
     assert keys["merchant"]["last_used_at"] == "2026-03-01T12:00:00.000Z"
     assert keys["revoked"]["status"] == "revoked"
@@ -90,22 +85,20 @@ def test_worlds_as_rows_have_no_keys(sandbox):
     assert row["clock"]["mode"] == "frozen"
 
 
-def test_every_fixture_that_is_listed_makes_a_world(sandbox):
-    fixtures = sandbox.control("GET", "/fixtures").json()["fixtures"]
-
-    made = [sandbox.control("POST", "/worlds", {"fixture": name}) for name in fixtures]
+def test_every_fixture_that_is_listed_makes_a_world():
+    sandbox = fresh_sandbox()
+    fixtures = sandbox.look("/fixtures")["fixtures"]
 
     assert "demo" in fixtures
-    assert {answer.status for answer in made} == {201}
-    for answer in made:
-        sandbox.control("DELETE", f"/worlds/{answer.json()['id']}")
+    for name in fixtures:
+        assert sandbox.control("POST", "/worlds", {"fixture": name}).status == 201, name
 
 
 # --- machines ---------------------------------------------------------------------------------
 
 
 def test_the_machine_of_payments_has_each_row_of_the_table_in_each_of_its_states(sandbox):
-    shown = sandbox.control("GET", "/machines/transaction").json()
+    shown = sandbox.look("/machines/transaction")
 
     assert [(row["id"], row["state"]) for row in shown["rows"]] == [
         (row.id, state) for row in TRANSITIONS for state in row.states
@@ -124,7 +117,7 @@ def test_the_machine_of_payments_has_each_row_of_the_table_in_each_of_its_states
 
 
 def test_every_machine_is_read_by_its_name(sandbox):
-    machines = sandbox.control("GET", "/machines").json()["machines"]
+    machines = sandbox.look("/machines")["machines"]
 
     for machine in machines:
         assert sandbox.control("GET", f"/machines/{machine['name']}").json() == machine

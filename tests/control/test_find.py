@@ -4,18 +4,10 @@ import pytest
 
 from tests.support.payments import fresh_sandbox, paid_id, read
 
-FIND = "/find"
-
 
 @pytest.fixture(scope="module")
 def sandbox():
     return fresh_sandbox()
-
-
-def found(sandbox, query):
-    answer = sandbox.control("GET", FIND, query=query)
-    assert answer.status == 200, answer.text
-    return answer.json()["found"]
 
 
 def test_each_kind_of_thing_is_found_by_its_id_and_its_link_reads_it(sandbox):
@@ -33,7 +25,7 @@ def test_each_kind_of_thing_is_found_by_its_id_and_its_link_reads_it(sandbox):
     }
 
     for kind, id in ids.items():
-        (one,) = found(sandbox, f"q={id}")
+        (one,) = sandbox.look("/find", q=id)["found"]
 
         assert (one["kind"], one["id"], one["world"]) == (kind, id, "default")
         if one["href"] is not None:
@@ -45,8 +37,8 @@ def test_payments_are_found_by_event_id_and_by_the_last_four_digits(sandbox):
     payment = paid_id(sandbox, 4321, card="tok_amex")
     event = read(sandbox, payment)["event_id"]
 
-    by_event = found(sandbox, f"q={event}")
-    by_digits = found(sandbox, "q=8431")
+    by_event = sandbox.look("/find", q=event)["found"]
+    by_digits = sandbox.look("/find", q="8431")["found"]
 
     assert [one["id"] for one in by_event] == [payment]
     assert payment in {one["id"] for one in by_digits}
@@ -56,13 +48,12 @@ def test_payments_are_found_by_event_id_and_by_the_last_four_digits(sandbox):
 def test_a_name_of_the_cast_is_found_in_every_world_or_in_one(sandbox):
     sandbox.control("POST", "/worlds", {"id": "other"})
 
-    everywhere = {(one["world"], one["kind"]) for one in found(sandbox, "q=merchant")}
-    here = found(sandbox, "q=merchant&world=other")
+    everywhere = {
+        (one["world"], one["kind"]) for one in sandbox.look("/find", q="merchant")["found"]
+    }
+    assert sandbox.look("/find", q="no-such-id")["found"] == []
+    here = sandbox.look("/find", q="merchant", world="other")["found"]
 
     assert {("default", "account"), ("other", "terminal"), ("other", "key")} <= everywhere
     assert {one["world"] for one in here} == {"other"}
     assert sandbox.key("merchant") not in str(everywhere)
-
-
-def test_nothing_with_an_id_is_an_empty_answer(sandbox):
-    assert found(sandbox, "q=no-such-id") == []

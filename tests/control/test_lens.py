@@ -55,13 +55,6 @@ def test_a_refusal_names_the_permission_that_is_missing_and_the_clause(sandbox):
     assert "merchant" in {one["cast"] for one in seen["could"]}
 
 
-def test_no_permission_helps_a_key_of_another_hierarchy(sandbox):
-    seen = looked(sandbox, "other_partner", "accounts.read", "merchant")
-
-    assert (seen["status"], seen["missing"]) == (404, [])
-    assert seen["target"] == sandbox.account("merchant")
-
-
 def test_looking_is_not_a_use_of_the_key(sandbox):
     before = sandbox.control("GET", "/worlds/default/snapshot").json()
     requests = sandbox.control("GET", "/worlds/default/requests").json()["total"]

@@ -27,14 +27,8 @@ def sandbox():
     return fresh_sandbox()
 
 
-def overview(sandbox):
-    answer = sandbox.control("GET", f"{WORLD}/overview")
-    assert answer.status == 200, answer.text
-    return answer.json()
-
-
 def needs(sandbox):
-    return [(one["kind"], one["id"]) for one in overview(sandbox)["needs"]]
+    return [(one["kind"], one["id"]) for one in sandbox.look("overview")["needs"]]
 
 
 @pytest.mark.proves("assumed D35-action")
@@ -45,11 +39,11 @@ def test_payments_are_counted_and_not_the_records_of_actions(sandbox):
     act(sandbox, sale, "refund", amount=200)
     paid(sandbox)
 
-    assert overview(sandbox)["statuses"] == {"captured": 2}
+    assert sandbox.look("overview")["statuses"] == {"captured": 2}
 
 
 def test_a_new_world_needs_no_attention_and_says_which_scenario_runs(sandbox):
-    seen = overview(sandbox)
+    seen = sandbox.look("overview")
 
     assert (seen["needs"], seen["feed"], seen["statuses"], seen["endpoints"]) == ([], [], {}, [])
     assert seen["now"] == "2026-03-01T12:00:00.000Z"
@@ -57,7 +51,7 @@ def test_a_new_world_needs_no_attention_and_says_which_scenario_runs(sandbox):
     assert (seen["due"], seen["due_total"]) == (agenda["agenda"][:DUE_MAX], agenda["total"])
     assert seen["scenario"] is None
     running = sandbox.control("PUT", f"{WORLD}/scenario", {"name": "approve_all"}).json()
-    assert overview(sandbox)["scenario"] == running
+    assert sandbox.look("overview")["scenario"] == running
 
 
 def test_the_feed_tells_who_decided_and_why_something_was_refused(sandbox):
@@ -66,7 +60,7 @@ def test_the_feed_tells_who_decided_and_why_something_was_refused(sandbox):
     ask(sandbox, "POST", "/v3/payment", {"amount": 5})
     sandbox.ask("GET", "/v1/accounts", headers=[])
 
-    seen = overview(sandbox)
+    seen = sandbox.look("overview")
 
     nobody, refused, declined = seen["feed"]
     assert declined["payment"] == {
@@ -101,7 +95,7 @@ def test_the_feed_has_the_newest_requests_only(sandbox):
     for _ in range(FEED_MAX + 2):
         ask(sandbox, "GET", "/v1/accounts")
 
-    seen = overview(sandbox)
+    seen = sandbox.look("overview")
 
     assert [one["id"] for one in seen["feed"]] == [
         f"req_{number:010d}" for number in range(FEED_MAX + 2, 2, -1)
@@ -112,7 +106,7 @@ def test_the_feed_has_the_newest_requests_only(sandbox):
 def test_an_unanswered_surcharge_is_a_need(sandbox):
     tx = prompted(sandbox, 2000)
 
-    (need,) = overview(sandbox)["needs"]
+    (need,) = sandbox.look("overview")["needs"]
 
     assert (need["kind"], need["id"]) == ("surcharge", tx["transaction_id"])
     assert (need["amount"], need["currency"]) == (tx["total_amount"], "USD")
@@ -126,7 +120,7 @@ def test_a_batch_is_a_need_until_what_came_back_is_in_a_batch_again(sandbox):
     result = {"answer": "partially_accepted", "rejected": [back["transaction_id"]]}
     sandbox.control("POST", f"{WORLD}/batches/{first}/answer", result)
 
-    (need,) = overview(sandbox)["needs"]
+    (need,) = sandbox.look("overview")["needs"]
     assert (need["kind"], need["id"], need["amount"]) == ("batch", first, 700)
     assert need["says"].startswith("1 record came back")
 
@@ -144,14 +138,14 @@ def test_a_key_is_a_need_once_a_request_with_it_fails_and_an_endpoint_once_it_is
     assert needs(sandbox) == []
     ask(sandbox, "GET", "/v1/accounts", by="revoked")
 
-    (key,) = overview(sandbox)["needs"]
+    (key,) = sandbox.look("overview")["needs"]
 
     assert (key["kind"], key["id"]) == ("key", sandbox.key_id("revoked"))
     assert "it is revoked (spec 3.1-revoke)" in key["says"]
     hook = add(sandbox)["id"]
     assert len(needs(sandbox)) == 1
     sandbox.control("PATCH", f"{WORLD}/endpoints/{hook}", {"disabled": True})
-    (endpoint,) = (one for one in overview(sandbox)["needs"] if one != key)
+    (endpoint,) = (one for one in sandbox.look("overview")["needs"] if one != key)
     assert (endpoint["kind"], endpoint["id"]) == ("endpoint", hook)
     assert endpoint["says"].startswith("is disabled: ")
 
@@ -168,7 +162,7 @@ def test_an_awaited_card_is_a_need(sandbox):
         return need
 
     need = asyncio.run(while_it_waits())
-    after = overview(sandbox)
+    after = sandbox.look("overview")
 
     assert (need["kind"], need["amount"], need["currency"]) == ("tap", 1500, "USD")
     assert (after["needs"], after["statuses"]) == ([], {"canceled": 1})

@@ -1,18 +1,11 @@
 """Operators search the payments of a world, whoever made them."""
 
 import json
-from urllib.parse import urlencode
 
 import pytest
 
 from tests.directory.making import terminal_id
 from tests.support.payments import acted, fresh_sandbox, paid_id, pay, read
-
-PAYMENTS = "/worlds/default/payments"
-
-
-def searched(sandbox, **query):
-    return sandbox.control("GET", PAYMENTS, query=urlencode(query))
 
 
 @pytest.fixture(scope="module")
@@ -32,15 +25,13 @@ def till():
 def names(till, **query):
     sandbox, ids = till
     known = {id: name for name, id in ids.items()}
-    answer = searched(sandbox, **query)
-    assert answer.status == 200, answer.text
-    return [known[row["id"]] for row in answer.json()["payments"]]
+    return [known[row["id"]] for row in sandbox.look("payments", **query)["payments"]]
 
 
 def test_a_row_says_what_a_list_needs_in_at_most_500_bytes(till):
     sandbox, ids = till
 
-    row = searched(sandbox, q=ids["hotel"]).json()["payments"][0]
+    row = sandbox.look("payments", q=ids["hotel"])["payments"][0]
 
     whole = read(sandbox, ids["hotel"])
     assert row == {
@@ -99,11 +90,11 @@ def test_payments_of_a_terminal_and_of_a_batch_are_found_by_id_and_by_name(till)
 
 def test_pages_lead_to_each_payment_once_even_while_new_ones_come(sandbox):
     ids = [paid_id(sandbox) for _ in range(5)]
-    first = searched(sandbox, limit=2).json()
+    first = sandbox.look("payments", limit=2)
     paid_id(sandbox)
 
-    second = searched(sandbox, limit=2, before=first["next"]).json()
-    third = searched(sandbox, limit=2, before=second["next"]).json()
+    second = sandbox.look("payments", limit=2, before=first["next"])
+    third = sandbox.look("payments", limit=2, before=second["next"])
 
     seen = [row["id"] for page in (first, second, third) for row in page["payments"]]
     assert seen == ids[::-1]
@@ -113,6 +104,6 @@ def test_pages_lead_to_each_payment_once_even_while_new_ones_come(sandbox):
 def test_whole_payments_are_those_of_the_platform(till):
     sandbox, ids = till
 
-    (whole,) = searched(sandbox, shape="full", q=ids["hotel"]).json()["payments"]
+    (whole,) = sandbox.look("payments", shape="full", q=ids["hotel"])["payments"]
 
     assert whole == read(sandbox, ids["hotel"])

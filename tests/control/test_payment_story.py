@@ -7,20 +7,12 @@ from tests.support.payments import acted, ask, fresh_sandbox, held, pay, read, s
 WORLD = "/worlds/default"
 
 
-def story(sandbox, tx):
-    answer = sandbox.control("GET", f"{WORLD}/payments/{tx['transaction_id']}")
-    assert answer.status == 200
-    return answer.json()
+def moves(sandbox, tx, **query):
+    return sandbox.look(f"payments/{tx['transaction_id']}/moves", **query)
 
 
-def moves(sandbox, tx, query=""):
-    answer = sandbox.control("GET", f"{WORLD}/payments/{tx['transaction_id']}/moves", query=query)
-    assert answer.status == 200, answer.text
-    return answer.json()
-
-
-def move(sandbox, tx, operation, query=""):
-    found = moves(sandbox, tx, query)["moves"]
+def move(sandbox, tx, operation, **query):
+    found = moves(sandbox, tx, **query)["moves"]
     return next(one for one in found if one["operation"] == f"payments.{operation}")
 
 
@@ -32,7 +24,7 @@ def test_a_story_has_attempts_refusals_of_strangers_messages_and_what_is_due(san
     id = tx["transaction_id"]
     ask(sandbox, "POST", f"/v3/payments/{id}/capture", {}, by="other_merchant")
 
-    told = story(sandbox, tx)
+    told = sandbox.look(f"payments/{tx['transaction_id']}")
 
     assert told["payment"] == read(sandbox, tx)
     assert [(one["kind"], one["amount"], one["says"]) for one in told["story"]][:2] == [
@@ -54,11 +46,11 @@ def test_a_story_has_attempts_refusals_of_strangers_messages_and_what_is_due(san
 def test_the_money_of_a_payment_is_told_before_and_after_the_capture(sandbox):
     tx = held(sandbox, 1000)
     acted(sandbox, tx, "reverse", amount=100)
-    before = story(sandbox, tx)["ledger"]
+    before = sandbox.look(f"payments/{tx['transaction_id']}")["ledger"]
     acted(sandbox, tx, "capture", amount=700)
     acted(sandbox, tx, "refund", amount=250)
 
-    after = story(sandbox, tx)
+    after = sandbox.look(f"payments/{tx['transaction_id']}")
 
     told = ("authorized", "reversed_before", "remaining")
     assert [before[name] for name in told] == [1000, 100, 900]
@@ -171,7 +163,7 @@ def test_a_key_that_may_not_act_is_told_what_a_client_would_get(sandbox):
         ("merchant_read_only", False, 401, "payments:capture"),
         ("other_merchant", False, 404, "outside the caller's hierarchy"),
     ):
-        shown = move(sandbox, tx, "capture", f"key={key}")
+        shown = move(sandbox, tx, "capture", key=key)
         assert (shown["possible"], shown["status"]) == (possible, status), key
         assert says in shown["says"]
 
@@ -181,7 +173,7 @@ def test_looking_at_a_payment_changes_nothing(sandbox):
     pay(sandbox, 500, outcome="lost_card")
     before = sandbox.control("GET", f"{WORLD}/snapshot").json()
 
-    story(sandbox, tx)
-    moves(sandbox, tx, "key=partner")
+    sandbox.look(f"payments/{tx['transaction_id']}")
+    moves(sandbox, tx, key="partner")
 
     assert sandbox.control("GET", f"{WORLD}/snapshot").json() == before

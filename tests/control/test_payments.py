@@ -69,17 +69,6 @@ def test_the_queue_is_in_order_until_its_entries_are_used_removed_cleared_or_res
     assert queued(sandbox) == []
 
 
-@pytest.mark.proves("assumed 2.7")
-def test_a_queued_partial_approval_says_how_much(sandbox):
-    queue(sandbox, outcome="partial_approval", approved_amount=700)
-
-    assert pay(sandbox, amount=1000).json()["additional_details"] == {
-        "authorized_amount": 700,
-        "captured_amount": 700,
-        "remaining_amount": 300,
-    }
-
-
 @pytest.mark.proves("assumed 5.3-anywhere")
 def test_a_queued_fault_is_for_the_next_request_that_it_names(sandbox):
     for entry in (
@@ -97,13 +86,6 @@ def test_a_queued_fault_is_for_the_next_request_that_it_names(sandbox):
 
         assert (failed.status, spared.status) == (503, 200), entry
         assert failed.headers["x-sandbox-outcome"] == "http_503; source=queue; rule=queue"
-
-
-def test_an_outcome_waits_for_a_payment_while_other_requests_pass(sandbox):
-    queue(sandbox, outcome="lost_card", fault="drop_after", path="/v3/*")
-
-    assert sandbox.ask("GET", "/v2/terminals", key="psp").status == 200
-    assert len(queued(sandbox)) == 1
 
 
 # --- batch results ----------------------------------------------------------------------------
@@ -138,27 +120,6 @@ def test_a_batch_is_rejected_with_a_reason(sandbox):
 
         assert (shown["status"], shown["response"]) == ("rejected", {"rejection_reason": said})
         assert read(sandbox, tx)["status"] == "captured"
-
-
-@pytest.mark.proves("assumed B9, B12")
-def test_a_batch_is_accepted_in_part_by_ids_or_by_a_number(sandbox):
-    one, other, third = (paid_id(sandbox) for _ in range(3))
-
-    named = result(
-        sandbox, closed(sandbox, one, other, third), answer="partially_accepted", rejected=[other]
-    )
-    counted = result(
-        sandbox,
-        closed(sandbox, *(paid_id(sandbox) for _ in range(2))),
-        answer="partially_accepted",
-        rejected=1,
-    )
-
-    assert named.json()["response"] == {"accepted": 2, "rejected": 1}
-    found = [read(sandbox, tx) for tx in (one, other, third)]
-    assert [tx["status"] for tx in found] == ["settled", "captured", "settled"]
-    assert found[1]["batch_id"] is None
-    assert counted.json()["response"] == {"accepted": 1, "rejected": 1}
 
 
 # --- the catalogues ---------------------------------------------------------------------------

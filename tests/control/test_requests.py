@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from urllib.parse import urlencode
 
 import pytest
 
@@ -14,14 +13,8 @@ from tests.webhooks.calling import control
 REQUESTS = "/worlds/default/requests"
 
 
-def listed(sandbox, **query):
-    answer = sandbox.control("GET", REQUESTS, query=urlencode(query))
-    assert answer.status == 200, answer.text
-    return answer.json()["requests"]
-
-
 def routes(sandbox, **query):
-    return [entry["route"] for entry in listed(sandbox, **query)]
+    return [entry["route"] for entry in sandbox.look("requests", **query)["requests"]]
 
 
 @pytest.fixture(scope="module")
@@ -67,8 +60,8 @@ def test_each_filter_narrows_the_journal(day):
 def test_a_row_is_short_and_has_the_deciding_sentence_of_a_refusal(day):
     sandbox, id = day
 
-    (row,) = listed(sandbox, shape="row", status_class="4xx")
-    rows = listed(sandbox, shape="row")
+    (row,) = sandbox.look("requests", shape="row", status_class="4xx")["requests"]
+    rows = sandbox.look("requests", shape="row")["requests"]
 
     assert row["why"] == (
         f"Transaction {id}: the account is outside the caller's hierarchy (outside)"
@@ -76,7 +69,7 @@ def test_a_row_is_short_and_has_the_deciding_sentence_of_a_refusal(day):
     assert (row["status"], row["clause"], row["outcome"]) == (404, "spec 7-404", None)
     assert [one["why"] for one in rows if one["status"] < 400] == [None] * 3
     assert row["origin"] == "client"
-    assert listed(sandbox, key_id=row["key_id"])[0]["id"] == row["id"]
+    assert sandbox.look("requests", key_id=row["key_id"])["requests"][0]["id"] == row["id"]
     assert (row["key_name"], row["subject"]) == ("other_merchant", id)
     assert max(len(json.dumps(one)) for one in rows) < 1000
 
@@ -91,7 +84,7 @@ def test_an_entry_says_which_program_asked_and_about_what():
     sandbox.ask("GET", f"/v1/transactions/{id}", headers=headers)
     sandbox.ask("GET", "/v1/transactions", key="partner")
 
-    sale, reading, search = sandbox.control("GET", REQUESTS).json()["requests"]
+    sale, reading, search = sandbox.look("requests")["requests"]
 
     assert [one["subject"] for one in (sale, reading, search)] == [id, id, None]
     assert (reading["client"], reading["key_name"]) == ("till/2.1", "partner")
@@ -103,18 +96,13 @@ def test_an_entry_says_which_program_asked_and_about_what():
 
 def test_a_cursor_pages_back_through_the_requests_that_fit(day):
     sandbox, id = day
-    pages, cursor = [], {}
-    while True:
-        query = urlencode({"subject": id, "limit": 2, **cursor})
-        page = sandbox.control("GET", REQUESTS, query=query).json()
-        pages.append([one["id"] for one in page["requests"]])
-        assert page["total"] == 3
-        if page["next"] is None:
-            break
-        cursor = {"before": page["next"]}
+    first = sandbox.look("requests", subject=id, limit=2)
+    rest = sandbox.look("requests", subject=id, limit=2, before=first["next"])
 
-    assert [len(page) for page in pages] == [2, 1]
-    assert pages[1] + pages[0] == [one["id"] for one in listed(sandbox, subject=id)]
+    assert (first["total"], rest["total"], rest["next"]) == (3, 3, None)
+    assert [one["id"] for one in rest["requests"] + first["requests"]] == [
+        one["id"] for one in sandbox.look("requests", subject=id)["requests"]
+    ]
 
 
 @pytest.mark.proves("assumed D25")
@@ -161,7 +149,10 @@ def test_each_request_says_what_its_operation_does(sandbox):
     ask(sandbox, "GET", "/nowhere")
 
     for shape in ("full", "row"):
-        assert [(entry["route"], entry["summary"]) for entry in listed(sandbox, shape=shape)] == [
+        assert [
+            (entry["route"], entry["summary"])
+            for entry in sandbox.look("requests", shape=shape)["requests"]
+        ] == [
             ("payments.preauth", "Authorize a payment, to be captured later"),
             ("payments.capture_v1", "Capture an authorization"),
             ("apikeys.create", "Create an API key"),

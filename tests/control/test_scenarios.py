@@ -1,15 +1,7 @@
 """Operators have scenarios run in a world, look at them, and stop them."""
 
-import tomllib
-
-import pytest
-
 from sandbox import library
-from sandbox.app import build
-from sandbox.scenarios.schema import scenario_schema
-from sandbox.settings import Settings
 from tests.control.refusals import assert_refused
-from tests.driving import InProcess
 from tests.scenarios.running import LOST, SCENARIO, counts, running, source
 from tests.support.payments import close_batch, pay, read, sold
 
@@ -40,42 +32,6 @@ UNUSABLE = [
 """What is asked for, the error, the nearest known word, and what the message says."""
 
 
-@pytest.mark.proves("assumed D24")
-def test_a_scenario_of_the_library_runs_by_its_name_or_its_title(sandbox):
-    for wanted in (KNOWN, TITLE):
-        answer = sandbox.control("PUT", SCENARIO, {"name": wanted})
-
-        assert (answer.status, answer.json()["name"]) == (200, TITLE)
-        assert [source(pay(sandbox)) for _ in range(3)] == [
-            *("scenario no funds twice", "scenario no funds twice", "default default")
-        ]
-
-
-def test_a_scenario_is_shown_with_what_became_of_its_rules(sandbox):
-    rules = [{"name": "mine", "when": {"nth": [2, 3]}, "then": LOST | {"times": 1}}, {"then": LOST}]
-    body = {"name": "Mine", "about": "As I like it.", "rule": rules}
-
-    begun = sandbox.control("PUT", SCENARIO, body).json()
-    for _ in range(3):
-        pay(sandbox)
-    later = sandbox.control("GET", SCENARIO)
-
-    unused = {"fitted": 0, "applied": 0, "is_used_up": False, "last_request_id": None}
-    assert tomllib.loads(begun.pop("toml"))["name"] == "Mine"
-    assert begun == {
-        "name": "Mine",
-        "about": "As I like it.",
-        "since": "2026-03-01T12:00:00.000Z",
-        "rules": [{"name": "mine"} | unused, {"name": "2"} | unused],
-        "webhooks": [],
-        "examples": [],
-    }
-    assert later.status == 200
-    assert (later.json()["name"], later.json()["about"]) == ("Mine", "As I like it.")
-    assert counts(sandbox) == [("mine", 3, 1, True), ("2", 3, 2, False)]
-    assert sandbox.control("GET", "/worlds/default").json()["scenario"] == "Mine"
-
-
 def test_a_scenario_takes_the_place_of_the_one_before_until_it_is_stopped(sandbox):
     running(sandbox, {"name": "before", "then": LOST})
     pay(sandbox)
@@ -100,16 +56,6 @@ def test_the_scenarios_of_the_library_are_listed(sandbox):
     assert listed["total"] == len(listed["scenarios"])
     shown = {one["name"]: one for one in listed["scenarios"]}[KNOWN]
     assert shown == {"name": KNOWN, "title": TITLE, "about": library.scenarios()[KNOWN].about}
-
-
-def test_the_schema_of_scenario_files_is_for_everybody():
-    guarded = InProcess(build(Settings(token="open-sesame-open-sesame")))
-
-    answer = guarded.control("GET", "/scenario.schema.json")
-
-    assert (answer.status, answer.headers["content-type"]) == (200, "application/json")
-    assert answer.json() == scenario_schema()
-    assert guarded.control("GET", "/scenarios").status == 401
 
 
 def test_a_scenario_that_cannot_be_used_is_a_400_and_leaves_the_one_before_and_makes_no_world(
@@ -152,18 +98,6 @@ def test_a_world_can_begin_with_a_scenario_by_name_or_written_out(sandbox):
 
     assert_refused(refused, 400, "validation_error")
     assert sandbox.control("GET", "/worlds/mine").status == 404
-
-
-@pytest.mark.proves("assumed D25")
-def test_a_reset_forgets_how_often_rules_applied_and_keeps_the_scenario(sandbox):
-    running(sandbox, {"when": {"terminal": "merchant"}, "then": LOST | {"times": 1}})
-    before = [source(pay(sandbox)) for _ in range(2)]
-
-    reset = sandbox.control("POST", "/worlds/default/reset").json()
-
-    assert reset["scenario"] == "mine"
-    assert counts(sandbox) == [("1", 0, 0, False)]
-    assert [source(pay(sandbox)) for _ in range(2)] == before
 
 
 def test_a_reset_forgets_the_results_that_batches_waited_for(sandbox):
