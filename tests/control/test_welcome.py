@@ -38,17 +38,6 @@ def test_a_program_gets_the_documented_answer(sandbox):
             assert (answer.status, "json" in answer.headers["content-type"]) == (404, True), path
 
 
-def test_the_page_has_no_secret_and_needs_no_token():
-    token = "open-sesame-open-sesame"
-    sandbox = InProcess(build(Settings(host="0.0.0.0", token=token)))
-
-    page = sandbox.ask("GET", "/_sandbox/", headers=BROWSER)
-
-    assert page.status == 200
-    assert token not in page.body.decode()
-    assert "svc_" not in page.body.decode()
-
-
 def test_with_a_control_port_the_page_of_the_platform_names_that_port():
     sandbox = InProcess(build(Settings(control_port=8081)))
 

@@ -5,9 +5,6 @@ import json
 import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
-from sandbox.app import build
-from sandbox.settings import Settings
-from tests.driving import InProcess
 from tests.openapi.described import Described
 from tools import console_types
 from tools.openapi import FOLDER, documents
@@ -69,17 +66,3 @@ def test_the_page_runs_nothing_but_its_own_script_and_asks_no_other_host(sandbox
     assert b"://" not in answer.body
     assert b" onclick=" not in answer.body
     assert b" style=" not in answer.body
-
-
-def test_a_document_comes_as_json_of_the_announced_length(sandbox):
-    answer = sandbox.control("GET", "/openapi.json")
-
-    assert (answer.status, answer.headers["content-type"]) == (200, "application/json")
-    assert answer.headers["content-length"] == str(len(answer.body))
-
-
-@pytest.mark.parametrize("path", ["/_sandbox/platform/openapi.json", "/_sandbox/openapi.json"])
-def test_a_document_is_the_same_each_time(path):
-    sandbox = InProcess(build(Settings()))
-
-    assert sandbox.ask("GET", path).body == sandbox.ask("GET", path).body

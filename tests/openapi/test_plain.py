@@ -14,9 +14,7 @@ from sandbox.domain.events import EVENTS
 from sandbox.platform.openapi.schemas import (
     ABOUT_AMOUNTS,
     CROSS_FIELD,
-    ENUMS,
     MINOR_UNITS,
-    PARAMETERS,
 )
 from sandbox.settings import Settings
 from tests.driving import InProcess
@@ -126,32 +124,6 @@ def test_every_list_of_words_is_named_once(document):
     assert len(named) == len(set(named))
 
 
-def test_every_name_of_an_enum_is_used(asked):
-    names = set()
-    for surface in ("platform", "control"):
-        names |= served(asked, surface)["components"]["schemas"].keys()
-
-    assert {*ENUMS, *PARAMETERS.values()} - names == set()
-
-
-def test_there_is_one_error_and_one_page(asked):
-    document = served(asked, "platform")
-    schemas = document["components"]["schemas"]
-
-    refusals = {
-        response["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
-        for operation in operations(document)
-        for status, response in operation["responses"].items()
-        if status >= "400" and "content" in response
-    }
-    pages = [name for name, one in schemas.items() if "offset" in one.get("properties", {})]
-
-    assert refusals <= {"Error", "ApiKeyError"}
-    assert [name for name in schemas if name.endswith("Error")] == ["Error", "ApiKeyError"]
-    assert pages == ["Page"]
-    assert {"$ref": "#/components/schemas/Page"} in schemas["TransactionsSearchAnswer"]["allOf"]
-
-
 def test_answers_may_have_further_fields_and_bodies_may_not(asked):
     schemas = served(asked, "platform")["components"]["schemas"]
 
@@ -223,13 +195,6 @@ def test_the_committed_answers_are_what_a_demo_world_answers_now():
 # --- headers, addresses, keys -------------------------------------------------------------------
 
 
-def test_the_headers_of_the_sandbox_are_described_once(asked):
-    text = json.dumps(served(asked, "platform"))
-
-    assert text.count('"description": "Finds the request in the journal') == 1
-    assert text.count('"name": "x-sandbox-outcome"') == 1
-
-
 def test_a_pure_document_has_nothing_of_the_sandbox(asked):
     document = served(asked, "platform", "pure=1")
 
@@ -239,12 +204,6 @@ def test_a_pure_document_has_nothing_of_the_sandbox(asked):
     assert "uat-sandbox" not in text
     assert len(operations(document)) == len(operations(served(asked, "platform")))
     assert list(OpenAPIV31SpecValidator(document).iter_errors()) == []
-
-
-def test_the_strict_document_has_the_rules_between_fields(asked):
-    terminal = served(asked, "platform", "strict=1")["components"]["schemas"]["CreateTerminal"]
-
-    assert {"anyOf", "allOf"} <= terminal.keys()
 
 
 def test_the_address_is_seen_from_the_document(asked):
@@ -275,13 +234,3 @@ def test_every_operation_of_both_documents_says_how_to_be_let_in(document):
 
     assert {name for one in document["security"] for name in one} == set(schemes)
     assert all(one.get("description") for one in document["tags"])
-
-
-def test_an_older_path_names_the_newer_one(asked):
-    found = {one["operationId"]: one for one in operations(served(asked, "platform"))}
-
-    older = found["payments.capture_v1"]
-    assert "The older path of `POST /v3/payments/{id}/capture`" in older["description"]
-    assert [name for name, one in found.items() if "deprecated" in one] == [
-        "transactions.retired_search"
-    ]
