@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sandbox.app import build
-from sandbox.platform.openapi.examples import EXAMPLES, FOLDERS
+from sandbox.platform.openapi.examples import EXAMPLES
 from sandbox.settings import Settings
 from tests.cli.asking import ask, assert_refused, told
 from tests.driving import InProcess
@@ -79,13 +79,6 @@ def test_every_request_of_the_collection_succeeds_twice_in_a_row(collection):
     assert len(statuses) > 2 * len(EXAMPLES)
     listed = runner.sandbox.ask("GET", "/_sandbox/worlds").json()["worlds"]
     assert [world["id"] for world in listed] == ["default"]
-
-
-def test_the_folders_are_the_resources_of_the_platform(collection):
-    folders = [one["name"] for one in collection["item"] if "item" in one]
-
-    assert folders == list(FOLDERS)
-    assert {name.partition(".")[0] for name in EXAMPLES} == set(FOLDERS)
 
 
 def test_it_can_be_written_to_a_file_for_another_server_with_another_header(tmp_path):
