@@ -12,6 +12,7 @@ from tests.directory.making import (
     terminal_id,
 )
 from tests.support.payments import (
+    OPERATIONS,
     act,
     acted,
     ask,
@@ -20,10 +21,11 @@ from tests.support.payments import (
     edited,
     held,
     opened_batch,
+    operate,
     pay,
     read,
+    ready_for,
     refused,
-    search,
     set_status,
     settled,
     sold,
@@ -35,8 +37,9 @@ from tests.support.payments import (
 
 
 @pytest.mark.proves("assumed 4.7-blocked-account, Q26, 0.5-http")
-@pytest.mark.parametrize("blocked", ["merchant", "partner", "psp"])
+@pytest.mark.parametrize("blocked", ["merchant", "psp"])
 def test_no_payment_is_taken_for_a_blocked_account_or_below_one(sandbox, blocked):
+    # tests/readings/test_blocking has all that a block stops, and what it does not.
     block_account(sandbox, blocked)
 
     with unchanged(sandbox):
@@ -45,25 +48,17 @@ def test_no_payment_is_taken_for_a_blocked_account_or_below_one(sandbox, blocked
             {"location_id": location_id(sandbox, "merchant")},
             {"account_id": account_id(sandbox, "merchant")},
         ):
-            for operation in ("sale", "auth"):
-                for by in ("merchant", "psp"):
-                    answer = pay(sandbox, operation=operation, by=by, **places)
-                    clause = "assumed 4.7-blocked-account"
-                    refused(sandbox, answer, 423, "account_blocked", clause=clause)
+            for by in ("merchant", "psp"):
+                answer = pay(sandbox, by=by, **places)
+                clause = "assumed 4.7-blocked-account"
+                refused(sandbox, answer, 423, "account_blocked", clause=clause)
 
 
 @pytest.mark.proves("assumed 4.7-blocked-account")
-def test_reading_and_what_was_done_elsewhere_go_on_while_an_account_is_blocked(sandbox):
-    # tests/readings/test_blocking has all that a block stops, and what it does not.
-    tx, told = sold(sandbox), shown(pay(sandbox, at="passthrough_merchant"))
-    for name in ("merchant", "passthrough_merchant"):
-        block_account(sandbox, name)
+def test_what_was_done_elsewhere_is_told_while_an_account_is_blocked(sandbox):
+    told = shown(pay(sandbox, at="passthrough_merchant"))
+    block_account(sandbox, "passthrough_merchant")
 
-    assert read(sandbox, tx, by="merchant") == tx
-    assert search(sandbox, by="merchant")["total"] == 1
-    history = f"/v1/transactions/{tx['transaction_id']}/history"
-    for path in ("/v1/transactions", history, "/v1/batches"):
-        assert ask(sandbox, "GET", path, by="merchant").status == 200
     # Told, not asked for: the edit is neither an initiation nor an action (assumed 4.7).
     assert edited(sandbox, told["transaction_id"], status="captured")["status"] == "captured"
 
@@ -108,41 +103,22 @@ def block_place(sandbox, place):
 
 
 @pytest.mark.proves("assumed 4.7-blocked-terminal")
-@pytest.mark.parametrize("place", ["terminal", "location"])
-def test_payments_that_were_taken_before_are_followed_up_and_settled(sandbox, place):
-    authorized, more, paid, mistaken = held(sandbox), held(sandbox), sold(sandbox), sold(sandbox)
-    prompted = shown(pay(sandbox, outcome="surcharge_prompt"))
-    block_place(sandbox, place)
-
-    done = [
-        acted(sandbox, authorized, "increment", amount=100),
-        acted(sandbox, authorized, "capture"),
-        acted(sandbox, more, "reverse"),
-        acted(sandbox, paid, "adjust", type="fixed", amount=50),
-        acted(sandbox, paid, "refund"),
-        acted(sandbox, mistaken, "reverse"),
-        acted(sandbox, prompted, "confirm", confirm=True),
-    ]
-
-    assert [one["status"] for one in done] == [
-        *("authorized", "captured", "reversed", "captured", "refunded", "reversed", "captured"),
-    ]
-    assert settled(sandbox, paid["batch_id"])["status"] == "accepted"
-    assert read(sandbox, authorized)["status"] == "settled"
-
-
-@pytest.mark.proves("assumed 4.7-blocked-terminal")
-def test_a_batch_of_a_blocked_terminal_is_opened_edited_and_closed(sandbox):
-    tx = sold(sandbox, 300)
+def test_payments_that_were_taken_before_are_followed_up_and_settled(sandbox):
+    ready = {name: ready_for(sandbox, name) for name in list(OPERATIONS)[2:]}
+    batch_id = read(sandbox, ready["refund"])["batch_id"]
     block_place(sandbox, "terminal")
-    shown(edit_batch(sandbox, tx["batch_id"], removed_transactions=[tx["transaction_id"]]))
-    settled(sandbox, tx["batch_id"])
+    block_place(sandbox, "location")
 
+    for name, id in ready.items():
+        assert operate(sandbox, id, name).status == 200, name
+
+    # Its batches are opened, edited and closed as well.
+    shown(edit_batch(sandbox, batch_id, removed_transactions=[ready["tip_adjust"]]))
+    assert settled(sandbox, batch_id)["status"] == "accepted"
+    assert read(sandbox, ready["capture"])["status"] == "settled"
     following = opened_batch(sandbox)["id"]
-    shown(edit_batch(sandbox, following, added_transactions=[tx["transaction_id"]]))
-
-    assert sums(sandbox, following) == (300, 0, 1)
-    assert settled(sandbox, following)["status"] == "accepted"
+    shown(edit_batch(sandbox, following, added_transactions=[ready["tip_adjust"]]))
+    assert sums(sandbox, following) == (1200, 0, 1)
 
 
 def test_a_blocked_terminal_beside_an_active_one_leaves_one_that_an_account_stands_for(sandbox):
@@ -162,22 +138,15 @@ def test_a_blocked_terminal_beside_an_active_one_leaves_one_that_an_account_stan
 
 
 @pytest.mark.proves("assumed 4.7-deleted")
-@pytest.mark.parametrize(
-    ("field", "path", "id_of"),
-    [
-        ("terminal_id", "/v2/terminals", terminal_id),
-        ("location_id", "/v1/locations", location_id),
-    ],
-)
-def test_no_payment_is_taken_at_a_deleted_place_and_those_before_keep_it(
-    sandbox, field, path, id_of
-):
-    place = id_of(sandbox, "merchant")
+def test_no_payment_is_taken_at_a_deleted_place_and_those_before_keep_it(sandbox):
+    terminal, location = (id_of(sandbox, "merchant") for id_of in (terminal_id, location_id))
     tx = held(sandbox)
-    assert ask(sandbox, "DELETE", f"{path}/{place}").status == 204
-
-    with unchanged(sandbox):
-        answer = ask(sandbox, "POST", "/v3/payment", {"amount": 1000, field: place})
-
-    refused(sandbox, answer, 404, "not_found", clause="spec 7-404")
+    for field, id, path in (
+        ("location_id", location, "/v1/locations"),
+        ("terminal_id", terminal, "/v2/terminals"),
+    ):
+        assert ask(sandbox, "DELETE", f"{path}/{id}").status == 204
+        with unchanged(sandbox):
+            answer = ask(sandbox, "POST", "/v3/payment", {"amount": 1000, field: id})
+            refused(sandbox, answer, 404, "not_found", clause="spec 7-404")
     assert read(sandbox, tx) == tx

@@ -1,11 +1,9 @@
 """Who chooses an outcome, who comes first, and what nearly chose another. Source: assumed D4."""
 
 import pytest
+from msgspec.structs import replace
 
-from sandbox.domain.payments.cards import CARDS
 from sandbox.domain.payments.outcomes import Operation, Queued
-from sandbox.scenarios.outcome_choice import AttemptFacts, choose
-from sandbox.scenarios.queue import Queue
 from tests.directory.making import terminal_id
 from tests.support.payments import (
     block_terminal,
@@ -18,87 +16,6 @@ from tests.support.payments import (
 )
 
 ORDINARY = "approved; source=default; rule=default"
-
-
-def facts(operation=Operation.SALE, **more):
-    """An attempt that nothing but the default chooses for, unless told otherwise."""
-    given = {"amount": 1000, "card": CARDS["tok_visa_credit"], "terminal_id": "t-1"} | more
-    return AttemptFacts(operation=operation, **given)
-
-
-def queue_of(*entries):
-    def store(others):
-        queue.entries = others
-
-    queue = Queue(store, entries)
-    return queue
-
-
-def told(choice):
-    return choice.key, choice.source, choice.rule
-
-
-def test_near_misses_stand_in_the_order_in_which_they_were_asked():
-    queue = queue_of(Queued(outcome="capture_declined"))
-
-    choice = choose(
-        facts(header="refund_declined", terminal_outcome="already_reversed", amount=900076), queue
-    )
-
-    assert told(choice) == ("approved", "default", "default")
-    assert [near.split(":")[0].split(" ")[0] for near in choice.near_misses] == [
-        *("header", "queue", "terminal", "amount"),
-    ]
-
-
-# --- the queue --------------------------------------------------------------------------------
-
-WAITING = [
-    (
-        Queued(outcome="general_error", operation=Operation.CAPTURE),
-        *(facts(), facts(Operation.CAPTURE), "waits for capture"),
-    ),
-    (
-        Queued(outcome="lost_card", amount=1234),
-        *(facts(amount=1233), facts(amount=1234), "waits for the amount 1234"),
-    ),
-    (
-        Queued(outcome="lost_card", amount=1234),
-        *(facts(amount=None), facts(amount=1234), "waits for the amount 1234"),
-    ),
-    (
-        Queued(outcome="refund_declined"),
-        *(facts(), facts(Operation.REFUND), "refund_declined is not for sale"),
-    ),
-]
-
-
-@pytest.mark.parametrize(("entry", "other", "fitting", "why"), WAITING)
-def test_an_entry_waits_for_its_operation_and_its_amount(entry, other, fitting, why):
-    queue = queue_of(entry)
-
-    passed, taken = choose(other, queue), choose(fitting, queue)
-
-    assert told(passed) == ("approved", "default", "default")
-    assert passed.near_misses == [f"queue: {why}"]
-    assert told(taken) == (entry.outcome, "queue", "queue")
-
-
-def test_the_first_entry_that_fits_is_taken_past_those_that_do_not():
-    capture = Queued(outcome="general_error", operation=Operation.CAPTURE)
-    later = Queued(fault="drop_before")
-    queue = queue_of(capture, Queued(outcome="lost_card"), later)
-
-    choice = choose(facts(), queue)
-
-    assert (choice.key, choice.near_misses) == ("lost_card", ["queue: waits for capture"])
-    assert list(queue.entries) == [capture, later]
-    # One without an outcome is an approval with a fault.
-    fault = choose(facts(card=CARDS["tok_declined"]), queue)
-    assert (told(fault), fault.outcome.key) == (("drop_before", "queue", "queue"), "approved")
-
-
-# --- the same over HTTP -----------------------------------------------------------------------
 
 
 def world_of(sandbox):
@@ -172,3 +89,29 @@ def test_what_asks_no_cardholder_uses_up_nothing_of_the_queue(sandbox):
         f"invalid_terminal; source=terminal; rule={terminal_id(sandbox, 'merchant')}"
     )
     assert [one.outcome for one in queue.entries] == ["lost_card"]
+
+
+@pytest.mark.proves("assumed D4")
+def test_an_entry_of_the_queue_waits_for_its_attempt_and_the_journal_says_so(sandbox):
+    queue = world_of(sandbox).queue
+    for entry, why in (
+        (Queued(outcome="general_error", operation=Operation.CAPTURE), "waits for capture"),
+        (Queued(outcome="lost_card", amount=1234), "waits for the amount 1234"),
+        (Queued(outcome="refund_declined"), "refund_declined is not for sale"),
+    ):
+        queue.add(entry)
+        queue.add(Queued(outcome="stolen_card"))
+
+        answer = pay(sandbox, card="tok_declined")
+
+        assert chosen(answer) == "stolen_card; source=queue; rule=queue"
+        assert sandbox.journal(answer)["near_misses"] == [f"queue: {why}"]
+        (waiting,) = queue.entries
+        assert replace(waiting, id="") == entry
+        if entry.amount:
+            assert chosen(pay(sandbox, entry.amount)) == "lost_card; source=queue; rule=queue"
+        else:
+            operation = entry.operation or Operation.REFUND
+            done = operate(sandbox, ready_for(sandbox, operation, 1235), operation)
+            assert chosen(done) == f"{entry.outcome}; source=queue; rule=queue"
+        assert list(queue.entries) == []

@@ -50,24 +50,16 @@ def test_a_payment_that_names_no_place_is_made_at_the_only_terminal_of_the_keys_
 
 
 @pytest.mark.proves("assumed D27")
-@pytest.mark.parametrize(
-    "place",
-    [
+def test_a_location_is_read_as_clients_write_it(sandbox):
+    shop, patio = (location_id(sandbox, name) for name in ("merchant", "merchant_patio"))
+    for place in (
         lambda one: {"locationID": one},
         lambda one: {"card_reader_data": READER | {"locationID": one}},
-    ],
-    ids=["beside", "in the reader's data"],
-)
-def test_a_location_is_read_as_clients_write_it(sandbox, place):
-    shop = location_id(sandbox, "merchant")
-
-    tx = shown(sale(sandbox, **place(shop)))
-
-    assert tx["location_id"] == shop
-    foreign = sale(sandbox, **place(location_id(sandbox, "other_merchant")))
-    refused(sandbox, foreign, 404, "not_found", clause="spec 7-404")
-    both = sale(sandbox, location_id=location_id(sandbox, "merchant_patio"), **place(shop))
-    assert "locationID" in refused(sandbox, both)
+    ):
+        assert shown(sale(sandbox, **place(shop)))["location_id"] == shop
+        foreign = sale(sandbox, **place(location_id(sandbox, "other_merchant")))
+        refused(sandbox, foreign, 404, "not_found", clause="spec 7-404")
+        assert "locationID" in refused(sandbox, sale(sandbox, location_id=patio, **place(shop)))
 
 
 # --- surcharges and rates ---------------------------------------------------------------------
@@ -76,26 +68,18 @@ DINNER = {"subtotal": 10_000, "taxAmount": 875, "tipAmount": 2_000}
 
 
 @pytest.mark.proves("assumed 2.8-stated")
-@pytest.mark.parametrize("rate", [{"percentage": 3.5}, {"rate": 3.5}, {"percentage": 0.035}])
-@pytest.mark.parametrize("kind", ["sale", "capture"])
-def test_a_surcharge_with_an_amount_and_a_percentage_that_agree_is_taken(sandbox, kind, rate):
-    breakdown = DINNER | {"surcharge": {"amount": 451, **rate}}
-    if kind == "sale":
-        tx = shown(pay(sandbox, 13_326, breakdown=breakdown))
-    else:
-        tx = acted(sandbox, held(sandbox, 13_000), "capture", amount=13_326, breakdown=breakdown)
-
-    assert parts(tx) == (10_000, 875, 2_000, 451, 13_326)
-    assert (tx["surcharge_rate"], tx["surcharge_applied"]) == (3.5, True)
-
-
-@pytest.mark.proves("assumed 2.8-stated")
-def test_a_surcharge_may_be_a_rate_and_is_refused_where_amount_and_percentage_differ(sandbox):
+def test_a_surcharge_may_be_a_rate_beside_an_amount_that_agrees_with_it(sandbox):
+    for rate in ({"percentage": 3.5}, {"rate": 3.5}, {"percentage": 0.035}):
+        breakdown = DINNER | {"surcharge": {"amount": 451, **rate}}
+        sold_, hold = pay(sandbox, 13_326, breakdown=breakdown), held(sandbox, 13_000)
+        captured = acted(sandbox, hold, "capture", amount=13_326, breakdown=breakdown)
+        for tx in (shown(sold_), captured):
+            assert parts(tx) == (10_000, 875, 2_000, 451, 13_326)
+            assert (tx["surcharge_rate"], tx["surcharge_applied"]) == (3.5, True)
     breakdown = DINNER | {"surcharge": {"amount": 451, "percentage": 4}}
     said = refused(sandbox, pay(sandbox, 13_326, breakdown=breakdown))
     assert "451" in said
     assert "4 % of 12875 is 515" in said
-
     tx = shown(pay(sandbox, 1030, breakdown={"subtotal": 1000, "surcharge": {"rate": 3}}))
     assert (tx["surcharge_amount"], tx["surcharge_rate"]) == (30, 3)
 

@@ -1,6 +1,8 @@
 """What a transaction says of itself, its place and its people. Source: spec 2.4, assumed 7.1."""
 
+import json
 import re
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
@@ -17,17 +19,26 @@ from tests.directory.making import (
 )
 from tests.support.payments import ask, pay, refused, sold, unchanged
 
-ATTEMPT = {
-    "transaction_type": "sale",
-    "amount": 1288,
-    "subtotal": 1000,
-    "tax_amount": 88,
-    "tip_amount": 200,
-    "surcharge_amount": 0,
-    "total_amount": 1288,
-    "refunded": 0,
-    "reversed": 0,
-    "created_at": 1772366400000,
+FIELDS = {
+    "processor_mid": "886000001131",
+    "processor_tid": "00000001",
+    "tip_type": "fixed",
+    "tip_capture_mode": "sale",
+    "tax_rate": 8.75,
+    "surcharge_rate": 0,
+    "tax_source": "transaction",
+    "tax_basis": "subtotal",
+    "surcharge_source": None,
+    "surcharge_confirmation_required": None,
+    "payment_method": "contactlessIcc",
+    "card_type": "Credit",
+    "card_brand": "MasterCard",
+    "card": "541333******4111",
+    "apple_transaction_id": "",
+    "merchant_name": "Barton Springs Bistro",
+    "psp": None,
+    "device_type": None,
+    "terminal_details": None,
 }
 UNANSWERED = {
     "status": "pending",
@@ -38,46 +49,6 @@ UNANSWERED = {
     "processor_response_message": None,
     "batch_id": None,
 }
-SALE = {
-    "processor_mid": "886000001131",
-    "processor_tid": "00000001",
-    "processor": "tsys",
-    "gateway": "sierra",
-    "currency": "USD",
-    "subtotal": 1000,
-    "tip_amount": 200,
-    "tax_amount": 88,
-    "total_amount": 1288,
-    "surcharge_amount": 0,
-    "refunded": 0,
-    "reversed": 0,
-    "tip_type": "fixed",
-    "tip_capture_mode": "sale",
-    "tax_rate": 8.75,
-    "surcharge_rate": 0,
-    "tax_source": "transaction",
-    "tax_basis": "subtotal",
-    "surcharge_source": None,
-    "surcharge_basis": None,
-    "surcharge_applied": False,
-    "surcharge_confirmation_required": None,
-    "created_at": 1772366400000,
-    "status": "captured",
-    "status_reason": "approved",
-    "payment_method": "contactlessIcc",
-    "card_type": "Credit",
-    "card_brand": "MasterCard",
-    "card": "541333******4111",
-    "additional_details": {"authorized_amount": 1288, "captured_amount": 1288},
-    "processor_response_code": "A",
-    "processor_response_message": "APPROVAL",
-    "transaction_type": "sale",
-    "apple_transaction_id": "",
-    "merchant_name": "Barton Springs Bistro",
-    "psp": None,
-    "device_type": None,
-    "terminal_details": None,
-}
 
 
 @pytest.mark.proves(
@@ -87,39 +58,28 @@ SALE = {
 )
 def test_a_sale_with_tip_and_tax_shows_every_field_and_nothing_besides(sandbox):
     breakdown = {"subtotal": 1000, "taxRate": 8.75, "tipAmount": 200, "tipType": "fixed"}
+    golden = json.loads(Path("fixtures/events/transaction.sale.json").read_text())
 
     sale = sold(sandbox, 1288, breakdown=breakdown, card_reader_data=reader("tok_mc_credit"))
 
     merchant, partner = (sandbox.account(name) for name in ("merchant", "partner"))
-    host_id, answer = sale["gateway_transaction_id"], sale["gateway_transaction_response"]
-    made = {
-        name: sale[name] for name in ("transaction_id", "event_id", "device_id", "batch_id")
-    } | {"gateway_transaction_id": host_id, "gateway_transaction_response": answer}
-    assert sale == SALE | made | {
-        "mid": merchant,
-        "account_id": merchant,
-        "tid": terminal_id(sandbox, "merchant"),
-        "location_id": location_id(sandbox, "merchant"),
-        "reader_identifier": sale["device_id"],
-        "owner_id": partner,
-        "parent_account_ids": [sandbox.account("psp"), partner],
-        "history": [
-            ATTEMPT | UNANSWERED | {"event_id": sale["event_id"]},
-            ATTEMPT
-            | {name: sale[name] for name in UNANSWERED}
-            | {"event_id": sale["event_id"], "status": "captured", "status_reason": "approved"}
-            # Later than the step before, though the clock stands still: assumed 2.10-order.
-            | {"created_at": ATTEMPT["created_at"] + 1},
-        ],
-    }
-    assert answer | {"approvalCode": ""} == {
-        "responseCode": "A",
-        "responseMessage": "APPROVAL",
-        "approvalCode": "",
-        "processorResponseCode": "00",
-    }
+    answer, (creation, outcome) = sale["gateway_transaction_response"], sale["history"]
+    assert list(sale) == list(golden)
+    assert {name: sale[name] for name in FIELDS} == FIELDS
+    assert (sale["mid"], sale["tid"]) == (merchant, terminal_id(sandbox, "merchant"))
+    assert sale["location_id"] == location_id(sandbox, "merchant")
+    assert sale["reader_identifier"] == sale["device_id"]
+    assert sale["owner_id"] == partner
+    assert sale["parent_account_ids"] == [sandbox.account("psp"), partner]
+    assert {name: creation[name] for name in UNANSWERED} == UNANSWERED
+    for name in outcome.keys() - {"amount", "created_at"}:
+        assert outcome[name] == sale[name]
+        assert name in UNANSWERED or creation[name] == sale[name]
+    # Later than the step before, though the clock stands still: assumed 2.10-order.
+    assert (creation["created_at"], outcome["created_at"]) == (1772366400000, 1772366400001)
+    assert creation["amount"] == outcome["amount"] == sale["total_amount"] == 1288
     assert re.fullmatch(r"\d{6}", answer["approvalCode"])
-    assert re.fullmatch(r"[A-Z0-9]{10}", host_id)
+    assert re.fullmatch(r"[A-Z0-9]{10}", sale["gateway_transaction_id"])
     assert re.fullmatch(r"[0-9a-f]{64}", sale["device_id"])
 
 

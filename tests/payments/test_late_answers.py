@@ -127,29 +127,28 @@ def event_of(word):
 
 
 @pytest.mark.proves("assumed D24-late")
-@pytest.mark.parametrize("action", ["capture a hold", "add to a hold", "refund", "confirm"])
-def test_an_action_that_is_declined_late_is_announced_and_changes_nothing(sandbox, action):
-    state, operation, body, word = ACTIONS[action]
-    before = in_state(sandbox, state)
-    times_out(sandbox, word, late="do_not_honor")
-    attempt = acted(sandbox, before, operation, **body)
-    between, seen = read(sandbox, before), message_count(sandbox)
+def test_an_action_that_is_declined_late_is_announced_and_changes_nothing(sandbox):
+    for action in ("capture a hold", "add to a hold", "refund", "confirm"):
+        state, operation, body, word = ACTIONS[action]
+        before = in_state(sandbox, state)
+        times_out(sandbox, word, late="do_not_honor")
+        attempt = acted(sandbox, before, operation, **body)
+        between, seen = read(sandbox, before), message_count(sandbox)
 
-    advance(sandbox, "1m")
+        advance(sandbox, "1m")
 
-    record = read(sandbox, before)
-    last = record["history"][-1]
-    (told,) = messages_since(sandbox, seen)
-    assert (last["status"], last["event_id"]) == ("declined", attempt["event_id"])
-    assert (told["event_type"], told["body"]["status"]) == (
-        *(f"transaction.{event_of(word)}", "declined"),
-    )
-    if word == "confirm":
-        # The confirmation is what the sale ends with (assumed F2).
-        assert (kind(record), ledger(record)) == ("sale/declined/declined", (0, 0, 0, 0))
-    else:
-        assert record | {"history": 0} == between | {"history": 0}
-    assert broken(record_of(sandbox, record["transaction_id"])) == []
+        record = read(sandbox, before)
+        last = record["history"][-1]
+        (told,) = messages_since(sandbox, seen)
+        assert (last["status"], last["event_id"]) == ("declined", attempt["event_id"])
+        assert told["event_type"] == f"transaction.{event_of(word)}"
+        assert told["body"]["status"] == "declined"
+        if word == "confirm":
+            # The confirmation is what the sale ends with (assumed F2).
+            assert (kind(record), ledger(record)) == ("sale/declined/declined", (0, 0, 0, 0))
+        else:
+            assert record | {"history": 0} == between | {"history": 0}
+        assert broken(record_of(sandbox, record["transaction_id"])) == []
 
 
 # --- what is left by then ---------------------------------------------------------------------
@@ -230,19 +229,16 @@ def test_after_the_close_a_void_comes_too_late_and_a_refund_is_in_the_next_batch
 # --- by hand ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("operation", ["sale", "auth"])
-@pytest.mark.parametrize("first", ["processor_timeout", "timed_out", "pending_forever"])
-@pytest.mark.parametrize("late", ["approved", "stolen_card"])
-def test_an_initiation_is_answered_by_hand(sandbox, operation, first, late):
-    tx = paid(sandbox, operation=operation, outcome=first)
-    assert unanswered(sandbox, tx) == [(operation, 1000)]
-
-    told = answer(sandbox, tx, outcome=late)
-
-    ended = "captured/approved" if operation == "sale" else "authorized/approved"
-    expected = f"{operation}/{ended if late == 'approved' else 'declined/invalid_card'}"
-    assert (told.status, kind(read(sandbox, tx))) == (200, expected)
-    assert_refused(answer(sandbox, tx), 409, "not_waiting")
+def test_an_initiation_is_answered_by_hand(sandbox):
+    for operation, first, late, ended in (
+        ("sale", "timed_out", "approved", "captured/approved"),
+        ("auth", "pending_forever", "stolen_card", "declined/invalid_card"),
+    ):
+        tx = paid(sandbox, operation=operation, outcome=first)
+        assert unanswered(sandbox, tx) == [(operation, 1000)]
+        assert answer(sandbox, tx, outcome=late).status == 200
+        assert kind(read(sandbox, tx)) == f"{operation}/{ended}"
+        assert_refused(answer(sandbox, tx), 409, "not_waiting")
 
 
 @pytest.mark.proves("assumed D24-late")
@@ -287,27 +283,17 @@ def test_a_late_answer_that_cannot_be_is_refused(sandbox):
     assert kind(read(sandbox, kept)) == "sale/captured/approved"
 
 
-# --- what people see of it --------------------------------------------------------------------
-
-
-def due_answers(sandbox):
-    return sandbox.control("GET", "/worlds/default/agenda", query="kind=late_answer").json()[
-        "agenda"
-    ]
-
-
-def test_the_agenda_and_the_story_say_what_a_late_answer_leads_to(sandbox):
+def test_the_agenda_says_what_a_late_answer_to_an_action_leads_to(sandbox):
+    # tests/control/test_agenda has those to initiations.
     sale = sold(sandbox)
     times_out(sandbox, "refund")
-    acted(sandbox, sale, "refund")
+    told = []
+    for _ in range(2):
+        acted(sandbox, sale, "refund")
+        agenda = sandbox.control("GET", "/worlds/default/agenda", query="kind=late_answer").json()
+        told += [(one["says"], one["then"]) for one in agenda["agenda"]]
 
-    (due,) = due_answers(sandbox)
-    path = f"/worlds/default/payments/{sale['transaction_id']}"
-    story = sandbox.control("GET", path).json()["story"]
-
-    assert due["says"] == "the processor answers late to the refund: approved"
-    assert due["then"] == {"status": "refunded", "status_reason": "approved"}
-    assert (story[-1]["kind"], story[-1]["says"]) == ("due", "late_answer: refunded (approved)")
-    acted(sandbox, sale, "refund")
-    (due,) = due_answers(sandbox)
-    assert (due["then"], due["says"].endswith("the payment is refunded by now")) == (None, True)
+    says = "the processor answers late to the refund: approved"
+    assert told[0] == (says, {"status": "refunded", "status_reason": "approved"})
+    assert told[1][0].endswith("the payment is refunded by now")
+    assert told[1][1] is None

@@ -125,25 +125,6 @@ def test_many_refunds_at_once_never_give_back_more_than_was_captured(world):
     assert len({attempt["event_id"] for attempt in after["history"]}) == 15
 
 
-@pytest.mark.proves("assumed 2.6-serial")
-def test_many_increments_and_one_capture_end_with_all_that_was_held_by_then(world):
-    tx = world.made(1000, path="/v3/preauth")
-    path = f"/v3/payments/{tx['transaction_id']}"
-
-    def one(number: int) -> httpx2.Response:
-        if number == 25:
-            return world.ask("POST", f"{path}/capture", {})
-        return world.ask("POST", f"{path}/auth", {"amount": 10})
-
-    answers = at_once(one)
-
-    granted = sum(answer.status_code == 200 for answer in answers) - 1
-    after = world.read(tx)
-    assert answers[25].status_code == 200
-    assert (after["status"], after["total_amount"]) == ("captured", 1000 + 10 * granted)
-    assert statuses(answers)[400, "invalid_transaction_state"] == AT_ONCE - 1 - granted
-
-
 # --- one event_id, one terminal ---------------------------------------------------------------
 
 
@@ -183,19 +164,6 @@ def test_batches_that_are_opened_or_closed_at_once_are_opened_and_settle_once(wo
     assert statuses(answers) == {(200, ""): 1, (400, "validation_error"): AT_ONCE - 1}
     assert world.read(tx)["status"] == "settled"
     assert world.events()["batch.submitted"] == world.events()["batch.accepted"] == 1
-
-
-# --- forced outcomes, and a processor that takes its time -------------------------------------
-
-
-def test_forced_outcomes_hit_the_requests_that_ask_for_them_and_no_others(world):
-    forced = ["approved", "do_not_honor", "insufficient_funds", "processor_timeout"]
-    reasons = ["approved", "declined", "insufficient_funds", "processor_timeout"]
-
-    answers = at_once(lambda number: world.pay(1000, outcome=forced[number % 4]))
-
-    for number, answer in enumerate(answers):
-        assert answer.json()["status_reason"] == reasons[number % 4]
 
 
 def test_while_a_sale_waits_its_event_id_is_taken_and_other_sales_go_on(world):
