@@ -188,7 +188,7 @@ def replaying(sandbox):
     return sandbox
 
 
-@pytest.mark.proves("assumed 2.6, Q5")
+@pytest.mark.proves("assumed 2.6, Q5, 1.8-standalone", "spec 4.4-paths-refunds")
 def test_with_replay_the_same_request_is_done_once_by_whatever_path(replaying):
     for operation in ("sale", "auth"):
         tx = shown(pay(replaying, 1000, operation=operation, event_id=operation))

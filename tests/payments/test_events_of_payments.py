@@ -14,12 +14,9 @@ from tests.support.payments import (
     event_types,
     events_of,
     held,
-    kind,
-    ledger,
     operate,
     pay,
     read,
-    sold,
 )
 
 
@@ -87,14 +84,3 @@ def test_a_step_after_the_clock_was_set_back_is_later_than_the_one_before(sandbo
 
     times = [one["created_at"] for one in after["history"]]
     assert times == sorted(set(times))
-
-
-@pytest.mark.proves("spec 4.4-paths-refunds", "assumed 1.8-standalone")
-def test_the_standalone_refund_is_the_refund_of_the_payment_it_names(sandbox):
-    sale = sold(sandbox)
-    body = {"transaction_id": sale["transaction_id"], "amount": 400}
-
-    answer = ask(sandbox, "POST", "/v3/refund", body)
-
-    assert (answer.status, kind(answer.json())) == (200, "refund/captured/approved")
-    assert ledger(read(sandbox, sale)) == (1000, 1000, 400, 0)

@@ -97,7 +97,6 @@ F10;authorized, 300 reversed;-;-;captured/approved;1000 700 0 300;opens
     "increment": """
 F14;authorized;amount=500;incremental_auth_declined;declined/incremental_auth_declined;1000 0 0 0
 F14;authorized;amount=500;insufficient_funds;declined/incremental_auth_declined;1000 0 0 0
-F14;authorized;amount=500;stolen_card;declined/incremental_auth_declined;1000 0 0 0
 F15;authorized;amount=500;issuer_unavailable;error/payment_failed;1000 0 0 0
 F15;authorized;amount=500;timed_out;error/timed_out;1000 0 0 0
 F13;authorized, 300 reversed;amount=50;-;authorized/approved;1050 0 0 300
@@ -129,9 +128,6 @@ F17;authorized;amount=999;-;authorized/approved;1000 0 0 999
 F27;captured, 300 refunded;-;-;400 invalid_transaction_state;1000 1000 300 0
 F27;captured, batch submitted;-;-;400 invalid_transaction_state;1000 1000 0 0
 F27;settled;-;-;400 invalid_transaction_state;1000 1000 0 0
-F27;captured, 300 refunded;amount=100;-;400 invalid_transaction_state;1000 1000 300 0
-F27;captured, batch submitted;amount=100;-;400 invalid_transaction_state;1000 1000 0 0
-F27;settled;amount=100;-;400 invalid_transaction_state;1000 1000 0 0
 F27;captured, 300 refunded;amount=5000;-;400 invalid_transaction_state;1000 1000 300 0
 F27;captured, batch submitted;amount=5000;-;400 invalid_transaction_state;1000 1000 0 0
 F27;settled;amount=5000;-;400 invalid_transaction_state;1000 1000 0 0

@@ -6,12 +6,11 @@ Source: spec 4.3-search; the filters assumed 1.7.
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
+from random import Random
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.payments.transactions import STATUSES
@@ -201,34 +200,25 @@ def test_each_filter_alone_finds_what_the_model_finds():
         assert any(answers)
 
 
-@st.composite
-def queries(draw: st.DrawFn) -> Pairs:
-    """Up to five filters, the repeatable ones with up to three values, and an order."""
-    world = busy_world()
-    pairs: Pairs = []
-    for name in draw(st.lists(st.sampled_from(FILTERS), max_size=5, unique=True)):
-        most = 3 if name in REPEATABLE else 1
-        values = st.lists(st.sampled_from(values_of(world, name)), min_size=1, max_size=most)
-        pairs += [(name, value) for value in draw(values)]
-    if draw(st.booleans()):
-        pairs.append(("sort_by", draw(st.sampled_from(["created_at", "total_amount"]))))
-    if draw(st.booleans()):
-        pairs.append(("sort_order", draw(st.sampled_from(["asc", "desc"]))))
-    return draw(st.permutations(pairs))
-
-
 @pytest.mark.proves(
     "spec 4.3-search, 4.3-search-account, 4.3-search-status, 4.3-search-type", "assumed 1.7-filters"
 )
-@settings(max_examples=examples(200))
-@given(pairs=queries())
-def test_filters_together_find_what_the_model_finds(pairs):
-    world = busy_world()
+def test_filters_together_find_what_the_model_finds():
+    world, chance = busy_world(), Random(7)
+    for _ in range(examples(300)):
+        pairs: Pairs = []
+        for name in chance.sample(FILTERS, chance.randint(1, 4)):
+            values = values_of(world, name)
+            most = min(len(values), 3) if name in REPEATABLE else 1
+            pairs += [(name, one) for one in chance.sample(values, chance.randint(1, most))]
+        pairs.append(("sort_by", chance.choice(["created_at", "total_amount"])))
+        pairs.append(("sort_order", chance.choice(["asc", "desc"])))
+        chance.shuffle(pairs)
 
-    page = search(world.sandbox, f"limit=200&{urlencode(pairs)}")
+        page = search(world.sandbox, f"limit=200&{urlencode(pairs)}")
 
-    assert [tx["transaction_id"] for tx in page["transactions"]] == expected(world, pairs)
-    assert page["total"] == len(page["transactions"])
+        assert ids_of(page["transactions"]) == expected(world, pairs), pairs
+        assert page["total"] == len(page["transactions"])
 
 
 # --- what is compared -------------------------------------------------------------------------
@@ -412,18 +402,12 @@ def test_the_older_list_has_the_older_filters(sandbox):
     acted(sandbox, tx, "capture", event_id="the-capture")
     other = sold(sandbox, at="second_merchant")
     both = ids_of([other, tx])
+    names = ("mid", "tid", "account_id", "gateway_transaction_id", "reader_identifier")
 
     for query, ids in {
-        **{
-            f"{name}={tx[name]}": both[1:]
-            for name in (
-                *("mid", "tid", "account_id", "gateway_transaction_id", "reader_identifier"),
-            )
-        },
+        **{f"{name}={tx[name]}": both[1:] for name in names},
         # This is how a client that got no answer recovers (assumed 2.6).
-        "event_id=mine": both[1:],
         "event_id=the-capture": both[1:],
-        "event_id=never": [],
         f"location_id={other['location_id']}": both[:1],
         f"account_id={account_id(sandbox, 'partner')}": both,
         # What the older list has no filter for is ignored, as everywhere (assumed C8).
