@@ -4,7 +4,7 @@ import logging
 from asyncio import CancelledError
 from typing import Any
 
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sandbox.control.console_files import WELCOME_PATHS
 from sandbox.control.routing import PREFIX
@@ -92,21 +92,15 @@ class AnswerWhenStopped:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, and answer it if it is cut."""
-        has_begun = False
-
-        async def note(message: Message) -> None:
-            nonlocal has_begun
-            has_begun = True
-            await send(message)
-
         try:
-            await self._app(scope, receive, note)
+            await self._app(scope, receive, send)
         except CancelledError:
             # Our server cancels a request for one reason. Others may have others.
             if ABORT not in scope:
                 raise
-            if not has_begun:
+            try:
                 await surface_of(scope).refuse(scope, send, Refusal(UNAVAILABLE, self.MESSAGE))
-                return
-            scope[ABORT]()
-            await until_gone(receive)
+            except RuntimeError:
+                # An answer cannot begin twice: it is cut.
+                scope[ABORT]()
+                await until_gone(receive)

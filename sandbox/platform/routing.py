@@ -83,12 +83,17 @@ def is_written_below(scope: Scope, prefix: str) -> bool:
 
 
 def build_routes(surface: str, rows: Iterable[Any], *, below: str) -> list[Route]:
-    """One route for each path of the rows, literal ones first; `below` is cut off."""
-    paths: dict[str, list[Any]] = {}
+    """One route for each path of the rows, by first segments; `below` is cut off.
+
+    Literal paths come first in each segment.
+    """
+    segments: dict[str, dict[str, list[Any]]] = {}
     for row in rows:
-        paths.setdefault(row.path.removeprefix(below), []).append(row)
+        path = row.path.removeprefix(below)
+        segments.setdefault(path.split("/")[1], {}).setdefault(path, []).append(row)
     return [
         Route(path, PathEndpoint(surface, found), methods=[one.method for one in found])
+        for paths in segments.values()
         for path, found in sorted(paths.items(), key=lambda item: item[0].count("{"))
     ]
 

@@ -85,7 +85,7 @@ def _list_used_events(payment: Payment) -> Sequence[str]:
     if payment.original_id is not None:
         # The payment has used them.
         return ()
-    used = dict.fromkeys([attempt.event_id for attempt in tx.history])
+    used = {attempt.event_id for attempt in tx.history}
     return [event_claim(tx.account_id, event_id) for event_id in used]
 
 

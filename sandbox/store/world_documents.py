@@ -177,6 +177,7 @@ def _must_be(id: str, expected: str) -> None:
 
 def load(store: Store, saved: SavedWorld) -> None:
     """Fill the empty store, but for the state of the world. Raises NotRestored."""
+    store.is_restored = True
     for records in store.tables():
         # The state of the world is changed before it is stored.
         if records.table.name != port.WORLD:

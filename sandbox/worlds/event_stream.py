@@ -204,7 +204,9 @@ class Subscriptions:
 
     def note_commit(self, unit: UnitOfWork) -> None:
         """Tell of messages and changes that were committed."""
-        for message in unit.emitted if self._subscribers else ():
+        if not self._subscribers:
+            return
+        for message in unit.emitted:
             self._tell(MESSAGE, message)
         if all(_OF_COMMITS.isdisjoint(one.kinds) for one in self._subscribers):
             return
