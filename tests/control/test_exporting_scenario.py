@@ -73,18 +73,6 @@ def test_a_sale_that_a_maintenance_refused_is_refused_in_the_scenario():
     assert [one["expect"].get("http") for one in document["example"]] == [503, None, 200]
 
 
-def test_the_newest_refund_brings_the_sale_that_it_needs():
-    sandbox = fresh_sandbox()
-    sale = paid(sandbox)
-    paid(sandbox, 777)
-    act(sandbox, sale, "refund", amount=300)
-    last = sandbox.control("GET", "/worlds/default/requests").json()["requests"][-1]
-
-    document = tomllib.loads(exported(sandbox, requests=[last["id"]])["content"])
-
-    assert [one["send"].get("amount") for one in document["example"]] == [1000, 300]
-
-
 @pytest.mark.proves("assumed D25-export")
 def test_what_does_not_come_true_is_refused_with_what_differs():
     sandbox = fresh_sandbox()

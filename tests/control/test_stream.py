@@ -4,7 +4,6 @@ import asyncio
 import json
 import signal
 import socket
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -16,7 +15,7 @@ from sandbox.control.stream import Stream
 from sandbox.settings import Settings
 from sandbox.worlds.event_stream import KINDS, WAITING_MAX
 from tests.conftest import NOW
-from tests.control.reading import STREAM, WAIT_S, asking_for, parsed, reading, told
+from tests.control.reading import STREAM, WAIT_S, asking_for, reading, told
 from tests.driving import InProcess, Served, serving
 from tests.support.payments import pay
 from tests.webhooks.calling import add, sample
@@ -44,10 +43,9 @@ def test_a_payment_is_told_in_order_as_the_journal_and_the_messages_show_it(sand
     types = ["transaction.create", "batch.opened", "transaction.sale"]
     assert [one["event_type"] for one in messages] == types
     assert entry["events"] == [one["id"] for one in messages]
-    assert entry == sandbox.control("GET", f"/worlds/default/requests/{entry['id']}").json()
+    assert entry == sandbox.look(f"requests/{entry['id']}")
     for one in messages:
-        shown = sandbox.control("GET", f"/worlds/default/messages/{one['id']}").json()
-        assert one | {"deliveries": []} == shown
+        assert one | {"deliveries": []} == sandbox.look(f"messages/{one['id']}")
 
 
 def test_an_attempt_is_told_with_what_became_of_its_delivery(sandbox):
@@ -58,8 +56,7 @@ def test_an_attempt_is_told_with_what_became_of_its_delivery(sandbox):
         sandbox, lambda: sample(sandbox), 2, query="kinds=message,attempt"
     )
 
-    shown = sandbox.control("GET", f"/worlds/default/messages/{message['id']}").json()
-    (delivery,) = shown["deliveries"]
+    (delivery,) = sandbox.look(f"messages/{message['id']}")["deliveries"]
     assert (number, kind, after) == (1, "attempt", 2)
     assert attempt == {
         "message_id": message["id"],
@@ -170,8 +167,7 @@ def test_a_silent_stream_says_that_it_is_there_and_its_world_is_in_use():
     watched = worlds.get("watched")
     assert watched is not None
 
-    async def serve(*asgi: Any) -> None:
-        await Stream(watched, KINDS, lambda: worlds.touch(watched)).deliver(*asgi, silence_s=0)
+    serve = partial(Stream(watched, KINDS, lambda: worlds.touch(watched)).deliver, silence_s=0)
 
     async def read() -> list[str]:
         async with reading(sandbox, by=serve) as stream:
@@ -214,25 +210,17 @@ def test_a_server_that_says_by_an_error_that_the_client_has_gone_is_understood(s
 # --- the end of a stream ----------------------------------------------------------------------
 
 
-async def last_words(sandbox: InProcess, does: Callable[[], Any], count: int) -> list[str]:
-    """What comes after that was done, which ends the stream after so many parts."""
-    async with reading(sandbox, "/worlds/mine/stream") as stream:
-        does()
-        return [await stream.text() for _ in range(count)]
-
-
 def test_a_stream_ends_when_its_world_is_deleted_after_all_that_happened_before(sandbox):
     sandbox.control("POST", "/worlds", {"id": "mine", "clock": NOW})
     mine = replace(sandbox, world="mine")
 
-    def lists_keys_and_is_deleted() -> None:
-        mine.ask("GET", "/v5/apikeys", key="merchant")
-        sandbox.control("DELETE", "/worlds/mine")
+    async def read() -> tuple[str, str]:
+        async with reading(sandbox, "/worlds/mine/stream") as stream:
+            mine.ask("GET", "/v5/apikeys", key="merchant")
+            sandbox.control("DELETE", "/worlds/mine")
+            return (await stream.event())[0], await stream.text()
 
-    told_last, end = asyncio.run(last_words(sandbox, lists_keys_and_is_deleted, 2))
-
-    assert parsed(told_last)[0] == "request"
-    assert end == ""
+    assert asyncio.run(read()) == ("request", "")
 
 
 def test_a_stream_ends_when_another_world_is_put_in_the_place_of_its_own(sandbox):
@@ -258,8 +246,7 @@ def test_a_stream_that_ends_while_its_client_does_not_read_is_cut_off(sandbox):
     world = sandbox.sandbox.worlds.get("mine")
     assert world is not None
 
-    async def serve(*asgi: Any) -> None:
-        await Stream(world, KINDS, lambda: None).deliver(*asgi, last_words_s=0)
+    serve = partial(Stream(world, KINDS, lambda: None).deliver, last_words_s=0)
 
     async def read() -> bool:
         cut = asyncio.Event()
@@ -295,11 +282,8 @@ def test_a_stream_whose_world_goes_before_it_begins_ends_at_once(sandbox):
     assert world is not None
     sandbox.control("DELETE", "/worlds/mine")
 
-    async def serve(*asgi: Any) -> None:
-        await Stream(world, KINDS, lambda: None).deliver(*asgi)
-
     async def read() -> str:
-        async with reading(sandbox, by=serve) as stream:
+        async with reading(sandbox, by=Stream(world, KINDS, lambda: None).deliver) as stream:
             return await stream.text()
 
     assert asyncio.run(read()) == ""

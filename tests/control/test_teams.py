@@ -19,13 +19,6 @@ HOUR_S = 3_600.0
 TRACES = ("secret-plans", "@web", "Plans of the others")
 
 
-class Clock:
-    now_s = NOW_S
-
-    def __call__(self) -> float:
-        return self.now_s
-
-
 class Caller:
     """Somebody with a token, or without one."""
 
@@ -53,10 +46,9 @@ class Shared:
     """A server that two teams share."""
 
     def __init__(self, **settings) -> None:
-        self.clock = Clock()
-        self.sandbox = InProcess(
-            build(Settings(host="0.0.0.0", token=OPERATORS, **settings), system_clock=self.clock)
-        )
+        self.now_s = NOW_S
+        guarded = Settings(host="0.0.0.0", token=OPERATORS, **settings)
+        self.sandbox = InProcess(build(guarded, system_clock=lambda: self.now_s))
         self.operator = Caller(self.sandbox, OPERATORS)
         self.mobile = self.team("mobile")
         self.web = self.team("web")
@@ -88,17 +80,14 @@ def test_each_team_sees_the_worlds_that_it_made_and_the_operator_sees_all(shared
     assert shared.operator.ids() == ["default", "checkout@mobile", "checkout@web"]
 
 
-def test_a_team_calls_its_worlds_by_their_plain_names_or_their_ids(shared):
+def test_a_team_calls_its_worlds_by_plain_names_or_ids_or_has_them_numbered(shared):
     made = shared.mobile.world("default")
 
-    by_name = shared.mobile.ask("GET", "/worlds/default").json()
-    by_id = shared.mobile.ask("GET", "/worlds/default@mobile").json()
-
-    assert made["id"] == by_name["id"] == by_id["id"] == "default@mobile"
+    for id in ("default", "default@mobile"):
+        assert (
+            shared.mobile.ask("GET", f"/worlds/{id}").json()["id"] == made["id"] == "default@mobile"
+        )
     assert shared.operator.ask("GET", "/worlds/default").json()["id"] == "default"
-
-
-def test_worlds_without_an_id_are_numbered_for_each_team_alone(shared):
     assert [shared.web.world()["id"] for _ in range(3)][-1] == "world-3@web"
     assert shared.mobile.world()["id"] == "world-1@mobile"
     assert shared.operator.world()["id"] == "world-1"
@@ -246,13 +235,13 @@ def test_a_deleted_token_is_worthless_at_once_and_its_worlds_stay(shared):
 
 def test_a_token_expires_at_its_moment(shared):
     for ends in ({"expires_in": "1h"}, {"expires_at": "2026-03-01T13:00:00Z"}):
-        shared.clock.now_s = NOW_S
+        shared.now_s = NOW_S
         issued = shared.issue("mobile", **ends)
         caller = Caller(shared.sandbox, issued["token"])
         assert issued["expires_at"] == "2026-03-01T13:00:00.000Z"
 
         for at_s, status in ((NOW_S + HOUR_S - 0.001, 200), (NOW_S + HOUR_S, 401)):
-            shared.clock.now_s = at_s
+            shared.now_s = at_s
             assert caller.ask("GET", "/worlds").status == status
         assert shared.operator.ask("GET", "/tokens").json()["tokens"][-1]["expired"] is True
 
