@@ -115,22 +115,17 @@ def test_amounts_are_units_of_their_currency():
 # --- next and tap -------------------------------------------------------------------------------
 
 
-def test_the_next_attempt_that_fits_ends_as_was_said(shell):
+def test_the_next_attempt_that_fits_ends_as_was_said_unless_that_is_forgotten(shell):
     shown = shell("next partial_approval --operation sale --approved-amount 400")
     paid = shell.pay()
-    after = shell("next")
+    empty = shell("next")
+    shell("next --fault http_503 --delay-ms 5")
+    waiting = shell.json("next lost_card")["queue"]
 
     assert shown.splitlines()[1].split() == ["partial_approval", "-", "sale", "-", "400", "0"]
     assert paid["status_reason"] == "partial_approval"
     assert paid["additional_details"]["captured_amount"] == 400
-    assert after.startswith("the queue is empty")
-
-
-def test_what_waits_can_be_forgotten(shell):
-    shell("next --fault http_503 --delay-ms 5")
-
-    waiting = shell.json("next lost_card")["queue"]
-
+    assert empty.startswith("the queue is empty")
     entries = [(entry["outcome"], entry["fault"], entry["delay_ms"]) for entry in waiting]
     assert entries == [(None, "http_503", 5), ("lost_card", None, 0)]
     assert shell.json("next --clear") == {"queue": [], "total": 0}

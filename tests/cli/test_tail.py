@@ -80,14 +80,6 @@ def test_requests_are_shown_as_they_come(shell):
     assert entries == shell.control("GET", "/requests")["requests"]
 
 
-def test_a_reader_that_closes_the_pipe_has_read_enough(shell):
-    shell.pay()
-    with shell.following("tail") as tail:
-        tail.line()
-        tail.process.stdout.close()
-        assert (tail.process.wait(10), tail.complaints()) == (0, "")
-
-
 class _Hurried(BaseHTTPRequestHandler):
     """A server whose reader was too slow: the second of three requests is not in its stream."""
 

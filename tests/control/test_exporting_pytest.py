@@ -143,21 +143,6 @@ def test_a_test_passes_where_all_is_right_and_fails_where_something_is_otherwise
         assert says is None or says in said, (kind, name, said)
 
 
-def test_a_test_says_once_what_it_does(stories):
-    day, contradiction, lost = (stories[name] for name in ("day", "contradiction", "lost"))
-
-    assert "'status': 'refunded'" in day
-    assert "sandbox.advance(to='2026-03-01T13:00:00.000Z')" in day
-    assert contradiction.count("sandbox.spoil(") == 1
-    assert contradiction.count("your_record(sandbox, webhook).") == 1
-    assert "wait_for('transaction.refund', subject=seen_" in contradiction
-    assert [stories[name].count("your_retry(sandbox, lambda: ") for name in ("refund", "lost")] == [
-        *(1, 1)
-    ]
-    assert lost.count("with pytest.raises(httpx2.TransportError):") == 2
-    assert "approve" not in stories["two_scenarios"].lower().replace("approved", "")
-
-
 # --- what is exported -------------------------------------------------------------------------
 
 

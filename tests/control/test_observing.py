@@ -105,15 +105,6 @@ def test_an_entry_tells_a_request_from_its_beginning_to_its_answer(sandbox):
         assert list(decision) == ["step", "verdict", "reason", "clause"]
 
 
-def test_an_entry_of_a_refusal_ends_with_the_step_that_refused(sandbox):
-    entry = sandbox.journal(sandbox.ask("GET", "/v5/apikeys/nowhere", key="merchant"))
-
-    steps = [decision["step"] for decision in entry["decisions"]]
-    assert steps == ["route", "authenticate", "visibility", "target"]
-    assert entry["decisions"][-1]["verdict"] == "404"
-    assert (entry["status"], entry["events"]) == (404, [])
-
-
 def test_an_emptied_journal_goes_on_numbering(sandbox):
     for path in ("/v5/apikeys", "/v5/apikeys/nowhere", "/nowhere"):
         sandbox.ask("GET", path, key="merchant")

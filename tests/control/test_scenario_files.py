@@ -187,12 +187,3 @@ def test_examples_that_take_too_long_are_given_up():
     (step,) = run_examples(scenario, build, within_s=0)
 
     assert step.mistakes == ["was given up: the examples took more than 0 s in all"]
-
-
-def test_examples_that_a_demo_world_cannot_run_say_why(sandbox):
-    text = '\n[[example]]\nsend = { operation = "sale", terminal = "nowhere" }\nexpect = {}\n'
-    sandbox.control("PUT", SCENARIO, {"toml": TOML + text})
-
-    (step,) = proved(sandbox)["examples"]
-
-    assert step["mistakes"] == ["send.terminal: the demo world has no 'nowhere'"]

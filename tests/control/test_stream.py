@@ -2,13 +2,9 @@
 
 import asyncio
 import json
-import signal
-import socket
 from dataclasses import replace
 from functools import partial
 from typing import Any
-
-import httpx2
 
 from sandbox.app import build
 from sandbox.control.stream import Stream
@@ -16,7 +12,7 @@ from sandbox.settings import Settings
 from sandbox.worlds.event_stream import KINDS, WAITING_MAX
 from tests.conftest import NOW
 from tests.control.reading import STREAM, WAIT_S, asking_for, reading, told
-from tests.driving import InProcess, Served, serving
+from tests.driving import InProcess
 from tests.support.payments import pay
 from tests.webhooks.calling import add, sample
 
@@ -287,35 +283,3 @@ def test_a_stream_whose_world_goes_before_it_begins_ends_at_once(sandbox):
             return await stream.text()
 
     assert asyncio.run(read()) == ""
-
-
-# --- served -----------------------------------------------------------------------------------
-
-
-def deaf(server: Served) -> socket.socket:
-    """A reader that asked for a stream, and reads nothing of it."""
-    host, port = server.url.removeprefix("http://").split(":")
-    connection = socket.create_connection((host, int(port)), timeout=WAIT_S)
-    connection.sendall(f"GET /_sandbox{STREAM} HTTP/1.1\r\nhost: {host}\r\n\r\n".encode())
-    return connection
-
-
-def test_a_server_whose_streams_are_read_or_not_stops_without_complaint():
-    with serving() as server:
-        with (
-            httpx2.stream("GET", server.facts["control_url"] + STREAM, timeout=WAIT_S) as answer,
-            deaf(server) as silent,
-        ):
-            lines = answer.iter_lines()
-            seen = [next(lines), next(lines)]
-            server.ask("GET", "/v5/apikeys", key="merchant")
-            seen += [next(lines)]
-            server.process.terminate()
-            seen += [line for line in lines if line.startswith("event")]
-            while silent.recv(65_536):
-                pass
-        _, errors = server.process.communicate(timeout=10)
-        code = server.process.wait()
-
-    assert seen == [": here", "", "event: request"]
-    assert (code, errors) == (-signal.SIGTERM, "")
