@@ -1,24 +1,18 @@
 """Readings of the amounts of increments and captures, and of the status of a decline."""
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from sandbox.domain.payments.edits import broken
-from tests.properties import examples
 from tests.readings.choosing import choose
 from tests.support.payments import (
     OPERATIONS,
     act,
     acted,
     ask,
-    fresh_sandbox,
     held,
     paid,
     pay,
     prompted,
     read,
-    record_of,
     sold,
 )
 
@@ -75,58 +69,6 @@ def test_the_amount_of_a_capture_has_the_tip_or_leaves_it_out(sandbox, value, to
     assert tip_alone["total_amount"] == 1150
     assert no_tip["total_amount"] == 900
     assert act(sandbox, held(sandbox), "capture", amount=1001, tip_amount=0).status == 400
-
-
-STEPS = st.lists(
-    st.tuples(
-        st.sampled_from(["increment", "parts", "reverse", "tip"]),
-        st.integers(min_value=1, max_value=3_000),
-        st.integers(min_value=0, max_value=300),
-    ),
-    max_size=6,
-)
-
-
-@pytest.mark.proves("assumed D35-increment")
-@pytest.mark.proves("assumed D35-capture")
-@settings(max_examples=examples(60), deadline=None)
-@given(
-    increment=st.sampled_from(["addition", "new_total"]),
-    capture=st.sampled_from(["with_tip", "without_tip"]),
-    steps=STEPS,
-    last=st.tuples(st.integers(min_value=1, max_value=9_000), st.integers(0, 300)),
-)
-def test_the_money_adds_up_with_either_reading(increment, capture, steps, last):
-    sandbox = fresh_sandbox()
-    choose(sandbox, increment_amount=increment, capture_amount=capture, tip_on_a_hold="allowed")
-    hold = held(sandbox)
-    id = hold["transaction_id"]
-    for step, amount, part in steps:
-        before = record_of(sandbox, id).ledger
-        if step == "reverse":
-            answer = act(sandbox, id, "reverse", amount=amount)
-        elif step == "tip":
-            answer = act(sandbox, id, "adjust", type="fixed", amount=part)
-        else:
-            parts = {"breakdown": {"subtotal": amount, "tipAmount": part}}
-            asked = amount + part if step == "parts" else amount
-            more = parts if step == "parts" else {}
-            answer = act(sandbox, id, "increment", amount=asked, **more)
-            after = record_of(sandbox, id).ledger
-            if answer.status == 200:
-                expected = before.held + asked if increment == "addition" else asked
-                assert after.held == expected > before.held
-        if answer.status != 200:
-            assert record_of(sandbox, id).ledger == before
-        assert broken(record_of(sandbox, id)) == []
-    if read(sandbox, id)["status"] != "authorized":
-        return
-    amount, tip = last
-    answer = act(sandbox, id, "capture", amount=amount, tip_amount=tip)
-    assert broken(record_of(sandbox, id)) == []
-    if answer.status == 200:
-        whole = amount if capture == "with_tip" else amount + tip
-        assert record_of(sandbox, id).ledger.captured == whole
 
 
 DECLINES = {
