@@ -9,8 +9,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from sandbox.domain import readings
-from sandbox.domain.readings import Reading
+from sandbox.domain.readings import READINGS, Reading
 from sandbox.domain.text import UnknownWord
 
 
@@ -62,24 +61,24 @@ SWITCHES: Final[dict[str, Switch]] = {
     for switch in (
         _former(
             "strict_headers",
-            readings.MISSING_HEADERS,
+            READINGS["missing_headers"],
             "Refuse with 400 a request without Accept, or a body without Content-Type.",
             (False, True),
         ),
         _former(
             "refund.partial_status",
-            readings.STATUS_AFTER_PARTIAL_REFUND,
+            READINGS["status_after_partial_refund"],
             "What a payment shows after a part of it was refunded.",
         ),
         _former(
             "idempotency.duplicate",
-            readings.DUPLICATE_EVENT_ID,
+            READINGS["duplicate_event_id"],
             "Whether a repeated event_id is refused, answered with the payment as it is where "
             "operation and amount are the same, or a failed attempt.",
         ),
         _former(
             "lifecycle.rule_failures",
-            readings.RULE_FAILURES,
+            READINGS["rule_failures"],
             "How an attempt against a rule is answered: a refusal, or the failed transaction. The "
             "event fires either way.",
         ),

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from msgspec import Struct, structs
 
-from sandbox.domain import access, faults, keys, readings
+from sandbox.domain import access, faults, keys
 from sandbox.domain.access import Access, AccessVerdict, Holds, Need
 from sandbox.domain.directory import DIRECTORIES, Account, AccountType, Relation
 from sandbox.domain.faults import AUTHENTICATION_FAILED, NOT_FOUND, PERMISSION_DENIED, Refusal
@@ -135,7 +135,7 @@ def _without_foreign(context: RequestContext, row: Row, named: _Named) -> _Named
 
     Source: assumed D35-foreign.
     """
-    if context.world.readings[readings.FOREIGN_ACCOUNT_FILTER] == "hidden":
+    if context.world.readings["foreign_account_filter"] == "hidden":
         return named
     reached: _Named = []
     for one in named:
@@ -171,9 +171,9 @@ def _must_reach(
 def _must_not_be_blocked(context: RequestContext, row: Row, account: Account) -> None:
     """No money moves for a blocked account, or below one. Source: assumed 4.7-blocked-account."""
     chosen = context.world.readings
-    if not row.is_stopped_by(chosen[readings.BLOCK_STOPS]):
+    if not row.is_stopped_by(chosen["block_stops"]):
         return
-    above, answer = blocked_account(context, account), chosen[readings.BLOCK_ANSWER]
+    above, answer = blocked_account(context, account), chosen["block_answer"]
     is_new = row.attempts is Operation.SALE
     if above is not None and not (is_new and answer == "invalid_terminal"):
         why = f"account {above.id} ({above.name}) is blocked"
@@ -182,7 +182,7 @@ def _must_not_be_blocked(context: RequestContext, row: Row, account: Account) ->
 
 def blocked_account(context: OperationContext, account: Account) -> Account | None:
     """Return the account, or the one above, whose block reaches it (assumed D35-block-reaches)."""
-    if context.world.readings[readings.BLOCK_REACHES] == "itself":
+    if context.world.readings["block_reaches"] == "itself":
         return account if account.status == "blocked" else None
     above_and_self = (account.id, *account.parent_account_ids)
     if context.world.blocked.keys().isdisjoint(above_and_self):
@@ -233,7 +233,7 @@ def _account_of(context: RequestContext, target: Target, id: str) -> Account | N
         record = context.unit.get(Payment, payment_of(record))
     if record is None:
         return None
-    is_shown = context.world.readings[readings.DELETED_RESOURCES] == "shown"
+    is_shown = context.world.readings["deleted_resources"] == "shown"
     is_of_directory = target.where == "path" and target.kind in _DIRECTORY
     shows_deleted = is_read and is_of_directory and is_shown
     if record.deleted_at is not None and not (target.may_be_deleted or shows_deleted):
@@ -249,7 +249,7 @@ def _account_of(context: RequestContext, target: Target, id: str) -> Account | N
 def can_see_all(context: OperationContext) -> bool:
     """Whether the caller is an admin that sees all accounts, as a reading has it."""
     caller = context.known_caller.account
-    return caller.type is AccountType.ADMIN and context.world.readings[readings.ADMIN_SEES] == "all"
+    return caller.type is AccountType.ADMIN and context.world.readings["admin_sees"] == "all"
 
 
 # --- previews ---------------------------------------------------------------------------------

@@ -12,7 +12,6 @@ from sandbox.domain.directory import ACCOUNTS, DIRECTORIES, Account, AccountType
 from sandbox.domain.field_types import CONFIGS, Mcc, Text
 from sandbox.domain.keys import ApiKey, ApiKeyView
 from sandbox.domain.permissions import CONCRETE
-from sandbox.domain.readings import APPLICATION_IN_ANSWER, BLOCK_ANSWER
 from sandbox.domain.webhooks import Application
 from sandbox.platform import apikeys, directory, terminals
 from sandbox.platform.context import OperationContext
@@ -112,7 +111,7 @@ def update(context: OperationContext, account: Account, body: UpdateAccount) -> 
 def _must_not_lift_its_own_block(context: OperationContext, account: Account) -> None:
     """Raise Refusal for a blocked account that asks for itself. Source: assumed D32."""
     if account.status == "blocked" and account.id == context.known_caller.account.id:
-        fault = faults.BLOCK_FAULTS[context.world.readings[BLOCK_ANSWER]]
+        fault = faults.BLOCK_FAULTS[context.world.readings["block_answer"]]
         text = "status: only an account above can lift the block"
         why = f"account {account.id} ({account.name}) asks to lift its own block"
         raise faults.Refusal(fault, text, reason=why, source="assumed D32", step="rule")
@@ -236,7 +235,7 @@ def create_with_key(context: OperationContext, body: CreateAccount) -> records.E
     application = Application(account_id=account.id, created_at=context.now)
     context.unit.put(application)
     fields: dict[str, Any] = {"api_key": _provision_key(context, account)}
-    if context.world.readings[APPLICATION_IN_ANSWER] == "named":
+    if context.world.readings["application_in_answer"] == "named":
         fields["application_id"] = application.id
     return records.Extended(account, fields)
 

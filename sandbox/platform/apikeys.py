@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, Literal, cast
 from msgspec import structs
 from pydantic import FailFast, Field, StrictBool, StrictStr, create_model
 
-from sandbox.domain import keys, readings
+from sandbox.domain import keys
 from sandbox.domain.access import Holds, check_grant, need, withheld_from_all
 from sandbox.domain.clock import KEY_EXPIRES
 from sandbox.domain.directory import Account, AccountType, relate_with_admin_reach
@@ -184,7 +184,7 @@ def _check_expiry(
     if expires_at is None:
         return
     is_past = expires_at <= context.now
-    if is_past and context.world.readings[readings.PAST_EXPIRY] == "refused":  # assumed D35-past
+    if is_past and context.world.readings["past_expiry"] == "refused":  # assumed D35-past
         raise Refusal(VALIDATION_ERROR, "expires_at: must lie in the future", source="assumed D19")
     if is_legacy and expires_at > keys.LEGACY_EXPIRY:
         end = f"expires_at: legacy keys end at {to_wire(keys.LEGACY_EXPIRY)}"
@@ -229,7 +229,7 @@ def _must_be_grantable(context: OperationContext, permissions: tuple[str, ...]) 
         context.world.profile.permissions.admin_only,
         withheld=_withheld(context),
         withheld_from_caller=caller.key.withheld,
-        all_needs_psp=context.world.readings[readings.ALL_GRANTED_BY] == "psp",
+        all_needs_psp=context.world.readings["all_granted_by"] == "psp",
     )
     context.explain("grant", "ok", "the caller may grant every requested permission", "spec 4.1.4")
     if ALL in permissions and (withheld := _withheld(context)):
@@ -335,10 +335,10 @@ def delete(context: OperationContext, key: ApiKey) -> ApiKeyView:
 
     A repetition answers the same and does nothing.
     """
-    own, reading = context.known_caller.key.id, context.world.readings[readings.KEY_DELETES_ITSELF]
+    own, reading = context.known_caller.key.id, context.world.readings["key_deletes_itself"]
     if key.id == own and reading == "refused":
         text = "the key of the request cannot delete itself"
-        why = f"the reading {readings.KEY_DELETES_ITSELF} is refused"
+        why = "the reading key_deletes_itself is refused"
         raise Refusal(VALIDATION_ERROR, text, reason=why, source="assumed D35-delete", step="rule")
     context.unit.cancel(KEY_EXPIRES, key.id)
     return _view_changed(context, move(context, key, "delete"))
@@ -350,7 +350,7 @@ def _view_changed(context: OperationContext, key: ApiKey) -> ApiKeyView:
     Source: assumed D35-plaintext.
     """
     shown = _view(context, key)
-    if context.world.readings[readings.KEY_AFTER_A_CHANGE] == "hidden":
+    if context.world.readings["key_after_a_change"] == "hidden":
         return structs.replace(shown, key=None)
     return shown
 

@@ -15,7 +15,6 @@ from sandbox.domain.faults import CONFLICT, VALIDATION_ERROR, Refusal
 from sandbox.domain.field_types import ProcessorBatchId, Text
 from sandbox.domain.payments.action_records import payment_of
 from sandbox.domain.payments.transactions import Payment, Transaction
-from sandbox.domain.readings import EDIT_OF_CLOSED_BATCH
 from sandbox.domain.text import OneOf
 from sandbox.platform import lists, settlement
 from sandbox.platform.context import OperationContext
@@ -143,8 +142,8 @@ def open_one(context: OperationContext, terminal: Terminal, body: OpenBatch) -> 
 def edit(context: OperationContext, batch: Batch, body: EditBatch) -> Batch:
     """Add and remove transactions of a batch. Source: assumed B7."""
     step = settlement.step_of(batch, "edit")
-    if batch.status != "open" and context.world.readings[EDIT_OF_CLOSED_BATCH] == "open_only":
-        reason = f"the reading {EDIT_OF_CLOSED_BATCH} is open_only"
+    if batch.status != "open" and context.world.readings["edit_of_closed_batch"] == "open_only":
+        reason = "the reading edit_of_closed_batch is open_only"
         raise settlement.refusal(batch, reason, "assumed D35-batch-edit")
     if (
         batch.status == "rejected"

@@ -15,7 +15,6 @@ from sandbox.domain.instants import to_ms
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.payments.transactions import Payment, Transaction, show
 from sandbox.domain.permissions import Grants
-from sandbox.domain.readings import UNSET_STRINGS
 from sandbox.domain.records import Record, filled_body
 from sandbox.domain.transport_faults import TransportFault
 from sandbox.platform.operation import Row
@@ -157,7 +156,7 @@ class OperationContext(Struct, kw_only=True):
         """Announce that this happened to the record, as it is now."""
         shown: Record | Transaction | dict[str, Any]
         shown = show(record) if isinstance(record, Payment) else record
-        if self.world.readings[UNSET_STRINGS] == "as_empty" and not EVENTS[event_type].sparse:
+        if self.world.readings["unset_strings"] == "as_empty" and not EVENTS[event_type].sparse:
             shown = filled_body(record)  # assumed D35-unset
         id = self.world.draws.message_id()
         self.unit.emit(

@@ -19,7 +19,6 @@ from sandbox.domain.directory import (
     relate_with_admin_reach,
     state_of,
 )
-from sandbox.domain.readings import DELETE_ANSWERS
 from sandbox.domain.records import view_of
 from sandbox.platform import lists
 from sandbox.platform.context import OperationContext
@@ -92,7 +91,7 @@ def delete(context: OperationContext, record: Record) -> Record | None:
     assumed D35-deletion.
     """
     deleted = change(context, record, {}, "delete")
-    return deleted if context.world.readings[DELETE_ANSWERS] == "resource" else None
+    return deleted if context.world.readings["delete_answers"] == "resource" else None
 
 
 _EVENTS: Final = ("updated", "blocked", "unblocked")

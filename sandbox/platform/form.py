@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from pydantic import BaseModel, ValidationError
 
-from sandbox.domain import faults, readings
+from sandbox.domain import faults
 from sandbox.domain.faults import Fault, Mistake, Refusal
 from sandbox.domain.instants import from_ms, with_offset
 from sandbox.domain.keys import KeyFormat
@@ -69,9 +69,9 @@ def malformed(
     chosen = context.world.readings
     if is_key_path(context.incoming.path):
         return Refusal(faults.VALIDATION_ERROR, text)
-    if chosen[readings.VALIDATION_STATUS] == "unprocessable":
+    if chosen["validation_status"] == "unprocessable":
         fault = faults.UNPROCESSABLE
-    if chosen[readings.VALIDATION_DETAIL] == "text":
+    if chosen["validation_detail"] == "text":
         return Refusal(fault, text)
     if isinstance(error, ValidationError):
         return Refusal(fault, text, mistakes=wire.list_mistakes(error, where))
@@ -117,11 +117,11 @@ def _of_key(
     Source: assumed D35-fields, D35-offset.
     """
     chosen = context.world.readings
-    if chosen[readings.UNKNOWN_KEY_FIELDS] == "ignored":
+    if chosen["unknown_key_fields"] == "ignored":
         known = wire.field_names(shape)
         sent = {name: value for name, value in sent.items() if name in known}
     expiry = sent.get("expires_at")
-    if isinstance(expiry, str) and chosen[readings.EXPIRY_WITHOUT_OFFSET] == "utc":
+    if isinstance(expiry, str) and chosen["expiry_without_offset"] == "utc":
         sent = {**sent, "expires_at": with_offset(expiry)}
     return sent
 
@@ -161,7 +161,7 @@ def _clamp_limit(
     context: RequestContext, sent: dict[str, list[str]], shape: type[BaseModel]
 ) -> None:
     """Lower a limit above the maximum of the list, or refuse it. Source: assumed D35-limit."""
-    reading = context.world.readings[readings.LIMIT_ABOVE_MAXIMUM]
+    reading = context.world.readings["limit_above_maximum"]
     field, (limit, *_) = shape.model_fields.get("limit"), sent.get("limit", [""])
     if reading == "refused" or field is None or not limit.isdecimal():
         return
@@ -289,6 +289,6 @@ def _refuse_outcome(why: str, source: str) -> Refusal:
 
 def _missing_header(context: RequestContext, name: str) -> None:
     """Missing headers are allowed, unless the reading refuses them (assumed C7, D35-headers)."""
-    if context.world.readings[readings.MISSING_HEADERS.id] == "refused":
+    if context.world.readings["missing_headers"] == "refused":
         raise Refusal(faults.VALIDATION_ERROR, f"the {name} header is required", source="spec 5")
     context.note(f"the {name} header is missing; the spec demands it (spec 5)")

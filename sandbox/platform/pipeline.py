@@ -86,11 +86,11 @@ async def answer_request(context: RequestContext, worlds: Worlds) -> tuple[int, 
 def _render(context: RequestContext, row: Row, shown: Any) -> tuple[int, bytes]:
     if row.status == NO_CONTENT and shown is None:
         return NO_CONTENT, b""
-    as_empty = context.world.readings[readings.UNSET_STRINGS] == "as_empty"  # assumed D35-unset
+    as_empty = context.world.readings["unset_strings"] == "as_empty"  # assumed D35-unset
     # assumed D35-deletion
     status = 200 if row.status == NO_CONTENT else row.status
     if row.attempts and shown.status == "declined":
-        status = readings.DECLINE_STATUSES[context.world.readings[readings.DECLINE_STATUS]]
+        status = readings.DECLINE_STATUSES[context.world.readings["decline_status"]]
     return status, to_bytes(shown, as_empty=as_empty)
 
 
@@ -103,7 +103,7 @@ def route(context: RequestContext, worlds: Worlds) -> Row:
     if match is not None and match.row is not None and match.row.run is not None:
         context.decisions += (("route", "ok", match.row.name, match.row.source),)
         return match.row
-    if context.world.readings[readings.UNKNOWN_ROUTES] == "key":  # assumed D35-routes
+    if context.world.readings["unknown_routes"] == "key":  # assumed D35-routes
         authenticate(context, worlds)
         context.step = "route"
     if match is None:

@@ -11,7 +11,6 @@ from sandbox.domain.directory import TERMINALS, AccountType, ResourceStatus, Ter
 from sandbox.domain.faults import CONFLICT, NO_CREATOR, VALIDATION_ERROR, Refusal
 from sandbox.domain.field_types import Mcc, Text
 from sandbox.domain.payments.transactions import Payment
-from sandbox.domain.readings import PAYMENTS_OF_A_TERMINAL, TERMINAL_CREATORS
 from sandbox.platform import directory
 from sandbox.platform.context import OperationContext
 from sandbox.platform.fields import AccountsOwnQuery, CreateBody, PricedBody, requires
@@ -131,7 +130,7 @@ LISTED_MAX: Final = 20
 @_TERMINALS.operation(
     "create",
     refuses=(CONFLICT,),
-    refuses_where=((TERMINAL_CREATORS, "partner_and_above", NO_CREATOR),),
+    refuses_where=(("terminal_creators", "partner_and_above", NO_CREATOR),),
     source="assumed 1.4-create",
     example={
         "account_id": "{accounts.merchant}",
@@ -156,9 +155,9 @@ def _must_be_a_creator(context: OperationContext) -> None:
     """Raise Refusal for a merchant where the reading keeps it from creating terminals."""
     caller = context.known_caller.account
     is_merchant = caller.type is AccountType.MERCHANT
-    if is_merchant and context.world.readings[TERMINAL_CREATORS] == "partner_and_above":
+    if is_merchant and context.world.readings["terminal_creators"] == "partner_and_above":
         text = "account_id: terminals are created by partner, PSP and admin accounts"
-        why = f"the reading {TERMINAL_CREATORS} is partner_and_above"
+        why = "the reading terminal_creators is partner_and_above"
         raise Refusal(NO_CREATOR, text, reason=why, source="assumed D35-boarding", step="grant")
 
 
@@ -172,7 +171,7 @@ def read(context: OperationContext, terminal: Terminal) -> Terminal:
     It has its latest payments where the reading lists them (assumed D35-terminal). A key that may
     not read payments gets none (assumed D31).
     """
-    is_listed = context.world.readings[PAYMENTS_OF_A_TERMINAL] != "empty"
+    is_listed = context.world.readings["payments_of_a_terminal"] != "empty"
     if not is_listed or "payments:read" not in context.known_caller.grants:
         return terminal
     where = {"terminal_id": terminal.terminal_id}

@@ -25,7 +25,6 @@ from sandbox.domain.payments.transactions import (
 )
 from sandbox.domain.permissions import CHANGES_PAYMENTS
 from sandbox.domain.profile import Profile
-from sandbox.domain.readings import STATUS_AFTER_PARTIAL_REFUND
 from sandbox.domain.text import OneOf
 from sandbox.platform import lists, settlement
 from sandbox.platform.context import OperationContext
@@ -297,7 +296,7 @@ def edit(context: OperationContext, payment: Payment, body: EditTransaction) -> 
 
 def _take(context: OperationContext, payment: Payment, step: edits.Edit) -> Payment:
     """Carry out one step of an edit. An outcome that is still open is not an attempt."""
-    shows = context.world.readings[STATUS_AFTER_PARTIAL_REFUND.id]
+    shows = context.world.readings["status_after_partial_refund"]
     try:
         after = edits.edited(payment, step, partial_refund_shows=shows)
     except ValueError as error:

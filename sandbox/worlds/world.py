@@ -17,7 +17,6 @@ from sandbox.domain.directory import Account, Location, Terminal
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.operations import ApiOperation
 from sandbox.domain.payments.transactions import Payment
-from sandbox.domain.readings import DELETE_ANSWERS
 from sandbox.domain.text import UnknownWord
 from sandbox.domain.transport_faults import NEED_BODY, TRANSPORT_FAULTS
 from sandbox.scenarios.matcher import Running
@@ -184,7 +183,7 @@ class World:
 
     def has_body(self, operation: ApiOperation) -> bool:
         """Whether answers of the operation have a body, by the readings of this world."""
-        return operation.has_body or self.readings[DELETE_ANSWERS] == "resource"
+        return operation.has_body or self.readings["delete_answers"] == "resource"
 
     def why_not(self, fault: str | None, operations: Sequence[ApiOperation]) -> str | None:
         """Why this fault can happen to no answer of the operations; None if it can."""

@@ -10,7 +10,6 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from sandbox.domain import readings
 from sandbox.domain.faults import VALIDATION_ERROR, Refusal
 from sandbox.domain.payments import outcomes, transitions
 from sandbox.domain.payments.action_plans import ActionRequest, Plan, plan
@@ -54,7 +53,7 @@ class Case:
         """
         payment, operation = self.payment, self.action.operation
         is_refundable = payment.status == "refunded" and payment.ledger.refundable > 0
-        takes_tips = self.readings[readings.TIP_ON_A_HOLD] == "allowed"
+        takes_tips = self.readings["tip_on_a_hold"] == "allowed"
         if (operation is Operation.REFUND and is_refundable) or (
             operation is Operation.ADJUST and payment.status == "authorized" and takes_tips
         ):
@@ -66,14 +65,14 @@ class Case:
         """The rows to try, in this order."""
         operation, status = self.action.operation, self.payment.status
         rows = transitions.transitions_from(operation, self.state)
-        must_settle = self.readings[readings.REFUND_BEFORE_SETTLEMENT] == "refused"
+        must_settle = self.readings["refund_before_settlement"] == "refused"
         if operation is Operation.REFUND and status == "captured" and must_settle:
             return (transitions.UNSETTLED, *rows)
         if (
             operation is Operation.REVERSE
             and status == "error"
             and self.payment.transaction.status_reason in outcomes.TIMED_OUT
-            and self.readings[readings.REVERSAL_OF_A_TIMEOUT] == "allowed"
+            and self.readings["reversal_of_a_timeout"] == "allowed"
         ):
             return transitions.TIMEOUT_REVERSED
         return rows
@@ -106,7 +105,7 @@ def rule_for(case: Case) -> Transition | None:
             if row.answer is None and CONDITIONS[row.when](case):
                 if not row.is_silent_refusal:
                     return row
-                if case.readings[readings.REFUSED_ATTEMPTS] == "all":
+                if case.readings["refused_attempts"] == "all":
                     return transitions.announce(row)
                 raise refusal(case, row)
         # No row refuses it. Report an invalid amount now, not after the processor's answer.
@@ -154,7 +153,7 @@ def approve_in_part(case: Case, approved_amount: int | None) -> bool:
     part = part_of(whole.amount, approved_amount)
     if part is None:
         return False
-    shows_part = case.readings[readings.TOTAL_OF_PARTIAL_APPROVAL] == "approved"
+    shows_part = case.readings["total_of_partial_approval"] == "approved"
     changes = {"ledger": Ledger(authorized=part, captured=part), "is_partial": not shows_part}
     if shows_part:
         changes["amounts"] = whole.changes["amounts"].scaled_to(part)

@@ -221,7 +221,7 @@ class _Platform(Writer):
         A reading gives declined attempts one of their own (D35-decline).
         """
         success, refusals = self._success(row), self._refusals(row)
-        declined = str(readings.DECLINE_STATUSES[self._readings[readings.DECLINE_STATUS]])
+        declined = str(readings.DECLINE_STATUSES[self._readings["decline_status"]])
         if not row.attempts or declined in success:
             return success | refusals
         shown = success[str(OK)] | {"description": "The attempt was declined."}
@@ -237,7 +237,7 @@ class _Platform(Writer):
         if row.run is None:
             return {}
         status = row.status
-        if status == NO_CONTENT and self._readings[readings.DELETE_ANSWERS] == "resource":
+        if status == NO_CONTENT and self._readings["delete_answers"] == "resource":
             status = OK
         shown: Schema = {"description": _DONE.get(status, "Done.")}
         if not self.is_pure:
@@ -317,12 +317,12 @@ class _Platform(Writer):
     def _by_readings(self, row: Row) -> Iterator[Fault]:
         """Yield what the row refuses with besides, because of the profile's readings."""
         chosen = self._readings
-        is_limited = row.query and chosen[readings.LIMIT_ABOVE_MAXIMUM] == "unprocessable"
-        is_malformed = chosen[readings.VALIDATION_STATUS] == "unprocessable"
+        is_limited = row.query and chosen["limit_above_maximum"] == "unprocessable"
+        is_malformed = chosen["validation_status"] == "unprocessable"
         if row.run is not None and not is_key_path(row.path) and (is_malformed or is_limited):
             yield faults.UNPROCESSABLE
-        block = faults.BLOCK_FAULTS[chosen[readings.BLOCK_ANSWER]]
-        if row.is_stopped_by(chosen[readings.BLOCK_STOPS]) and (
+        block = faults.BLOCK_FAULTS[chosen["block_answer"]]
+        if row.is_stopped_by(chosen["block_stops"]) and (
             block is not faults.ACCOUNT_BLOCKED or not row.can_be_blocked
         ):
             yield block
@@ -354,7 +354,7 @@ class _Platform(Writer):
         A plain document has one for all.
         """
         fields: Schema = dict.fromkeys(names, TEXT)
-        if "detail" in fields and self._readings[readings.VALIDATION_DETAIL] == "objects":
+        if "detail" in fields and self._readings["validation_detail"] == "objects":
             mistake = self.record({"type": TEXT, "loc": _PLACE, "msg": TEXT})
             fields["detail"] = {"anyOf": [TEXT, {"type": "array", "items": mistake}]}
         if self.is_strict:

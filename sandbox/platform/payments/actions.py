@@ -9,7 +9,6 @@ from typing import Any, Final, TypeVar
 
 from msgspec.structs import replace
 
-from sandbox.domain import readings
 from sandbox.domain.faults import DUPLICATE_EVENT, Refusal
 from sandbox.domain.payments import follow_ups, outcomes
 from sandbox.domain.payments.action_plans import ActionRequest
@@ -89,7 +88,7 @@ def _action(kind: Operation, segment: str, needs: str, example: Any) -> Callable
 def capture(context: RequestContext, payment: Payment, body: bodies.Capture) -> ActionRequest:
     """Capture an authorization. Source: assumed 1.8-capture."""
     parts, amount = bodies.parts_of(context, body.breakdown), body.amount
-    if amount is not None and context.world.readings[readings.CAPTURE_AMOUNT] != "with_tip":
+    if amount is not None and context.world.readings["capture_amount"] != "with_tip":
         # The amount leaves the tip out (assumed D35-capture).
         amount += body.tip_amount or (parts.tip if parts else 0)
     return ActionRequest(
@@ -97,7 +96,7 @@ def capture(context: RequestContext, payment: Payment, body: bodies.Capture) -> 
         amount=amount,
         tip_amount=body.tip_amount,
         breakdown=parts,
-        limit=context.world.readings[readings.ABOVE_THE_HOLD],
+        limit=context.world.readings["above_the_hold"],
     )
 
 
@@ -113,7 +112,7 @@ def increment(context: RequestContext, payment: Payment, body: bodies.Increment)
         operation=Operation.INCREMENT,
         amount=body.amount,
         breakdown=bodies.parts_of(context, body.breakdown),
-        is_new_total=context.world.readings[readings.INCREMENT_AMOUNT] == "new_total",
+        is_new_total=context.world.readings["increment_amount"] == "new_total",
     )
 
 
@@ -131,7 +130,7 @@ def adjust(context: RequestContext, payment: Payment, body: bodies.Adjust) -> Ac
         operation=Operation.ADJUST,
         amount=amount,
         percentage=bodies.percent_in(context, "percentage", rate),
-        limit=context.world.readings[readings.ABOVE_THE_HOLD],
+        limit=context.world.readings["above_the_hold"],
     )
 
 
@@ -306,6 +305,6 @@ def _conclude(
     conclusion = conclusions.save(context, conclusion, payment, batch)
     if taken.answer == "failed" and outcome is not None and outcome.key in outcomes.TIMED_OUT:
         late_answers.remember(context, case, event_id)
-    if not taken.is_rule_failure or context.world.readings[readings.RULE_FAILURES.id] == "http_200":
+    if not taken.is_rule_failure or context.world.readings["rule_failures"] == "http_200":
         return conclusion.shown
     return follow_ups.refusal(case, taken)

@@ -14,7 +14,6 @@ from sandbox.domain.payments.action_records import record_with
 from sandbox.domain.payments.cards import Card, Tapped
 from sandbox.domain.payments.outcomes import LOST_AS_DECLINED, OUTCOMES, Operation, Outcome
 from sandbox.domain.payments.transactions import Payment, Transaction
-from sandbox.domain.readings import DUPLICATE_EVENT_ID, LOST_CARDS
 from sandbox.platform.context import OperationContext, RequestContext
 from sandbox.platform.gateway import let_happen, request_words
 from sandbox.platform.payments.points_of_sale import KnownPlace
@@ -60,7 +59,7 @@ def earlier_use(
     payment = context.unit.one(Payment, "used_event", used)
     if payment is None and used not in context.world.taken_events:
         return None
-    reading = context.world.readings[DUPLICATE_EVENT_ID.id]
+    reading = context.world.readings["duplicate_event_id"]
     if (
         payment is not None
         and reading == "replay"
@@ -134,7 +133,10 @@ def decide(
 def _as_read(context: OperationContext, choice: ChosenOutcome) -> ChosenOutcome:
     """Return the choice, with the reason that the world's reading gives lost cards (D35-lost)."""
     outcome = choice.outcome
-    if outcome.status_reason == "invalid_card" and context.world.readings[LOST_CARDS] == "declined":
+    if (
+        outcome.status_reason == "invalid_card"
+        and context.world.readings["lost_cards"] == "declined"
+    ):
         return replace(choice, outcome=LOST_AS_DECLINED.get(outcome.key, outcome))
     return choice
 

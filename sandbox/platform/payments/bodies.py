@@ -24,7 +24,6 @@ from sandbox.domain.faults import VALIDATION_ERROR, Refusal
 from sandbox.domain.field_types import Amount, PositiveAmount, Rate, Text
 from sandbox.domain.payments.cards import Card, card_of
 from sandbox.domain.payments.pricing import Breakdown, agreed_rate
-from sandbox.domain.readings import RATES_BELOW_ONE
 from sandbox.platform.context import OperationContext
 from sandbox.platform.fields import Body
 
@@ -322,7 +321,7 @@ def percent_in(context: OperationContext, name: str, rate: float | None) -> floa
     """
     if rate is None or not 0 < rate < 1:
         return rate
-    if context.world.readings[RATES_BELOW_ONE] == "fraction":
+    if context.world.readings["rates_below_one"] == "fraction":
         # The product of two floats is not quite the decimal that was meant.
         return round(rate * 100, 6)
     reason = f"{name}: {rate:g} is read as {rate:g} %, not as {rate * 100:g} %"

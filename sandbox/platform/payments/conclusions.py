@@ -10,7 +10,6 @@ from sandbox.domain.payments.action_records import with_own_record
 from sandbox.domain.payments.pricing import above_cap
 from sandbox.domain.payments.transactions import Payment, change
 from sandbox.domain.payments.transitions import Conclusion
-from sandbox.domain.readings import RECORD_OF_AN_ACTION, STORED_TRANSACTION_TYPE
 from sandbox.platform import settlement
 from sandbox.platform.context import OperationContext
 
@@ -22,10 +21,10 @@ def save(
 
     The conclusion as it was stored: by a reading an action has a record of its own.
     """
-    if context.world.readings[RECORD_OF_AN_ACTION] == "own":
+    if context.world.readings["record_of_an_action"] == "own":
         conclusion = with_own_record(conclusion, before)
     record = conclusion.record
-    if context.world.readings[STORED_TRANSACTION_TYPE] == "first":  # assumed D35-type
+    if context.world.readings["stored_transaction_type"] == "first":  # assumed D35-type
         record = change(record, transaction_type=record.operation.value)
     context.unit.put(record)
     if record.transaction.surcharge_amount:

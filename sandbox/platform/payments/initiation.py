@@ -14,7 +14,6 @@ from sandbox.domain.payments.cards import NOT_READ, READER_FIELD, Card, Tap, Tap
 from sandbox.domain.payments.outcomes import APPROVED, OUTCOMES, PARTIAL, Operation, Outcome
 from sandbox.domain.payments.pricing import Breakdown, Price, price
 from sandbox.domain.payments.transactions import Payment, Transaction, change, created, with_receipt
-from sandbox.domain.readings import RECEIPT_DATA, RESPONSE_FIELDS, TOTAL_OF_PARTIAL_APPROVAL
 from sandbox.platform import settlement
 from sandbox.platform.context import RequestContext
 from sandbox.platform.gateway import let_happen
@@ -253,9 +252,9 @@ class _Initiation:
             # The pending payment as it would be had this card been known from the beginning.
             payment = change(self.created(card), history=payment.history)
         readings = context.world.readings
-        if readings[RECEIPT_DATA] == "emv" and outcome and outcome.response_code:
+        if readings["receipt_data"] == "emv" and outcome and outcome.response_code:
             payment = with_receipt(payment)
-        if readings[RESPONSE_FIELDS] == "amounts":
+        if readings["response_fields"] == "amounts":
             payment = replace(payment, tells_amounts=True)
         start = initiation.Start(
             payment=payment,
@@ -264,7 +263,7 @@ class _Initiation:
             is_passthrough=self.known.is_passthrough,
             is_misconfigured=self.known.problem is not None,
             approved_amount=choice.approved_amount if choice else None,
-            should_show_approved=readings[TOTAL_OF_PARTIAL_APPROVAL] == "approved",
+            should_show_approved=readings["total_of_partial_approval"] == "approved",
         )
         at, batch = context.now_ms, None
         if initiation.should_resolve_prompt(start):

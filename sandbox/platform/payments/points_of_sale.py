@@ -19,7 +19,6 @@ from sandbox.domain.directory import (
 )
 from sandbox.domain.faults import NOT_FOUND, VALIDATION_ERROR, Refusal
 from sandbox.domain.payments.pricing import PointOfSale
-from sandbox.domain.readings import BLOCK_ANSWER
 from sandbox.platform.access import blocked_account
 from sandbox.platform.context import OperationContext
 from sandbox.platform.payments.bodies import StartPayment
@@ -156,7 +155,7 @@ def _problem(
         needed = ("mid", "tid", "processor_config_id")
         missing = [name for name in needed if not getattr(terminal, name)]
         return f"the terminal has no {' and no '.join(missing)}"
-    if context.world.readings[BLOCK_ANSWER] == "invalid_terminal":
+    if context.world.readings["block_answer"] == "invalid_terminal":
         above = blocked_account(context, account)
         return f"account {above.id} ({above.name}) is blocked" if above else None
     return None
