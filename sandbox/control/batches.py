@@ -22,7 +22,7 @@ from sandbox.domain.payments.transactions import Attempt, Payment
 from sandbox.domain.records import to_bytes
 from sandbox.platform import settlement
 from sandbox.platform.context import OperationContext
-from sandbox.store.tables import EVERYTHING, OLDEST_FIRST
+from sandbox.store.tables import OLDEST_FIRST
 from sandbox.worlds.world import World
 
 
@@ -132,7 +132,7 @@ def search_batches(request: ControlRequest, query: BatchesQuery) -> BatchesPage:
     """Search the batches of a world, of all its accounts."""
     world = request.world
     where: dict[str, Any] = {
-        "scope": request.find_id(Account, query.account) or EVERYTHING,
+        "scope": request.find_id(Account, query.account),
         "status": parse_words("status", query.status, batches.BATCH_STATUSES),
         "terminal_id": request.find_id(Terminal, query.terminal),
     }

@@ -41,7 +41,6 @@ from sandbox.domain.events import Message
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.payments.transactions import Payment
 from sandbox.platform.operation import Row
-from sandbox.store.tables import EVERYTHING
 from sandbox.worlds.background import collect, run_in_thread, select
 from sandbox.worlds.journal import Entry
 from sandbox.worlds.world import World
@@ -172,7 +171,7 @@ def _pack(capture: Capture, scrub: Callable[[bytes], bytes]) -> bytes:
 
 async def _take_capture(request: ControlRequest) -> Capture:
     world, now = request.world, request.world.now()
-    unit, everything = world.store.begin(), {"scope": EVERYTHING}
+    unit, everything = world.store.begin(), {"scope": None}
     payments, total = unit.find(Payment, everything, limit=PAYMENTS_MAX)
     batches, _ = unit.find(Batch, everything, limit=BATCHES_MAX)
     all_messages = world.store.messages_now()

@@ -15,7 +15,7 @@ from sandbox.domain.keys import KeyUsage
 from sandbox.domain.payments.transactions import Payment
 from sandbox.platform.payments.points_of_sale import currency_at
 from sandbox.store.store import UnitOfWork
-from sandbox.store.tables import EVERYTHING, LAST_DIGITS, Where
+from sandbox.store.tables import LAST_DIGITS, Where
 from sandbox.worlds.world import KINDS, World
 
 RecordKind = Literal["account", "terminal", "location", "key"]
@@ -82,7 +82,7 @@ def read_directory(request: ControlRequest, query: DirectoryQuery) -> DirectoryP
     kind, world = KINDS[query.kind], request.world
     parent = request.find_id(Account, query.parent, "parent")
     belongs = "parent" if query.kind == "account" else "account"
-    where: dict[str, Any] = {"scope": EVERYTHING, "search": query.q, belongs: parent}
+    where: dict[str, Any] = {"search": query.q, belongs: parent}
     rows, total, after = request.find_page(kind, where, query)
     entries = directory_entries(world, query.kind, rows)
     return DirectoryPage(entries=list(entries), total=total, next=after)

@@ -267,8 +267,7 @@ def request_row(world: World, entry: Entry) -> RequestRow:
 
 def _name(world: World, one: Entry | WaitingRequest) -> dict[str, Any]:
     """Return how people know the operation and the key of a request."""
-    key_name = world.journal.key_name(one)
-    return {"summary": _SUMMARIES.get(one.route or ""), "key_name": key_name}
+    return {"summary": _SUMMARIES.get(one.route or ""), "key_name": world.key_name(one.key_id)}
 
 
 def list_waiting(world: World, matches: Callable[[Any], bool] = bool) -> list[RequestRow]:

@@ -27,7 +27,7 @@ from sandbox.domain.text import nearest
 from sandbox.platform.context import OperationContext
 from sandbox.platform.payments import late_answers
 from sandbox.platform.payments.late_answers import OpenAttempt
-from sandbox.store.tables import EVERYTHING, NEWEST_FIRST, OLDEST_FIRST, Order
+from sandbox.store.tables import NEWEST_FIRST, OLDEST_FIRST, Order
 from sandbox.worlds.journal import Entry
 from sandbox.worlds.world import World
 
@@ -118,7 +118,7 @@ def _where(request: ControlRequest, query: PaymentsQuery) -> dict[str, Any]:
     must_be_known("card_brand", query.card_brand, _BRANDS)
     reasons = transactions.STATUS_REASONS
     return {
-        "scope": request.find_id(Account, query.account) or EVERYTHING,
+        "scope": request.find_id(Account, query.account),
         "status": parse_words("status", query.status, transactions.STATUSES),
         "transaction_type": parse_words("type", query.type, transactions.TRANSACTION_TYPES),
         "status_reason": parse_words("status_reason", query.status_reason, reasons),

@@ -22,7 +22,7 @@ from sandbox.control.routing import WORLD, post
 from sandbox.domain.directory import Account
 from sandbox.domain.payments.transactions import STATUSES, Payment
 from sandbox.domain.text import did_you_mean, nearest
-from sandbox.store.tables import EVERYTHING, OLDEST_FIRST
+from sandbox.store.tables import OLDEST_FIRST
 
 IDS: Final = ("transaction_id", "event_id")
 COLUMNS: Final = (*IDS, "amount", "status")
@@ -88,7 +88,7 @@ class ReconciliationView(View):
 def reconcile(request: ControlRequest, body: ReconciliationBody) -> ReconciliationView:
     """Compare the transactions of a world with those of a file."""
     statuses = parse_words("status", body.status, STATUSES)
-    where = {"scope": request.find_id(Account, body.account) or EVERYTHING}
+    where = {"scope": request.find_id(Account, body.account)}
     theirs, ignored = _read(body.text)
     payments, _ = request.world.store.begin().find(Payment, where, order=OLDEST_FIRST)
     by_event = bool(theirs) and all(one.event_id is not None for one in theirs)

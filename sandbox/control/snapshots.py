@@ -64,7 +64,7 @@ async def _replace(
         raise ControlFault(
             400, "not_restored", f"{about}{error}", details="nothing was changed"
         ) from None
-    restored.marks = world.marks
+    restored.marks, restored.mark_numbers = world.marks, world.mark_numbers
     # From here on its clock is watched, whether or not a request comes.
     await catch_up(restored)
     return view_world(restored)
@@ -123,17 +123,19 @@ async def add_mark(request: ControlRequest, body: MarkBody) -> MarkView:
     The oldest of ten marks makes room.
     """
     async with exclusive_world(request) as world:
-        return _view_mark(world.marks.add(body.name, world.now(), await write_aside(world)))
+        now, parts = world.now(), await write_aside(world)
+        world.marks.append(Mark(f"mark_{next(world.mark_numbers)}", body.name, now, parts))
+        return _view_mark(world.marks[-1])
 
 
 @get(f"{WORLD}/marks", "marks.list")
 def list_marks(request: ControlRequest) -> MarksOfWorld:
     """List the marks of a world."""
-    return MarksOfWorld(marks=list(map(_view_mark, request.world.marks.entries)))
+    return MarksOfWorld(marks=list(map(_view_mark, request.world.marks)))
 
 
 def _find_mark(request: ControlRequest) -> Mark:
-    marks = {one.id: one for one in request.world.marks.entries}
+    marks = {one.id: one for one in request.world.marks}
     return request.require(marks.get(request.id), "mark", more=", or no longer has it")
 
 

@@ -5,7 +5,7 @@ detail: so it is saved, restored and due like every other.
 """
 
 from datetime import datetime
-from typing import Any, Final, cast
+from typing import Any, cast
 
 from msgspec import structs
 from pydantic_core import from_json
@@ -25,9 +25,7 @@ from sandbox.platform.context import OperationContext
 from sandbox.platform.payments.attempts import schedule_follow_ups
 from sandbox.scenarios.matcher import MatchedRule
 from sandbox.store.documents import from_document, to_text
-from sandbox.store.tables import Order
-
-_OLDEST_FIRST: Final = Order(is_descending=False)
+from sandbox.store.tables import OLDEST_FIRST
 
 # --- the batch of a payment ---
 
@@ -104,7 +102,7 @@ def members_of(context: OperationContext, batch: Batch) -> list[Payment]:
 
 def transactions_in(context: OperationContext, batch: Batch) -> list[Payment]:
     """Return the payments of the batch, and its records of actions where a reading makes some."""
-    found, _ = context.unit.find(Payment, {"batch_id": batch.id}, order=_OLDEST_FIRST)
+    found, _ = context.unit.find(Payment, {"batch_id": batch.id}, order=OLDEST_FIRST)
     return found
 
 

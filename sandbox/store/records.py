@@ -5,19 +5,8 @@ from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from typing import Any, Final
 
-from sandbox.store.tables import (
-    ANY_TIME,
-    EVERYTHING,
-    NEWEST_FIRST,
-    Between,
-    DuplicateValue,
-    Order,
-    Row,
-    Table,
-    Where,
-    having,
-    set_of,
-)
+from sandbox.store import tables
+from sandbox.store.tables import DuplicateValue, Row, Table, having, set_of
 
 _PUT_BITS: Final = 40
 """The number of a record with a moment is the moment, then these bits for the order of puts."""
@@ -137,16 +126,16 @@ class Records:
 
     def find(
         self,
-        where: Where,
+        where: tables.Where,
         *,
         limit: int | None = None,
         offset: int = 0,
-        between: Between = ANY_TIME,
-        order: Order = NEWEST_FIRST,
+        between: tables.Between = tables.ANY_TIME,
+        order: tables.Order = tables.NEWEST_FIRST,
     ) -> tuple[list[Any], int]:
         """Return a page in the requested order, and the total."""
         within, found = self.table.within, self._matching(where)
-        if between != ANY_TIME:
+        if between != tables.ANY_TIME:
             # They are in the order of their moments.
             moment = attrgetter(self.table.moment)
             first, last = between
@@ -160,7 +149,7 @@ class Records:
         page, key = found[offset : None if limit is None else offset + limit], self.table.key
         return [self.by_id[getattr(one, key)] for one in page] if within else page, len(found)
 
-    def _matching(self, where: Where) -> list[Any]:
+    def _matching(self, where: tables.Where) -> list[Any]:
         """All records that match every condition, or the parts within them, oldest first.
 
         It begins with those that a lookup leads to, unless all are compared sooner. Parts are taken
@@ -200,7 +189,7 @@ class Records:
         accounts = {*wanted, *(id for one in wanted for id in below.get(one, ()))}
         entries = self.lookups["account"]
         count = sum(len(entries.get(id, ())) for id in accounts)
-        if EVERYTHING not in accounts and count < len(self.by_id):
+        if count < len(self.by_id):
             conditions["account"] = accounts & set_of(conditions.get("account", accounts))
 
     def _with_text(self, piece: str, records: list[Any]) -> list[Any]:

@@ -14,13 +14,7 @@ from sandbox.domain.clock import Timer, timer_id
 from sandbox.domain.directory import Account
 from sandbox.domain.events import Message
 from sandbox.store.records import Records
-from sandbox.store.tables import (
-    TABLES,
-    R,
-    Row,
-    UnitClosed,
-    Where,
-)
+from sandbox.store.tables import TABLES, R, Row, UnitClosed, Where
 from sandbox.store.world_state import Counters
 
 

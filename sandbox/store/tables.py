@@ -24,9 +24,6 @@ from sandbox.store.world_state import WorldState
 Row = Record | Application | Endpoint | Delivery | KeyUsage | BusyPayment | Unanswered | WorldState
 """Everything that a unit of work can put: all kinds of records."""
 
-EVERYTHING: Final = "*"
-"""The scope that holds every account's records."""
-
 Values = Callable[[Any], Sequence[str]]
 Texts = Callable[[Any], tuple[str | None, ...]]
 Fitting = Callable[[list[Any], Any], list[Any]]
@@ -248,10 +245,11 @@ NAMES: Final[Mapping[type, str]] = {table.kind: table.name for table in TABLES}
 
 R = TypeVar("R", bound=Row)
 
-Where = Mapping[str, str | int | Collection[str]]
+Where = Mapping[str, str | int | Collection[str] | None]
 """Name of a lookup or a condition to the wanted value, or to several of which one must match.
 
-`scope` is the id of an account, or several: the record belongs to one or is below it. For a text
+`scope` is the id of an account, or several: the record belongs to one or is below it; None is
+everything. For a text
 search the value is a piece of text that may be anywhere in the record's texts, in upper or lower
 case.
 """

@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from sandbox.domain.clock import RUNNING, ClockSetting, ClockState, Mode
+from sandbox.domain.clock import RUNNING, ClockSetting, ClockState
 from sandbox.domain.instants import from_ms, to_wire
 
 SystemClock = Callable[[], float]
@@ -49,16 +49,6 @@ class Clock:
         self._last_ms, self._last = 0, from_ms(0)
         self.on_set: Callable[[], None] | None = None
 
-    @property
-    def mode(self) -> Mode:
-        """Whether it is running or frozen."""
-        return self.state.mode
-
-    @property
-    def rate(self) -> float:
-        """The number of seconds that pass in the world per real second."""
-        return self.state.rate
-
     def now(self) -> datetime:
         """Return the world's present instant, to the millisecond."""
         state = self.state
@@ -85,4 +75,4 @@ class Clock:
 
     def view(self) -> dict[str, Any]:
         """Return the clock as the control API shows it."""
-        return {"now": to_wire(self.now()), "mode": self.mode, "rate": self.rate}
+        return {"now": to_wire(self.now()), "mode": self.state.mode, "rate": self.state.rate}

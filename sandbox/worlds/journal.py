@@ -232,20 +232,11 @@ UNKEYED_MAX: Final = 100
 class Journal:
     """The last entries of one world, numbered from 1 in the order in which requests arrived."""
 
-    def __init__(
-        self,
-        *,
-        entries_max: int,
-        scrub: Scrub,
-        counters: Counters,
-        key_name: Callable[[str], str | None],
-    ) -> None:
+    def __init__(self, entries_max: int, counters: Counters) -> None:
         self._entries: deque[tuple[int, Entry]] = deque(maxlen=entries_max)
         # Requests without a key cannot push out those with one.
         self._unkeyed: deque[tuple[int, Entry]] = deque(maxlen=min(UNKEYED_MAX, entries_max))
         self._added = 0
-        self._scrub = scrub
-        self._key_name = key_name
         self.counters = counters
         self.on_add: Callable[[Entry], None] | None = None
         # By their ids, the first one first.
@@ -273,10 +264,6 @@ class Journal:
         """Return the entry with this id, or None."""
         rings = chain(self._entries, self._unkeyed)
         return next((entry for _, entry in rings if entry.id == id), None)
-
-    def key_name(self, entry: Entry | WaitingRequest) -> str | None:
-        """Return the name of the key of a request; None without one, or if it is gone."""
-        return None if entry.key_id is None else self._key_name(entry.key_id)
 
     def clear(self) -> None:
         """Clear the entries. Numbering continues, so an id never means two requests."""

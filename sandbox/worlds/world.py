@@ -4,11 +4,12 @@ A world knows no other world. The registry decides which world a key belongs to.
 """
 
 from asyncio import Event, Future, Lock, get_running_loop
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from itertools import count
 from typing import Any, Final, NamedTuple
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from sandbox.domain import readings, switches
@@ -61,24 +62,6 @@ class Mark(NamedTuple):
     parts: list[bytes]
 
 
-class Marks(Struct):
-    """The marks of one world, oldest first. No id is given twice."""
-
-    entries: tuple[Mark, ...] = ()
-    numbered: int = 0
-
-    def add(self, name: str, now: datetime, parts: list[bytes]) -> Mark:
-        """Return a new mark; the oldest makes room."""
-        self.numbered += 1
-        mark = Mark(f"mark_{self.numbered}", name, now, parts)
-        self.entries = (*self.entries, mark)[-MARKS_MAX:]
-        return mark
-
-    def remove(self, mark: Mark) -> None:
-        """Forget a mark."""
-        self.entries = tuple(one for one in self.entries if one is not mark)
-
-
 _NONE: Final[Mapping[str, None]] = {}
 
 
@@ -125,12 +108,7 @@ class World:
         self.webhook_faults = WebhookFaults(
             lambda faults: self.put_state(webhook_faults=faults), self.find_named
         )
-        self.journal = Journal(
-            entries_max=background.limits.journal_entries_max,
-            scrub=profile.scrub,
-            counters=self.store.counters,
-            key_name=self._key_name,
-        )
+        self.journal = Journal(background.limits.journal_entries_max, self.store.counters)
         # Who waits for a change.
         self._waiting: set[Future[None]] = set()
         self.outbox = Outbox(
@@ -140,7 +118,9 @@ class World:
         )
         self.subscriptions = Subscriptions(self.journal, self.outbox, self.clock, self.store)
         self.advancing = Lock()
-        self.marks = Marks()
+        # The oldest first; no number is given twice.
+        self.marks: deque[Mark] = deque(maxlen=MARKS_MAX)
+        self.mark_numbers = count(1)
         self.cast = Cast()
         self._begin()
         self.store.put(spec.first_state(system_clock()))
@@ -195,9 +175,9 @@ class World:
             f"what can is {others}"
         )
 
-    def _key_name(self, id: str) -> str | None:
-        """Return the name of a key in the cast, else its own; None if it is gone."""
-        key = self.store.get(ApiKey, id)
+    def key_name(self, id: str | None) -> str | None:
+        """Return its name in the cast, else its own; None without a key, or if it is gone."""
+        key = self.store.get(ApiKey, id or "")
         names = (name for name, (known, _) in self.cast.keys.items() if known == id)
         return next(names, None if key is None else key.name)
 
@@ -345,8 +325,8 @@ class World:
         """Return the seconds until a timer is due by itself; None if it never is."""
         if timer is None:
             return None
-        wait_s = (timer.due - self.clock.now()).total_seconds() / self.clock.rate
-        return None if wait_s > 0 and self.clock.mode == "frozen" else max(0.0, wait_s)
+        wait_s, clock = (timer.due - self.clock.now()).total_seconds(), self.state.clock
+        return None if wait_s > 0 and clock.mode == "frozen" else max(0.0, wait_s / clock.rate)
 
     def check_tap_desk(self) -> None:
         """Wake up the requests whose payment ended without a tap."""
@@ -371,7 +351,7 @@ class World:
     @property
     def clock_rate(self) -> float | None:
         """The number of seconds that pass per real second; None while the clock stands still."""
-        return self.clock.rate if self.clock.mode == "running" else None
+        return self.state.clock.rate if self.state.clock.mode == "running" else None
 
     @property
     def time_scale(self) -> float:
