@@ -12,8 +12,8 @@ from sandbox.scenarios.parser import ScenarioError, read_scenario
 from sandbox.scenarios.scenario import Scenario
 from sandbox.store.files.port import FILE, FIXTURE, WORLD, fields_of
 from sandbox.store.fixture import Fixture, FixtureError, fixture_with, read_fixture
-from sandbox.store.world_documents import SavedWorld, place, state_of
-from sandbox.store.world_state import OF_THE_SERVER
+from sandbox.store.world_documents import SavedWorld, only, place
+from sandbox.store.world_state import OF_THE_SERVER, WorldState
 from sandbox.worlds.spec import AS_GIVEN, WorldSpec
 
 _PACKAGE: Final = Path(__file__).parent
@@ -123,7 +123,7 @@ def fixture_of(name: str, document: Any) -> Fixture:
 def spec_of(saved: SavedWorld, *, id: str) -> WorldSpec:
     """How the world of these documents began. Raises NotRestored and FixtureError."""
     own = saved.tables.get(FIXTURE) or ()
-    begins = state_of(saved).begins
+    begins = only(saved, WORLD, WorldState).begins
     with place(WORLD, id):
         return WorldSpec(
             id=id,

@@ -193,7 +193,9 @@ class ControlRequest:
         front of a page do not move it.
         """
         unit, offset = self.world.store.begin(), 0
-        where = {name: value for name, value in where.items() if value not in (None, [])}
+        given = {name: value for name, value in where.items() if value not in (None, [])}
+        # With a scope, deleted records are left out.
+        where = {"scope": None, **given}
         if query.before is not None:
             _, total = unit.find(kind, where, limit=1, **how)
             offset = max(total - query.before, 0)

@@ -8,14 +8,7 @@ import base64
 from typing import Annotated, Final, Literal
 from urllib.parse import urlsplit
 
-from pydantic import (
-    AfterValidator,
-    AllowInfNan,
-    Field,
-    Strict,
-    StringConstraints,
-    WithJsonSchema,
-)
+from pydantic import AfterValidator, AllowInfNan, Field, Strict, StringConstraints, WithJsonSchema
 
 from sandbox.domain.payments.amounts import AMOUNT_MAX
 from sandbox.domain.permissions import PERMISSIONS

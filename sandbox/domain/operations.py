@@ -7,7 +7,7 @@ a rule names. A path of a rule can have `*`, which stands for any text.
 import re
 from collections.abc import Collection
 from fnmatch import fnmatchcase
-from functools import cache
+from functools import cache, lru_cache
 from typing import Annotated, Final
 
 from msgspec import Struct
@@ -80,20 +80,14 @@ def _as_pattern(path: str) -> str:
     return re.sub(r"\{\w+\}", "*", path)
 
 
+@lru_cache(maxsize=20_000)
 def _can_meet(one: str, other: str) -> bool:
     """Whether some text fits both patterns."""
-    places = {(0, 0)}
-    while places and (len(one), len(other)) not in places:
-        ahead = set()
-        for at, there in places:
-            first, second = one[at : at + 1], other[there : there + 1]
-            if "*" in (first, second):
-                # A star ends here, or takes one more character of the other.
-                ahead |= {(at + len(first), there), (at, there + len(second))} - {(at, there)}
-            elif first == second:
-                ahead.add((at + 1, there + 1))
-        places = ahead
-    return bool(places)
+    if "*" in (one[:1], other[:1]):
+        # The star ends here, or takes one more character of the other.
+        starred, plain = (one, other) if one[:1] == "*" else (other, one)
+        return _can_meet(starred[1:], plain) or (plain != "" and _can_meet(starred, plain[1:]))
+    return one[:1] == other[:1] and (one == other or _can_meet(one[1:], other[1:]))
 
 
 def _check_path(path: str) -> str:

@@ -22,26 +22,15 @@ from sandbox.domain.directory import (
 from sandbox.domain.records import view_of
 from sandbox.platform import lists
 from sandbox.platform.context import OperationContext
-from sandbox.platform.operation import ACCOUNT_IN_QUERY, Target, listing, operation
+from sandbox.platform.operation import ACCOUNT_IN_QUERY, Run, Target, listing, operation
 
 Record = TypeVar("Record", bound=DirectoryRecord)
-
-Run = TypeVar("Run", bound=Callable[..., Any])
 
 _BY_KIND: Final[dict[type, Directory]] = {one.kind: one for one in DIRECTORIES}
 
 
 _CONDITIONS: Final = {"parent_id": "parent", "processor_mid": "mid", "processor_tid": "tid"}
 """The conditions of the store that parameters have another name for."""
-
-
-def page_of(context: OperationContext, directory: Directory) -> Any:
-    """Return a page of the records in the caller's hierarchy, or in that of the account it names.
-
-    Every parameter that was sent is a condition. Deleted records are never listed.
-    """
-    where = lists.conditions_of(context, _CONDITIONS)
-    return lists.page_of(context, directory.kind, directory.plural, where)
 
 
 def add(context: OperationContext, record: Record) -> Record:
@@ -151,7 +140,11 @@ class Resource(Struct, frozen=True):
 
 def _run(directory: Directory, verb: str) -> Callable[[OperationContext], Any]:
     if verb == "list":
-        return lambda context: page_of(context, directory)
+        kind, plural = directory.kind, directory.plural
+        # Every parameter that was sent is a condition. Deleted records are never listed.
+        return lambda context: lists.page_of(
+            context, kind, plural, lists.conditions_of(context, _CONDITIONS)
+        )
     if verb == "read":
         return lambda context: context.record
     if verb == "delete":

@@ -146,17 +146,27 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
     return TypeAdapter(_door(kind))
 
 
+def map_hint(hint: Any, change: Callable[[Any], Any]) -> Any:
+    """Return the type with each plain type in it changed.
+
+    Marks that a field may be left out are dropped.
+    """
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return Annotated[(map_hint(arguments[0], change), *hint.__metadata__)]
+    if not arguments or origin is Literal:
+        return hint if hint is Ellipsis else change(hint)
+    kinds = tuple(map_hint(one, change) for one in arguments if one is not UnsetType)
+    return Union[kinds] if origin is UnionType else origin[kinds]  # noqa: UP007 - of any number
+
+
 @cache
 def _door(hint: Any) -> Any:
     """Return the type that checks the values of a field of this type, and reads them."""
-    origin, arguments = get_origin(hint), get_args(hint)
-    if origin is Annotated:
-        return Annotated[(_door(arguments[0]), *hint.__metadata__)]
-    if origin in (Union, UnionType):
-        kinds = [_door(one) for one in arguments if one is not UnsetType]
-        return Union[tuple(kinds)]  # noqa: UP007 - of any number
-    if arguments and origin is not Literal:
-        return origin[tuple(one if one is Ellipsis else _door(one) for one in arguments)]
+    return map_hint(hint, _plain_door)
+
+
+def _plain_door(hint: Any) -> Any:
     if hint is datetime:
         return Instant
     if hint is Card:

@@ -17,12 +17,7 @@ from typing import Annotated, Any, Final
 
 from msgspec import Struct, field
 from msgspec.structs import replace
-from pydantic import (
-    StringConstraints,
-    ValidationError,
-    create_model,
-    field_validator,
-)
+from pydantic import StringConstraints, ValidationError, create_model, field_validator
 from pydantic_core import ErrorDetails
 
 from sandbox.domain import keys

@@ -20,7 +20,7 @@ from sandbox.store.files.port import Document
 from sandbox.store.records import Records
 from sandbox.store.store import Store
 from sandbox.store.tables import TABLES
-from sandbox.store.world_state import Counters, WorldState
+from sandbox.store.world_state import Counters
 
 BODY: Final = "body"
 """The kind of a message that has a body of its own."""
@@ -148,17 +148,8 @@ def _message_of(error: BaseException) -> str:
     return message if len(message) <= SAID_MAX else message[:SAID_MAX] + "…"
 
 
-def state_of(saved: SavedWorld) -> WorldState:
-    """Return the state of the world. Raises NotRestored."""
-    return _only(saved, port.WORLD, WorldState)
-
-
-def counters_of(saved: SavedWorld) -> Counters:
-    """Return the counts of the world. Raises NotRestored."""
-    return _only(saved, port.COUNTERS, Counters)
-
-
-def _only(saved: SavedWorld, table: str, kind: type[T]) -> T:
+def only(saved: SavedWorld, table: str, kind: type[T]) -> T:
+    """Return the one record of a table, which has no other. Raises NotRestored."""
     documents = saved.tables.get(table) or ()
     if len(documents) != 1:
         raise NotRestored(f"{table}: must have one document, and has {len(documents)}")

@@ -11,15 +11,9 @@ from typing import Any, Final
 from msgspec.structs import replace
 from pydantic_core import from_json
 
+from sandbox.domain import clock
 from sandbox.domain.batches import Batch, BatchSchedule, batch_schedule
-from sandbox.domain.clock import (
-    BATCH_CLOSES,
-    LATE_ANSWER,
-    RUNNING,
-    TAP_EXPIRES,
-    ClockSetting,
-    Timer,
-)
+from sandbox.domain.clock import ClockSetting, Timer
 from sandbox.domain.directory import Account, Credential, Location, Terminal
 from sandbox.domain.events import EVENTS, body_of
 from sandbox.domain.instants import from_ms
@@ -37,21 +31,14 @@ from sandbox.scenarios.parser import ScenarioError, parse_scenario
 from sandbox.scenarios.queue import QUEUE_MAX, WEBHOOK_FAULTS_MAX
 from sandbox.scenarios.scenario import Scenario
 from sandbox.store.documents import Unreadable, from_document
-from sandbox.store.files.port import MESSAGES, RECORDS, TIMERS, WORLD
+from sandbox.store.files.port import COUNTERS, MESSAGES, RECORDS, TIMERS, WORLD
 from sandbox.store.fixture import Cast, seed
 from sandbox.store.generated_data import generate
 from sandbox.store.ids import Ids
 from sandbox.store.records import Records
 from sandbox.store.store import Store
 from sandbox.store.tables import NAMES
-from sandbox.store.world_documents import (
-    NotRestored,
-    SavedWorld,
-    counters_of,
-    load,
-    place,
-    state_of,
-)
+from sandbox.store.world_documents import NotRestored, SavedWorld, load, only, place
 from sandbox.store.world_state import Counters, WorldState
 from sandbox.webhooks.endpoints import TooManyEndpoints, declare, endpoint_of
 from sandbox.worlds.clock import continue_clock
@@ -121,7 +108,8 @@ def _restore(world: World, saved: SavedWorld, *, is_beginning: bool = False) -> 
     A new world has its own clock if it was given one, its own draws if it has another seed, and no
     requests yet. Raises NotRestored.
     """
-    state, counters, tables = state_of(saved), counters_of(saved), saved.tables
+    state, counters = only(saved, WORLD, WorldState), only(saved, COUNTERS, Counters)
+    tables = saved.tables
     scratch = Store()
     # The ids of the cast are those of the seed that they were made with.
     world.cast = cast = _seed(world, scratch, world.draws_of(state.begins.seed))
@@ -248,9 +236,9 @@ def _check_timers(world: World) -> None:
     """Check that every timer can be carried out."""
     for _, timer in world.store.timers.numbered():
         with place(TIMERS, timer.id):
-            if timer.kind == LATE_ANSWER and timer.detail.partition(" ")[0] not in OUTCOMES:
+            if timer.kind == clock.LATE_ANSWER and timer.detail.partition(" ")[0] not in OUTCOMES:
                 raise Unreadable("detail: must be a known outcome")
-            if timer.kind == BATCH_CLOSES:  # Source: assumed B16
+            if timer.kind == clock.BATCH_CLOSES:  # Source: assumed B16
                 try:
                     found = from_document(BatchSchedule, from_json(timer.detail))
                     if found != batch_schedule(found.times, found.days, found.zone):
@@ -299,8 +287,8 @@ def begin_anew(world: World, fresh: World) -> None:
     endpoints: tuple[Endpoint, ...] = ()
     if world.spec.fixture.snapshot is None:
         endpoints = tuple(world.outbox.endpoints.values())
-        clock = RUNNING.after(world.spec.clock, world.system_clock())
-        state = replace(state, clock=clock)
+        begun = clock.RUNNING.after(world.spec.clock, world.system_clock())
+        state = replace(state, clock=begun)
     if scenario is None and world.scenario is not None:
         since = state.clock.time_at(world.system_clock())
         scenario = world.scenario.begin_again(since)
@@ -320,9 +308,9 @@ def end_busy_payments(world: World) -> None:
     unit = world.store.begin()
     for id in world.store.all(BusyPayment):
         payment = world.store.get(Payment, id)
-        if payment is not None and world.store.timer(TAP_EXPIRES, id) is None:
+        if payment is not None and world.store.timer(clock.TAP_EXPIRES, id) is None:
             due = from_ms(payment.transaction.created_at)
-            unit.schedule(Timer(kind=TAP_EXPIRES, subject=id, due=due))
+            unit.schedule(Timer(kind=clock.TAP_EXPIRES, subject=id, due=due))
         unit.remove(BusyPayment, id)
     unit.commit()
 

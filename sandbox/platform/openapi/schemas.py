@@ -6,10 +6,8 @@ generators of clients: they have no rules between fields, and answers may have f
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache, reduce
-from operator import or_
-from types import UnionType
-from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, get_type_hints
+from functools import cache
+from typing import Any, Final, Literal, get_args, get_type_hints
 
 from msgspec import Struct, UnsetType, structs
 from pydantic import AliasChoices, BaseModel, TypeAdapter, create_model
@@ -18,6 +16,7 @@ from pydantic_core import core_schema
 
 from sandbox.domain.payments.transactions import Attempt, GatewayResponse, Transaction
 from sandbox.platform.fields import Body, CreateBody
+from sandbox.store.documents import map_hint
 
 NAMES: Final[dict[type, str]] = {
     Transaction: "TransactionView",
@@ -145,8 +144,9 @@ def schemas_of(
 
     The schema is of the type as it is read or as it is shown, by its mode.
     """
+    keys = dict.fromkeys(types)
     found, definitions = TypeAdapter.json_schemas(
-        [((one, mode), mode, TypeAdapter(_in_classes(one))) for one, mode in dict.fromkeys(types)],
+        [(key, key[1], TypeAdapter(map_hint(key[0], _as_read))) for key in keys],
         schema_generator=_Strict if is_strict else _Plain,
         ref_template=TEMPLATE,
     )
@@ -154,19 +154,9 @@ def schemas_of(
     return shown, _renamed(definitions.get("$defs", {}), _LIMITS)
 
 
-def _in_classes(hint: Any) -> Any:
-    """Return the type with a model for every struct in it, which pydantic does not read.
-
-    Marks that a field may be left out are dropped.
-    """
-    origin, arguments = get_origin(hint), get_args(hint)
-    if isinstance(hint, type) and issubclass(hint, Struct):
-        return as_class(hint)
-    if origin is Annotated:
-        return Annotated[(_in_classes(arguments[0]), *arguments[1:])]
-    if origin in (UnionType, Union):
-        return reduce(or_, (_in_classes(one) for one in arguments if one is not UnsetType))
-    return origin[tuple(map(_in_classes, arguments))] if origin in (list, dict, tuple) else hint
+def _as_read(hint: Any) -> Any:
+    """Return a model for a struct, which pydantic does not read; any other type as it is."""
+    return as_class(hint) if isinstance(hint, type) and issubclass(hint, Struct) else hint
 
 
 @cache
@@ -177,7 +167,7 @@ def as_class(kind: type[Struct]) -> type[BaseModel]:
     for one in structs.fields(kind):
         of = hints[one.name]
         default = None if UnsetType in get_args(of) else ...
-        fields[one.encode_name] = (_in_classes(of), default)
+        fields[one.encode_name] = (map_hint(of, _as_read), default)
     name = NAMES.get(kind, kind.__name__)
     return create_model(name, __doc__=kind.__doc__, __module__=kind.__module__, **fields)
 
