@@ -19,7 +19,6 @@ from tests.webhooks.hooked import (
     resend,
     rule,
     triggers,
-    types,
     until,
 )
 from tests.webhooks.receiving import Answer, receiving
@@ -124,31 +123,6 @@ def test_what_is_done_by_hand_during_a_delay_counts(served):
     assert len(receiver.requests) == 7
 
 
-# --- order ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("event", "order", "expected"),
-    [
-        ("transaction.sale", "first", ["sale", "create", "opened"]),
-        ("transaction.create", "last", ["opened", "sale", "create"]),
-    ],
-)
-def test_an_order_is_the_place_among_the_webhooks_of_one_request(
-    hooked, receiver, event, order, expected
-):
-    hooked.run(rule(when={"event": event}, order=order))
-    hooked.pay()
-    receiver.wait_for(3)
-    hooked.pay()
-    receiver.wait_for(5)
-
-    names = [one.partition(".")[2] for one in types(hooked, receiver.requests)]
-    assert names == expected + [one for one in expected if one != "opened"]
-    moved = next(one for one in receiver.requests if event in types(hooked, [one]))
-    assert triggers(hooked.tried(moved.id)) == ["scenario"]
-
-
 # --- before_answer ----------------------------------------------------------------------------
 
 SALE = "transaction.sale"
@@ -165,8 +139,9 @@ def paying(hooked, receiver):
         def pay(status: int = 200):
             gate = Event()
             receiver.behave([Answer(status, gate=gate), 200])
+            seen = len(receiver.requests)
             future = pool.submit(hooked.pay)
-            receiver.wait_for(1)
+            receiver.wait_for(seen + 1)
             return future, gate
 
         yield pay
@@ -232,19 +207,18 @@ def test_of_duplicates_the_first_comes_before_the_answer(hooked, receiver):
     receiver.wait_for(2)
 
 
-@pytest.mark.parametrize(("method", "path"), [("POST", "/reset"), ("DELETE", "")])
-def test_an_answer_does_not_wait_for_what_is_forgotten(hooked, paying, method, path):
-    payment, _ = paying()
-    hooked.ask(method, path)
-
-    assert payment.result(UNTIL_S).status_code == 200
-
-
-def test_an_answer_does_not_wait_for_what_is_canceled(hooked, paying):
+def test_an_answer_does_not_wait_for_what_is_canceled_or_forgotten(hooked, paying):
     """The webhook of the sale has its turn after that of its creation, which hangs."""
     hooked.ask("PATCH", "/endpoints/e", {"event_types": []}, status=200)
-    payment, _ = paying()
-    hooked.ask("PATCH", "/endpoints/e", {"disabled": True}, status=200)
+    for method, path, body in (
+        ("PATCH", "/endpoints/e", {"disabled": True}),
+        ("POST", "/reset", None),
+        ("DELETE", "", None),
+    ):
+        payment, _ = paying()
+        hooked.ask(method, path, body)
 
-    assert payment.result(UNTIL_S).status_code == 200
-    assert [(one["status"], one["attempts"]) for one in sales(hooked)] == [("canceled", [])]
+        assert payment.result(UNTIL_S).status_code == 200
+        if body is not None:
+            assert [(one["status"], one["attempts"]) for one in sales(hooked)] == [("canceled", [])]
+            hooked.ask("POST", "/endpoints/e/enable", status=200)

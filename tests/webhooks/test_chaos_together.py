@@ -194,6 +194,8 @@ def test_an_order_takes_copies_and_contradictions_along(hooked, receiver):
 
     opened, created = "batch.opened", "transaction.create"
     assert types(hooked, receiver.requests) == [SALE, SALE, opened, created, created]
+    for moved, copies in ((receiver.requests[0], 1), (receiver.requests[-1], 2)):
+        assert triggers(hooked.tried(moved.id, times=copies)) == ["scenario"] * copies
 
 
 def test_what_is_delayed_outlives_the_loop_in_which_it_was_held_back(sandbox):

@@ -40,15 +40,11 @@ def test_the_published_vector_is_signed_as_published_in_whole_seconds():
         "webhook-timestamp": "1614265330",
         "webhook-signature": SIGNATURE,
     }
-
-
-def test_several_secrets_sign_side_by_side_the_newest_first():
+    # Several secrets sign side by side, the newest first.
     other = write_secret(b"k" * 32)
     (alone,) = headers_of("webhook", ID, SENT_AT, BODY, [other])["webhook-signature"].split()
-
-    headers = headers_of("webhook", ID, SENT_AT, BODY, [SECRET, other])
-
-    assert headers["webhook-signature"].split(" ") == [SIGNATURE, alone]
+    both = headers_of("webhook", ID, SENT_AT, BODY, [SECRET, other])
+    assert both["webhook-signature"].split(" ") == [SIGNATURE, alone]
     assert alone != SIGNATURE
 
 
@@ -71,23 +67,19 @@ def test_the_prefix_of_a_profile_stands_in_what_is_sent(tmp_path):
 
 
 @pytest.mark.proves("assumed D49")
-@pytest.mark.parametrize("clock", ["wall", "world"])
-def test_webhooks_are_dated_and_signed_by_the_clock_that_the_switch_names(hooked, receiver, clock):
-    hooked.switch(webhooks__timestamp=clock)
+def test_webhooks_are_dated_and_signed_by_the_clock_that_the_switch_names(hooked, receiver):
     hooked.move_to("2031-03-01T12:00:00Z")
-    hooked.emit()
-    (received,) = receiver.wait_for(1)
-
-    sent_at = int(received.headers["webhook-timestamp"])
-    moment = datetime.fromtimestamp(sent_at, UTC)
-    if clock == "world":
-        assert moment.year == 2031
-    else:
-        assert abs(sent_at - time()) < 60
-        received.verify(hooked.shown("e")["secret"])
     signer = standardwebhooks.Webhook(hooked.shown("e")["secret"])
-    signature = signer.sign(received.id, moment, received.body.decode())
-    assert received.headers["webhook-signature"] == signature
+    for clock in ("wall", "world"):
+        hooked.switch(webhooks__timestamp=clock)
+        hooked.tried(hooked.emit())
+        received = receiver.requests[-1]
+
+        sent_at = int(received.headers["webhook-timestamp"])
+        moment = datetime.fromtimestamp(sent_at, UTC)
+        assert moment.year == 2031 if clock == "world" else abs(sent_at - time()) < 60
+        signature = signer.sign(received.id, moment, received.body.decode())
+        assert received.headers["webhook-signature"] == signature
 
 
 @pytest.mark.proves("assumed 8.3-signature")
