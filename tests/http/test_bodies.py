@@ -66,16 +66,6 @@ def test_trailers_change_nothing_of_a_request_and_hold_no_key(client, served):
     assert client.ask(HEALTH).status == 200
 
 
-def test_a_body_in_very_many_chunks_is_read_whole(client, served):
-    body = NEW_KEY.replace(b"made", b"in pieces").ljust(60_000)
-    head = post("/v5/apikeys", "transfer-encoding: chunked", key=served.key("merchant"))
-
-    for size in (1, 3):
-        pieces = (body[start : start + size] for start in range(0, len(body), size))
-        client.send(head + chunked(*pieces) + HEALTH)
-        assert [client.answer().status for _ in range(2)] == [201, 200]
-
-
 # --- who may send one -------------------------------------------------------------------------
 
 
@@ -219,16 +209,6 @@ def test_hundreds_of_offers_in_one_packet_are_all_answered(client):
     client.send(offer * 1_000)
 
     assert {client.answer().status for _ in range(1_000)} == {200}
-
-
-@pytest.mark.proves("assumed D25-heads")
-def test_an_offer_of_a_websocket_is_ignored(client):
-    head = b"GET /_sandbox/health HTTP/1.1\r\nhost: localhost\r\n"
-    head += b"connection: Upgrade\r\nupgrade: websocket\r\n"
-    head += b"sec-websocket-key: eDEyMw==\r\nsec-websocket-version: 13\r\n\r\n"
-
-    assert client.ask(head).status == 200
-    assert client.ask(HEALTH).status == 200
 
 
 def test_a_tunnel_is_refused_and_what_would_go_through_it_is_not_read(client):

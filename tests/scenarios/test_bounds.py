@@ -13,7 +13,7 @@ from sandbox.scenarios.words import RULES_MAX
 from sandbox.worlds.coverage_counters import OTHERS, SCENARIOS_MAX
 from tests.control.refusals import assert_refused
 from tests.scenarios.running import LOST, put, running
-from tests.support.payments import close_batch, pay
+from tests.support.payments import pay
 
 NEXT = "/worlds/default/scenario/next"
 SNAPSHOT = "/worlds/default/snapshot"
@@ -38,18 +38,6 @@ def test_the_first_near_misses_of_queue_and_scenario_are_kept_and_the_rest_are_c
     assert len(near) == NEAR_MISSES_MAX + 1
     assert near[14:16] == ["queue: waits for the amount 1", "scenario 1: another amount"]
     assert near[-1] == "and 10 more"
-
-
-def test_near_misses_of_a_batch_are_bounded_as_well(sandbox):
-    rule = {"when": {"operation": "close_batch", "processor": "other"}}
-    running(sandbox, *[rule | {"then": {"batch": "rejected"}}] * 50)
-    batch = pay(sandbox).json()["batch_id"]
-
-    closed = close_batch(sandbox, batch)
-
-    assert closed.status == 200
-    near = sandbox.journal(closed)["near_misses"]
-    assert near == [f"scenario {n}: another processor" for n in range(1, 21)] + ["and 30 more"]
 
 
 # --- the queue --------------------------------------------------------------------------------

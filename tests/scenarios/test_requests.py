@@ -6,8 +6,8 @@ import pytest
 
 from sandbox.scenarios.words import Latency
 from tests.conftest import NOW
-from tests.scenarios.running import LOST, counts, put, running, source
-from tests.support.payments import act, close_batch, paid, pay
+from tests.scenarios.running import LOST, counts, put, running
+from tests.support.payments import act, paid, pay
 from tests.webhooks.calling import control
 
 FAILS = {"fault": "http_503"}
@@ -80,21 +80,6 @@ def test_a_request_that_is_refused_for_another_reason_keeps_its_refusal(sandbox)
     assert get(sandbox, "/v2/terminals/nowhere").status == 404
     assert get(sandbox, "/v2/terminals?limit=x").status in (400, 404)
     assert get(sandbox, "/v2/terminals").status == 503
-
-
-def test_closing_a_batch_can_fail_and_have_a_result_besides(sandbox):
-    batch = paid(sandbox)["batch_id"]
-    running(
-        sandbox,
-        {"name": "down", "when": {"operation": "close_batch"}, "then": {**FAILS, "times": 1}},
-        {"name": "no", "when": {"operation": "close_batch"}, "then": {"batch": "rejected"}},
-    )
-
-    failed, closed = close_batch(sandbox, batch), close_batch(sandbox, batch)
-
-    assert (failed.status, source(failed)) == (503, "scenario down")
-    assert closed.status == 200
-    assert [one[1:3] for one in counts(sandbox)] == [(2, 1), (1, 1)]
 
 
 # --- by the clock -----------------------------------------------------------------------------

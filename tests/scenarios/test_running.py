@@ -1,10 +1,7 @@
 """Which rule of a running scenario applies to an attempt."""
 
-from dataclasses import replace
-
 import pytest
 
-from tests.conftest import NOW
 from tests.scenarios.running import LOST, SCENARIO, carrying, counts, put, running, source, tipping
 from tests.support.payments import act, held, pay, prompted, sold
 
@@ -75,22 +72,6 @@ def test_what_is_in_the_world_is_named_by_its_cast_name_or_its_id(sandbox):
         for wanted, chooses in ((id, "scenario 1"), ([other, id], "scenario 1"), (other, NONE)):
             running(sandbox, {"when": {word: wanted}, "then": LOST})
             assert source(pay(sandbox)) == chooses, (word, wanted)
-
-
-@pytest.mark.proves("assumed D24")
-def test_a_terminal_that_was_boarded_meanwhile_is_named_by_its_id(sandbox):
-    body = {
-        "account_id": sandbox.account("merchant"),
-        "name": "Patio",
-        "processor_config_id": "cfg-tsys-001",
-        "mid": "886000009001",
-        "tid": "00000009",
-    }
-    id = sandbox.ask("POST", "/v2/terminals", key="merchant", json_body=body).json()["terminal_id"]
-
-    running(sandbox, {"when": {"terminal": id}, "then": LOST})
-
-    assert [source(pay(sandbox, at=id)), source(pay(sandbox))] == ["scenario 1", NONE]
 
 
 def test_every_action_can_be_ruled_by_operation_and_status(sandbox):
@@ -182,21 +163,6 @@ def test_nth_counts_the_attempts_that_an_earlier_rule_answered_and_times_does_no
 # --- one rule after the other -----------------------------------------------------------------
 
 
-@pytest.mark.proves("assumed D24")
-def test_the_first_rule_that_fits_applies_until_it_is_used_up_and_the_others_only_count(sandbox):
-    running(
-        sandbox,
-        {"name": "big", "when": {"amount": {"min": 5000}}, "then": {"outcome": "stolen_card"}},
-        {"name": "any", "then": LOST | {"times": 1}},
-        {"name": "last", "then": {"outcome": "expired_card"}},
-    )
-
-    sources = [source(pay(sandbox, amount)) for amount in (5000, 100, 100)]
-
-    assert sources == ["scenario big", "scenario any", "scenario last"]
-    assert counts(sandbox) == [("big", 1, 1, False), ("any", 3, 1, True), ("last", 3, 1, False)]
-
-
 def test_a_rule_whose_outcome_is_not_for_the_operation_is_passed_over_and_not_counted(sandbox):
     tx = sold(sandbox)
     running(sandbox, {"name": "refunds", "then": {"outcome": "refund_declined", "times": 1}})
@@ -257,16 +223,6 @@ def test_a_name_that_the_world_does_not_have_is_refused_and_the_scenario_before_
 
 
 # --- worlds -----------------------------------------------------------------------------------
-
-
-def test_a_scenario_runs_in_its_own_world_alone(sandbox):
-    world = sandbox.control("POST", "/worlds", {"id": "other", "clock": NOW}).json()
-    running(sandbox, {"then": LOST})
-
-    elsewhere = pay(replace(sandbox, world="other"), at=world["terminals"]["merchant"])
-    assert [source(pay(sandbox)), source(elsewhere)] == ["scenario 1", NONE]
-    shown = sandbox.control("GET", "/worlds/other/scenario").json()
-    assert shown["error"] == "no_scenario"
 
 
 def test_a_scenario_chooses_readings_which_stay(sandbox):

@@ -1,17 +1,13 @@
 """What a rule of a running scenario does to an attempt, and who is heard before it."""
 
-import asyncio
 from itertools import product
 
 import pytest
 
-from tests.payments import waits
 from tests.scenarios.running import LOST, SCENARIO, carrying, counts, running, source
 from tests.support.payments import (
-    ask_on_loop,
     batch,
     close_batch,
-    found,
     fresh_sandbox,
     pay,
     read,
@@ -46,40 +42,6 @@ def test_a_rule_without_an_outcome_leaves_it_to_card_and_amount(sandbox):
     assert by_amount.headers["x-sandbox-outcome"].endswith("; source=amount; rule=amount:900051")
     assert approved.json()["status"] == "captured"
     assert approved.headers["x-sandbox-outcome"] == "approved; source=scenario; rule=1"
-
-
-# --- delays and faults ------------------------------------------------------------------------
-
-
-def test_a_delay_holds_the_payment_with_its_processor(sandbox):
-    running(sandbox, {"then": LOST | {"delay_ms": waits.DELAY_MS, "times": 1}})
-
-    async def one_waits_while_the_other_is_served():
-        task = await waits.waiting(sandbox, waits.sale(sandbox))
-        other = await ask_on_loop(sandbox, *waits.sale(sandbox))
-        return task.done(), other, await task
-
-    was_done, other, slow = asyncio.run(one_waits_while_the_other_is_served())
-
-    assert was_done is False
-    assert [source(slow), source(other)] == ["scenario 1", "default default"]
-    assert [slow.json()["status"], other.json()["status"]] == ["declined", "captured"]
-
-
-def test_a_fault_before_the_engine_leaves_nothing_behind(sandbox):
-    running(sandbox, {"name": "down", "then": {"fault": "http_503", "times": 1}})
-
-    refused = pay(sandbox, event_id="E-1")
-    again = pay(sandbox, event_id="E-1")
-
-    assert (refused.status, refused.json()["error"]) == (503, "unavailable")
-    assert refused.headers["x-sandbox-outcome"] == "http_503; source=scenario; rule=down"
-    assert sandbox.journal(refused)["outcome"] == {
-        "key": "http_503",
-        "source": "scenario",
-        "rule": "down",
-    }
-    assert (again.status, len(found(sandbox))) == (200, 1)
 
 
 # --- who is heard first -----------------------------------------------------------------------

@@ -23,16 +23,6 @@ def test_an_async_client_meets_the_same_world_as_the_network(world):
     world.webhooks.wait_for("transaction.sale", subject=payment["transaction_id"])
 
 
-def test_many_requests_are_under_way_at_once(world):
-    async def many():
-        async with world.async_client() as client:
-            body = {"amount": 1000, "terminal_id": world.terminal()}
-            return await asyncio.gather(*(client.post("/v3/payment", json=body) for _ in range(20)))
-
-    assert {one.json()["status"] for one in asyncio.run(many())} == {"captured"}
-    assert len(world.journal) == 20
-
-
 def test_who_stops_waiting_ends_the_request_and_nothing_else(world):
     world.scenario(
         {"name": "w", "rule": [{"when": {"operation": "sale"}, "then": {"tap": "wait"}}]}

@@ -77,23 +77,6 @@ def test_a_webhook_is_a_post_with_its_headers_and_exactly_its_bytes():
     }
 
 
-def test_the_path_is_written_as_http_has_it():
-    paths = {"": "/", "/a?b=c#d": "/a?b=c", "/a b?ü=1": "/a%20b?%C3%BC=1", "/%2F": "/%2F"}
-    with receiving() as receiver:
-        for path in paths:
-            send(receiver.url.removesuffix("/hooks") + path)
-
-    assert [one.path for one in receiver.requests] == list(paths.values())
-
-
-def test_a_header_with_a_line_break_is_never_sent():
-    with receiving() as receiver:
-        for value in ("a\r\nx-b: c", "a\nb", "a\rb"):
-            assert send(receiver.url, {"x-a": value}).error
-
-    assert receiver.requests == []
-
-
 # --- answers that end -------------------------------------------------------------------------
 
 OK = b"HTTP/1.1 200 OK\r\n"
@@ -193,25 +176,6 @@ def test_answers_without_end_are_given_up_at_the_limit_and_not_waited_for(is_lat
         assert error in (sent.error or ""), name
         assert "\n" not in sent.error, name
     assert longest < LONGEST_TURN_S
-
-
-def dripping(head: bytes) -> bad.Behaviour:
-    """Answer with these bytes again and again, one by one."""
-
-    def drip(connection: Any, stop: Any) -> None:
-        for place in range(10_000):
-            connection.sendall(head[place % len(head) :][:1])
-            if stop.wait(0.02):
-                return
-
-    return drip
-
-
-def test_a_head_that_only_drips_is_given_up_after_the_time_of_an_attempt():
-    (nonsense, hints), _ = send_to_each([dripping(b"H"), dripping(HINTS)], 0.3)
-
-    assert (nonsense.status_code, nonsense.is_timeout) == (None, False)
-    assert (hints.status_code, hints.is_timeout) == (None, True)
 
 
 @pytest.mark.proves("assumed 8.3-success")

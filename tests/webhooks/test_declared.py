@@ -124,14 +124,9 @@ def test_a_scenario_registers_its_endpoints_and_they_stay_after_it(sandbox):
     assert first["account_id"] == sandbox.account("merchant")
     assert first["filters"] == {"status": ["captured"]}
     assert types_reached(sandbox, "mine") == ["transaction.sale"]
-
-
-def test_endpoints_of_a_scenario_keep_their_state_when_it_starts_again(sandbox):
-    sandbox.control("PUT", SCENARIO, scenario())
+    # They keep their state when it starts again.
     sandbox.control("PATCH", f"{ENDPOINTS}/mine", {"disabled": True})
-
     sandbox.control("PUT", SCENARIO, scenario(url=OTHER))
-
     (kept,) = endpoints(sandbox).values()
     assert (kept["url"], kept["disabled_reason"]) == (OTHER, "disabled by hand")
 
