@@ -5,14 +5,17 @@ import json
 import socket
 import ssl
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import pairwise
 from time import time
 from typing import Any
 
 import standardwebhooks
 import svix
+
+from sandbox.webhooks.worker import PATIENCE_S
 
 WAIT_S = 60.0
 """So long a test waits at most for something to arrive."""
@@ -56,6 +59,20 @@ class Received:
                 verdicts.add(False)
         (verdict,) = verdicts
         return verdict
+
+
+def overtakers(tried: Iterable[tuple[str, float]], arrived: Sequence[str]) -> list[str]:
+    """The ids that came before the one tried before them, though that was not slow.
+
+    `tried` has ids in the order of their events, each with the milliseconds of its first attempt.
+    One that takes longer than PATIENCE_S does not hold up the next.
+    """
+    place = {id: number for number, id in enumerate(arrived)}
+    return [
+        later
+        for (id, took_ms), (later, _) in pairwise(tried)
+        if took_ms < PATIENCE_S * 1000 and place[later] < place[id]
+    ]
 
 
 @dataclass(frozen=True)
