@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 
-from tests.scenarios.running import LOST, SCENARIO, carrying, counts, running, source
+from tests.scenarios.running import LOST, carrying, counts, running, source
 from tests.support.payments import (
     batch,
     close_batch,
@@ -15,8 +15,6 @@ from tests.support.payments import (
     sold,
 )
 
-NEXT = f"{SCENARIO}/next"
-BY_AMOUNT = 900_051
 CLOSING = {"operation": "close_batch"}
 
 
@@ -45,29 +43,6 @@ def test_a_rule_without_an_outcome_leaves_it_to_card_and_amount(sandbox):
 
 
 # --- who is heard first -----------------------------------------------------------------------
-
-
-@pytest.mark.proves("assumed D4")
-def test_header_then_queue_then_scenario_then_card_then_amount(sandbox):
-    running(sandbox, {"name": "mine", "then": LOST | {"times": 1}})
-    sandbox.control("POST", NEXT, {"outcome": "expired_card"})
-    everything = carrying("tok_declined")
-
-    sources = [
-        source(pay(sandbox, BY_AMOUNT, outcome="stolen_card", **everything)),
-        *(source(pay(sandbox, BY_AMOUNT, **everything)) for _ in range(3)),
-        source(pay(sandbox, BY_AMOUNT)),
-        source(pay(sandbox)),
-    ]
-
-    assert sources == [
-        "header header",
-        "queue queue",
-        "scenario mine",
-        "card tok_declined",
-        f"amount amount:{BY_AMOUNT}",
-        "default default",
-    ]
 
 
 def test_what_others_decide_or_refuse_is_not_counted_for_a_rule(sandbox):

@@ -30,18 +30,6 @@ def test_the_cast_is_asked_for_by_name(world):
         world.client("merchnt")
 
 
-def test_a_client_works_for_its_key_and_is_closed_with_the_world(kit):
-    with kit.world() as world:
-        client = world.client("merchant_read_only")
-        listed = client.get("/v5/apikeys").status_code
-        refused = client.post(
-            "/v3/payment", json={"amount": 1000, "terminal_id": world.terminal()}
-        ).status_code
-
-    assert (listed, refused) == (200, 401)
-    assert client.is_closed
-
-
 # --- how payments end
 
 
@@ -89,14 +77,6 @@ def test_a_scenario_runs_by_name_from_a_file_or_written_out_until_it_is_stopped(
     file.write_text('name = "wrong"\n[[rule]]\nthen = { outcome = "lost_crd" }\n')
     with pytest.raises(SandboxRefused, match=r"lost\.toml: scenario: rule 1.*lost_card"):
         world.scenario(str(file))
-
-
-def test_switches_are_read_and_set(world):
-    before = world.switches()["batch.settlement"]
-    after = world.switches({"batch.settlement": "manual"}, strict_headers=True)
-
-    assert before == "auto"
-    assert (after["batch.settlement"], after["strict_headers"]) == ("manual", True)
 
 
 # --- time
@@ -184,12 +164,16 @@ def test_worlds_of_one_seed_are_equal_and_meet_only_in_their_server(world):
     assert len(world.journal) == len(other.journal) == 1
 
 
-def test_another_world_ends_with_the_one_beside_it_and_closing_twice_does_not_matter(kit):
+def test_another_world_ends_with_the_one_beside_it_and_so_do_their_clients(kit):
     with kit.world() as world:
-        other = world.new_world()
+        other, client = world.new_world(), world.client("merchant_read_only")
+        assert client.get("/v5/apikeys").status_code == 200
+        assert client.post("/v3/payment", json={"amount": 1}).status_code == 401
         world.control("DELETE", "")
+    # Closing twice does not matter.
     world.close()
 
+    assert client.is_closed
     with pytest.raises(SandboxRefused, match="there is no world"):
         _ = other.clock
 
@@ -234,6 +218,8 @@ def test_a_world_begins_as_it_is_told(kit):
         assert (world.view["seed"], world.view["fixture"]) == (7, "busy")
         assert world.clock["now"] == "2026-03-01T12:00:00.000Z"
         assert world.switches()["batch.settlement"] == "manual"
+        switched = world.switches({"batch.settlement": "auto"}, strict_headers=True)
+        assert (switched["batch.settlement"], switched["strict_headers"]) == ("auto", True)
         assert world.view["readings"] == {"delete_answers": "resource"}
         assert world.readings()["delete_answers"] == "resource"
         assert world.readings(delete_answers=None)["delete_answers"] == "empty"

@@ -193,14 +193,6 @@ def test_an_endpoint_that_never_answers_or_drips_is_given_up_and_what_came_is_ke
 # --- connections ------------------------------------------------------------------------------
 
 
-def test_webhooks_to_one_receiver_share_a_connection():
-    with receiving(FINE) as receiver:
-        attempts = send_many(receiver.url, 20)
-
-    assert all(map(is_fine, attempts))
-    assert receiver.accepted == 1
-
-
 def test_a_receiver_that_closes_without_a_word_gets_everything_at_the_first_attempt():
     with misbehaving(bad.close_unsaid) as receiver:
         attempts = send_many(receiver.url, 30)
