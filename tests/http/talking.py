@@ -104,10 +104,9 @@ class Serving:
 
     sandbox: Sandbox
     port: int
-    control_port: int
 
-    def key(self, name: str = "merchant") -> bytes:
-        return self.sandbox.worlds.default.cast.keys[name][1].encode()
+    def key(self) -> bytes:
+        return self.sandbox.worlds.default.cast.keys["merchant"][1].encode()
 
 
 @contextlib.contextmanager
@@ -116,11 +115,10 @@ def serving(
     head_s: float = PLENTY_S,
     body_s: float = PLENTY_S,
     idle_s: float = PLENTY_S,
-    has_control_port: bool = False,
     token: str | None = None,
 ) -> Iterator[Serving]:
     """A sandbox on free ports, with these limits of time, until the block ends."""
-    wanted = Settings(port=0, control_port=0 if has_control_port else None, token=token)
+    wanted = Settings(port=0, token=token)
     with contextlib.ExitStack() as stack:
         settings, sockets = stack.enter_context(run.bound(wanted))
         sandbox = build(settings)
@@ -129,16 +127,14 @@ def serving(
         server.config.timeout_keep_alive = idle_s  # type: ignore[assignment]
         background = LoopThread(run.serving(server, sockets))
         stack.callback(background.close)
-        yield Serving(sandbox, settings.port, settings.control_port or settings.port)
+        yield Serving(sandbox, settings.port)
 
 
-def request(
-    served: Serving, line: str, *headers: str, body: bytes = b"", host: str = "localhost"
-) -> bytes:
+def request(served: Serving, line: str, *headers: str, body: bytes = b"") -> bytes:
     """A request of the merchant, as a client sends it."""
     fields = [
         f"{line} HTTP/1.1",
-        f"host: {host}",
+        "host: localhost",
         "accept: application/json",
         f"x-service-apikey: {served.key().decode()}",
         *headers,
@@ -148,11 +144,11 @@ def request(
     return "\r\n".join([*fields, "", ""]).encode() + body
 
 
-def payment(served: Serving, *headers: str, amount: int = 1000, name: str = "merchant") -> bytes:
-    """A sale of that merchant's terminal, asked for by the merchant."""
-    terminal = served.sandbox.worlds.default.cast.ids_of("terminal")[name]
+def payment(served: Serving, amount: int) -> bytes:
+    """A sale of the merchant's terminal, asked for by the merchant."""
+    terminal = served.sandbox.worlds.default.cast.ids_of("terminal")["merchant"]
     body = json.dumps({"amount": amount, "terminal_id": terminal}).encode()
-    return request(served, "POST /v3/payment", *headers, body=body)
+    return request(served, "POST /v3/payment", body=body)
 
 
 def port_of(url: str) -> int:

@@ -54,15 +54,6 @@ def test_a_client_that_trusts_the_authority_takes_a_payment_and_no_other_does(
     assert given.content == (folder / "ca.pem").read_bytes()
 
 
-def test_plain_http_gets_no_answer_and_the_server_goes_on(server, trusting):
-    with socket.create_connection(("127.0.0.1", port_of(server.facts["url"])), timeout=60) as plain:
-        plain.sendall(b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n")
-        assert b"200" not in plain.recv(1_000)
-
-    url = f"{server.facts['control_url']}/health"
-    assert httpx2.get(url, verify=trusting, timeout=60).status_code == 200
-
-
 def test_a_body_that_is_refused_early_gets_its_answer(server, trusting):
     with (
         socket.create_connection(("127.0.0.1", port_of(server.facts["url"])), timeout=60) as plain,

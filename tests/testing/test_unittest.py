@@ -2,6 +2,8 @@
 
 import unittest
 
+import sandbox
+import uat_sandbox
 from tests.testing.pytesting import run_script
 from uat_sandbox.cases import SandboxTestCase
 
@@ -38,3 +40,7 @@ with sandbox_server() as server, server.world(seed=1) as world:
     done = run_script(tmp_path, program)
 
     assert (done.code, done.output) == (0, "captured\n")
+
+
+def test_the_kit_has_the_version_of_the_server():
+    assert uat_sandbox.__version__ == sandbox.__version__

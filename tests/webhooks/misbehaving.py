@@ -26,16 +26,6 @@ def reset(connection: socket.socket, stop: threading.Event) -> None:
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 
-def garbage(connection: socket.socket, stop: threading.Event) -> None:
-    """Answer what is not HTTP."""
-    connection.sendall(b"\x00\xff\x17 no answer at all\r\n\r\n")
-
-
-def break_off(connection: socket.socket, stop: threading.Event) -> None:
-    """Promise more of a body than comes."""
-    connection.sendall(HEAD + b"content-length: 100\r\n\r\nonly this")
-
-
 def endless(connection: socket.socket, stop: threading.Event) -> None:
     """Answer with 200 and a body that never ends."""
     connection.sendall(HEAD + b"connection: close\r\n\r\n")
@@ -55,14 +45,19 @@ def drip(connection: socket.socket, stop: threading.Event) -> None:
         connection.sendall(b".")
 
 
-def close_unsaid(connection: socket.socket, stop: threading.Event) -> None:
-    """Answer properly, and close without having said so."""
-    connection.sendall(HEAD + b"content-length: 0\r\n\r\n")
-
-
 def raw(answer: bytes) -> Behaviour:
     """Answer with exactly these bytes."""
     return lambda connection, stop: connection.sendall(answer)
+
+
+garbage = raw(b"\x00\xff\x17 no answer at all\r\n\r\n")
+"""What is not HTTP."""
+
+break_off = raw(HEAD + b"content-length: 100\r\n\r\nonly this")
+"""More of a body is promised than comes."""
+
+close_unsaid = raw(HEAD + b"content-length: 0\r\n\r\n")
+"""A proper answer, and the end of the connection without having said so."""
 
 
 # --- the receiver -----------------------------------------------------------------------------

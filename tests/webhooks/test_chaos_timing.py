@@ -172,18 +172,6 @@ def test_the_answer_waits_until_every_endpoint_was_tried_whatever_came_of_it(
     assert [triggers(one) for one in sales(hooked)] == [["scenario"], ["scenario"]]
 
 
-def test_without_such_a_rule_or_a_request_nothing_waits(hooked, receiver):
-    hooked.run(
-        rule(when={"event": SALE}, duplicate=2),
-        rule(when={"event": "account.updated"}, before_answer=True),
-    )
-    receiver.behave(Answer(gate=Event()))
-
-    assert hooked.pay().status_code == 200
-    hooked.emit()
-    assert [one["attempts"] for one in sales(hooked)] == [[]]
-
-
 def test_an_answer_waits_for_the_attempt_that_its_own_request_began(hooked, paying):
     hooked.run(BEFORE | {"then": {"before_answer": True, "times": 1}})
     payment, gate = paying()
