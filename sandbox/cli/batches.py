@@ -74,7 +74,7 @@ def _show_batch(batch: Mapping[str, Any]) -> None:
 @batch.command(name="open", cls=ActorCommand)
 @terminal_option
 def open_one(*, terminal: str | None, stage: Stage) -> output.Result:
-    """Open a batch of a terminal. A first capture opens one by itself.
+    """Open a batch of a terminal. The first capture opens one automatically.
 
     \b
     Example:
@@ -126,8 +126,8 @@ def answer(
 ) -> output.Result:
     """Give the submitted BATCH its RESULT: accepted, rejected or partially_accepted.
 
-    BATCH is an id, the beginning of an id, or `last`: the last one submitted. It gets its result by
-    itself, unless the switch batch.settlement is manual.
+    BATCH is an id, the beginning of an id, or `last`: the last one submitted. A batch gets its
+    result on its own, unless the switch batch.settlement is manual.
 
     \b
     Examples:
@@ -190,9 +190,9 @@ def _show_settlement(detail: Mapping[str, Any]) -> None:
 
 @click.command(cls=WorldCommand)
 @click.argument("file", type=FILE)
-@click.option("--account", metavar="NAME", help="Account of the file: its name or id.")
-@click.option("--batch", metavar="ID", help="Batch of the file.")
-@click.option("--status", metavar="WORDS", help="Statuses that the file has, such as captured.")
+@click.option("--account", metavar="NAME", help="Account that the file is about: its name or id.")
+@click.option("--batch", metavar="ID", help="Batch that the file is about.")
+@click.option("--status", metavar="WORDS", help="Statuses in the file, such as captured.")
 def reconcile(file: Path, *, world: RemoteWorld, **about: str | None) -> output.Result:
     """Compare the transactions of a world with those in FILE.
 

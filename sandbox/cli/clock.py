@@ -150,7 +150,7 @@ def _show(now: dict[str, Any]) -> None:
 @click.argument("lasts", required=False, type=DURATION)
 @click.option("--end", is_flag=True, help="End the maintenance now.")
 def maintenance(lasts: str | None, *, end: bool, world: RemoteWorld) -> Result:
-    """Have the platform refuse every request with 503 for a while.
+    """Make the platform refuse every request with 503 for a while.
 
     LASTS is a duration on the world's clock. Without it, shows the maintenance.
 
@@ -175,12 +175,12 @@ def maintenance(lasts: str | None, *, end: bool, world: RemoteWorld) -> Result:
 @click.option("--kind", help="Only this kind of thing, like authorization_expires.")
 @click.option("--subject", help="Only what happens to the payment, batch or key with this id.")
 @click.option(
-    "--limit", type=click.IntRange(1, 500), default=_SHOWN, help="The most things to list."
+    "--limit", type=click.IntRange(1, 500), default=_SHOWN, help="List at most this many."
 )
 def agenda(*, world: RemoteWorld, **wanted: Any) -> Result:
     """List what falls due in a world, the soonest first, and what it leads to.
 
-    Nothing happens by this. `sandbox clock advance` has it happen.
+    This changes nothing. To make it happen, use `sandbox clock advance`.
 
     \b
     Examples:

@@ -146,13 +146,13 @@ def verify(
 ) -> output.Result | None:
     """Ask the UAT at URL which readings of the spec hold there.
 
-    Without --allow, all requests read. `--allow keys` makes API keys that expire in an hour,
-    `--allow directory` a merchant with what belongs to it, and `--allow payments` changes the
-    transactions of --tx. What a run makes is deleted at its end, also after an interruption;
+    Without --allow, requests only read. `--allow keys` creates API keys that expire in an hour,
+    `--allow directory` creates a merchant and what belongs to it, and `--allow payments` changes
+    the transactions of --tx. A run deletes everything that it created, also after an interruption;
     `--clean RUN` deletes what a crash left. --plan prints every request.
 
     At most two requests a second are sent, and 300 in all. A platform in trouble ends the run, and
-    what was learnt so far is written. Production is refused, by key and by host.
+    the results so far are written. Production is refused, by key and by host.
 
     The exit status is 0 without a difference, 1 with differences, and 2 if the run could not start,
     ended early, or left something that it made.

@@ -143,7 +143,7 @@ def _at_terminal(line: str) -> Callable[[Any], None]:
 def capture(file: Path, *, world: RemoteWorld) -> output.Result:
     """Write all that can be seen of a world to FILE, without its keys.
 
-    `sandbox world open` shows it without a server. To keep a world and go on with it, save it.
+    `sandbox world open` shows it without a server. To keep a world and use it again, save it.
 
     \b
     Examples:
@@ -221,7 +221,7 @@ def export() -> None:
 def postman(out: Path | None, *, server: str, profile: Profile) -> None:
     """Write a Postman collection of all operations, with chained ids.
 
-    It needs no server to be written. Bruno and Insomnia import it too. Run as a whole, it makes a
+    Writing it needs no server. Bruno and Insomnia import it too. Run as a whole, it makes a
     world of its own, sends every request, and deletes the world.
 
     \b

@@ -44,10 +44,11 @@ _some_world_option = click.option(
 def keys(*, name: str | None, is_env: bool, world: RemoteWorld) -> output.Result:
     """Print the API keys of a world's cast.
 
-    They are printed in full: they are good for this sandbox alone.
+    Keys are printed in full, because they only work in this sandbox.
 
-    With --env, SANDBOX_KEY is the merchant's, or that of --name, SANDBOX_TERMINAL the terminal of
-    the same name, and each key has a variable of its own besides, like SANDBOX_KEY_PARTNER.
+    With --env, SANDBOX_KEY is the key of the merchant, or of the member that --name gives, and
+    SANDBOX_TERMINAL is that member's terminal. Each key also has its own variable, like
+    SANDBOX_KEY_PARTNER.
 
     \b
     Examples:
@@ -119,10 +120,10 @@ def _show_permission(seen: dict[str, Any]) -> None:
 @click.argument("text")
 @_some_world_option
 def find(text: str, *, world_id: str | None, server: Remote) -> output.Result:
-    """Find whatever has an id, or payments by the last four digits of a card.
+    """Find anything by its id, or payments by the last four digits of a card.
 
     TEXT is the id of a payment, request, message, batch, key, account, terminal or location, an
-    event_id, a name of the cast, or four digits. Exits with status 1 if there is nothing.
+    event_id, a name of the cast, or four digits. Exits with status 1 if nothing is found.
 
     \b
     Examples:
@@ -146,7 +147,7 @@ def _show_found(found: dict[str, Any]) -> None:
 def open_console(*, world: RemoteWorld, only_print: bool) -> None:
     """Open the console of a server in a browser.
 
-    The address signs in where the server has a token, so take care who sees it.
+    The address signs in where the server has a token, so do not share it.
 
     \b
     Examples:
@@ -172,7 +173,7 @@ def open_console(*, world: RemoteWorld, only_print: bool) -> None:
     "--fail-under",
     type=click.FloatRange(0, 100),
     metavar="PERCENT",
-    help="Exit with status 1 if fewer than this part of the operations were used.",
+    help="Exit with status 1 if less than this percentage of operations was used.",
 )
 def coverage(*, world_id: str | None, fail_under: float | None, server: Remote) -> output.Result:
     """Show which parts of the platform were used, and which were not.

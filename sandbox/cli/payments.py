@@ -270,7 +270,7 @@ def tip(tip: str, currency: str | None) -> Body:
     metavar="yes|no",
 )
 def confirm(answer: str, currency: str | None) -> Body:
-    """Tell whether the cardholder accepts the surcharge of a PAYMENT.
+    """Accept or decline the surcharge of a PAYMENT, as the cardholder.
 
     PAYMENT is an id, the beginning of an id, or `last`.
 
@@ -296,8 +296,8 @@ def _amount(text: str | None, currency: str | None) -> Body:
 def answer(payment: str, stage: Stage, **body: str | None) -> output.Result:
     """Answer an attempt at a PAYMENT that timed out, late, as the processor.
 
-    PAYMENT is an id, the beginning of an id, or `last`. What timed out is carried out by it:
-    the sale, the refund, or any other action. With a decline as OUTCOME it stays undone.
+    PAYMENT is an id, the beginning of an id, or `last`. The answer completes what
+    timed out: the sale, the refund, or another action. With a decline as OUTCOME, it fails.
 
     \b
     Examples:

@@ -385,7 +385,7 @@ def run(name: str, *, world: RemoteWorld) -> output.Result:
 
 @scenario.command(cls=WorldCommand)
 def stop(*, world: RemoteWorld) -> output.Result:
-    """Stop the scenario of a world. Without one, nothing changes.
+    """Stop the scenario of a world, if one runs.
 
     \b
     Example:

@@ -201,7 +201,7 @@ def _show_first_request(world: dict[str, Any], server: Remote) -> None:
 def switch(name: str | None, value: str | None, *, world: RemoteWorld) -> output.Result:
     """Show the switches of a world, or set the switch NAME to VALUE.
 
-    A switch tells a world to do something otherwise. With NAME alone, its value is printed.
+    A switch changes how a world behaves. With NAME alone, its value is printed.
 
     \b
     Examples:
@@ -277,7 +277,7 @@ def readings(choices: tuple[tuple[str, Any], ...], *, world: RemoteWorld) -> out
 def token() -> None:
     """Issue, list and delete the tokens of teams that share a server.
 
-    A team reaches the worlds that it made, and no other. These commands need the token of the
+    A team can reach only the worlds that it made. These commands need the token of the
     server itself.
     """
 
@@ -285,9 +285,9 @@ def token() -> None:
 @token.command("new", cls=ServerCommand)
 @click.argument("team")
 @click.option("--name", help="What the token is for, in lists.")
-@click.option("--expires-in", metavar="DURATION", help="How long it is good: 90d, 12h, P30D.")
+@click.option("--expires-in", metavar="DURATION", help="How long it is valid: 90d, 12h, P30D.")
 def new_token(*, server: Remote, **more: str | None) -> output.Result:
-    """Issue a token to TEAM, and print it. It is shown this once.
+    """Issue a token to TEAM, and print it. It is shown only once.
 
     \b
     Examples:
@@ -306,7 +306,7 @@ def _show_token(made: Mapping[str, Any]) -> None:
 
 @token.command("list", cls=ServerCommand)
 def list_tokens(*, server: Remote) -> output.Result:
-    """List the tokens of all teams. None is shown in plain text.
+    """List the tokens of all teams. No token is shown in plain text.
 
     \b
     Examples:
@@ -334,7 +334,7 @@ def _show_tokens(found: Mapping[str, Any]) -> None:
 @token.command("delete", cls=ServerCommand)
 @click.argument("id")
 def delete_token(id: str, *, server: Remote) -> output.Result:
-    """Make the token with this ID worthless, at once. Its team's worlds stay.
+    """Revoke the token with this ID. Its team's worlds stay.
 
     \b
     Example:
