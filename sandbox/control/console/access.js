@@ -98,5 +98,5 @@ export function Access() {
       <span class="qq sm">${one.status}</span><span class="qq sm el">${one.expires_at ? `until ${day(one.expires_at)}` : "does not expire"}</span><//></li>`)}</ul>
     ${page && !list.length ? html`<${Empty}><p class="q">No key fits this filter.</p><//>` : ""}</section>
   <section class="det" aria-label="Key">${id ? html`<${Detail} key=${id} id=${id} entry=${list.find((one) => (one.cast ?? one.id) === id)} />`
-    : html`<${Empty}><p class="q">Choose a key to see what it may, and what it would be answered.</p><//>`}</section>`;
+    : html`<${Empty}><p class="q">Choose a key to see what it may do, and how its requests would be answered.</p><//>`}</section>`;
 }

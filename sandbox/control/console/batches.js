@@ -99,7 +99,7 @@ function Records({ found, chosen, onChoose, onDone }) {
     <td class="r">${money(one.amount, batch.currency)}</td><td>${one.brand} ${one.last4}</td>
     <td>${one.result === "refused" ? html`<b class="x">refused</b>` : one.result ?? html`<span class="q">no answer yet</span>`}</td>
     <td><${Where} record=${one} batch=${batch} onDone=${onDone} /></td></tr>`)}</tbody></table></div>
-    ${records.length ? "" : html`<${Empty}><p class="q">No record is in it yet.</p><//>`}<//>`;
+    ${records.length ? "" : html`<${Empty}><p class="q">It has no records yet.</p><//>`}<//>`;
 }
 
 const PARTS = { missing_here: "missing here", missing_there: "missing there", other_amount: "another amount", other_status: "another status" };

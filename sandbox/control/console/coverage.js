@@ -76,7 +76,7 @@ export function Coverage() {
   const [file, setFile] = useState(null);
   return html`<div class="row wrap"><h1 tabindex="-1">Coverage</h1><span class="q">what was used, and what never came up</span><span class="sp"></span>
     <${Choice} label="Of" options=${[["", "This world"], ["all", "All worlds"]]} value=${all ? "all" : ""} onChoose=${(of) => refine({ of })} /></div>
-  <p class="q sm">What this console sends does not count as an operation or an answer. “Show me” has it happen in a fork of this world.</p>
+  <p class="q sm">Requests from this console do not count. “Show me” makes it happen in a fork of this world.</p>
   <${Trouble} error=${error} /><${Compare} file=${file} onFile=${setFile} />
   ${found && Object.entries(found).filter(([, one]) => one?.exercised).map(([name, content]) => html`<${Section} key=${name} name=${name} content=${content}
     catalogue=${catalogue} file=${file} />`)}`;

@@ -48,7 +48,7 @@ export function ReceivedBy({ one }) {
     ${list.length ? html`<div class="scroll" tabindex="0"><table><thead><tr><th>at</th><th>message</th><th>try</th><th>signature</th><th>answered</th></tr></thead><tbody>
       ${list.map((got) => html`<tr><td>${time(got.at)}</td><td><${Go} room="webhooks" id=${got.message_id}>${got.event_type ?? got.message_id}<//></td><td>${got.attempt}</td>
         <td class=${got.genuine ? "" : "x"}>${got.genuine ? "genuine" : got.says}</td><td><b class=${`code${Math.floor((got.answer ?? 999) / 100)}`}>${got.answer ?? "too late"}</b></td></tr>`)}</tbody></table></div>`
-    : page ? html`<${Empty}><p class="q">Nothing was sent to it yet.</p><//>` : ""}<//>`;
+    : page ? html`<${Empty}><p class="q">Nothing has been sent to it yet.</p><//>` : ""}<//>`;
 }
 
 /** A form for a new endpoint. */

@@ -154,5 +154,5 @@ export function Journal() {
       ${requests.value.length ? html`<button class="btn" onClick=${() => refine({ q: "" })}>Show all</button>`
       : html`<${Go} room="terminal" class="btn">Take a payment<//>`}<//>`}</section>
   <section class="det" aria-label="Request">${id ? html`<${Detail} id=${id} />`
-    : html`<${Empty}><p class="q">Choose a request to see why it was answered as it was.</p><//>`}</section>`;
+    : html`<${Empty}><p class="q">Choose a request to see why it got its answer.</p><//>`}</section>`;
 }

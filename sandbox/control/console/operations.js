@@ -242,7 +242,7 @@ const Detail = ({ one, all, document }) => html`<div class="dh"><h2 class="big2"
     : html`<${Try} one=${one} all=${all} document=${document} /><${Answers} ...${one} document=${document} />`}`;
 
 const Beginning = ({ surface, info }) => html`<div class="dh"><h2 class="big2">${info.title}</h2><p>${prose(info.description)}</p></div>
-  <${Empty}><p class="q">Choose an operation. Its form is filled with something that works.</p>
+  <${Empty}><p class="q">Choose an operation. Its form comes filled in with values that work.</p>
     <p class="q">For tools: <a href=${surface === "platform" ? "platform/openapi.json" : "openapi.json"}>the OpenAPI document</a></p><//>`;
 
 export function Operations() {

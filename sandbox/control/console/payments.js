@@ -190,7 +190,7 @@ export function Payments() {
       row=${(one) => html`<${Row} one=${one} on=${one.id === id} marked=${marks.includes(one.id)} mark=${mark} />`} />
     ${list.total || list.error || !list.ready ? "" : html`<${Empty}><p class="q">${q ? "No payment fits this filter." : "No payment was made yet."}</p>
       ${q ? html`<button class="btn" onClick=${() => refine({ q: "" })}>Show all</button>` : html`<${Go} room="terminal" class="btn">Take a payment<//>`}<//>`}</section>
-  <section class="det" aria-label="Payment">${id ? html`<${Detail} id=${id} />` : html`<${Empty}><p class="q">Choose a payment to see its story and what can be done with it.</p><//>`}</section>`;
+  <section class="det" aria-label="Payment">${id ? html`<${Detail} id=${id} />` : html`<${Empty}><p class="q">Choose a payment to see its timeline and the available actions.</p><//>`}</section>`;
 }
 
 /** The id of the payment that a line leads to. */

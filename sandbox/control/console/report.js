@@ -8,10 +8,10 @@ import { day, time } from "./words.js";
 
 /** The rooms that need a running sandbox. */
 const ELSEWHERE = {
-  terminal: ["Terminal", "It takes payments, and a capture takes none. The payments that were made are in the room Payments."],
+  terminal: ["Terminal", "A capture takes no payments. Those that were made are in the Payments room."],
   batches: ["Batches", "A capture has no batches of its own. The record of a payment names its batch."],
-  api: ["API", "It sends requests, and a capture takes none. Those that came are in the room Journal."],
-  scenarios: ["Scenarios", "It runs and plays scenarios. What the one that ran decided stands in the room Journal, at each request."],
+  api: ["API", "A capture takes no requests. The recorded ones are in the Journal room."],
+  scenarios: ["Scenarios", "A capture runs no scenarios. The Journal room shows what the scenario decided for each request."],
 };
 
 const Elsewhere = ({ title, says }) => html`<h1 tabindex="-1">${title}</h1>

@@ -167,12 +167,12 @@ function Form({ form, setForm, body, waits, start, currency, directory }) {
     <label>Amount<span class="amt"><span class="q">${sign(currency)}</span><input inputmode="decimal" value=${form.amount} aria-invalid=${String(amount === null)}
       onInput=${set("amount")} /><code class="q">${amount ?? "no amount"}</code></span></label>
     <label>Tip<span class="amt sml"><span class="q">${sign(currency)}</span><input inputmode="decimal" value=${form.tip} onInput=${set("tip")} /></span></label>
-    <div class="dec"><h3>Who decides how it ends, first to last</h3><ol><li class=${queue.length ? "hit" : ""}><span>queue</span><${Queue} queue=${queue} currency=${currency} /></li>
+    <div class="dec"><h3>What decides the outcome, first to last</h3><ol><li class=${queue.length ? "hit" : ""}><span>queue</span><${Queue} queue=${queue} currency=${currency} /></li>
       <li class=${runs && !queue.length ? "hit" : ""}><span>scenario</span><span>${runs ? html`<b>${runs.name}</b>` : html`<span class="q">none runs</span>`}</span></li>
       <li class=${runs || queue.length ? "" : "hit"}><span>card</span><span>the one that is tapped</span></li>
       <li><span>amount</span><span class="q">${money(AMOUNTS_FROM, currency)} and above can choose an outcome</span></li></ol></div>
     ${waits ? html`<${Act} class="btn p bigb" run=${start} disabled=${amount === null}>Start on the phone<//>`
-    : html`<p class="q sm">Tap a card to pay. To have payments wait for one, as your software sees it:</p>
+    : html`<p class="q sm">Tap a card to pay. To make payments wait for one, as your software sees it:</p>
       <${Act} run=${() => act("PUT", ["scenario"], { name: "slow_tap" })} done="Payments wait for a card now">Have payments wait for a card<//>`}
     </form><//>`;
 }

@@ -73,7 +73,7 @@ function Detail({ id }) {
   <${Contradiction} message=${message} />
   <div class="cols"><${Panel} title="Payload" more=${html`<${Copy} text=${JSON.stringify(message.body)} what="the payload" />`}><${Json} value=${message.body} /><//>
     <${Panel} title="Signature" about=${first ? nameOf(first.endpoint_id) : ""}>${last ? html`<${Signature} message=${id} endpoint=${first.endpoint_id} attempt=${last} />`
-      : html`<${Empty}><p class="q">Nothing reached an endpoint yet, so nothing was signed.</p><//>`}<//></div>
+      : html`<${Empty}><p class="q">Nothing has reached an endpoint yet, so nothing was signed.</p><//>`}<//></div>
   <${Attempts} message=${message} read=${read} />`;
 }
 
