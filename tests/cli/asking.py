@@ -8,7 +8,6 @@ import pty
 import select
 import shlex
 import signal
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -20,7 +19,6 @@ import click
 from click.testing import CliRunner, Result
 
 from sandbox.cli.main import main
-from tests import processes
 from tests.driving import Served
 from tests.processes import Process
 
@@ -41,15 +39,10 @@ def told(*arguments: str, server: Served | None = None, **env: str) -> str:
     return done.stdout
 
 
-def assert_refused(
-    done: "Result | subprocess.CompletedProcess[str]", code: int, *words: str
-) -> None:
+def assert_refused(done: Result, code: int, *words: str) -> None:
     """This exit status, a message with these words on stderr, and nothing of Python's."""
-    if isinstance(done, Result):
-        assert done.exit_code == code, done.output
-        assert isinstance(done.exception, SystemExit)
-    else:
-        assert done.returncode == code, done.stderr
+    assert done.exit_code == code, done.output
+    assert isinstance(done.exception, SystemExit)
     assert done.stdout == ""
     assert "Traceback" not in done.stderr
     assert [word for word in words if word not in done.stderr] == [], done.stderr
@@ -210,13 +203,6 @@ def following(*arguments: str, **env: str) -> Iterator[Followed]:
 
 
 NO_HOST = "256.256.256.256"
-
-
-def run(*arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
-    """The command, run to its end."""
-    done = processes.run(*arguments, timeout=20, **env)
-    out, err = done.stdout.decode(), done.stderr.decode()
-    return subprocess.CompletedProcess(arguments, done.returncode, out, err)
 
 
 def refuse(*arguments: str) -> Result:

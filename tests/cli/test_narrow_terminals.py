@@ -1,14 +1,11 @@
 """At a terminal of 80 or 60 columns no name is cut: every help text, and the commands that list."""
 
 import contextlib
-import fcntl
 import os
 import pty
 import re
-import struct
 import subprocess
 import sys
-import termios
 from itertools import pairwise
 
 from sandbox import library
@@ -22,13 +19,15 @@ from tests.driving import serving
 
 MARK = "=== "
 RUNS = f"""
-import sys
+import fcntl, struct, sys, termios
 from sandbox.cli.main import main
 
 for line in sys.argv[1:]:
+    columns, *words = line.split()
+    fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 24, int(columns), 0, 0))
     print("{MARK}" + line, flush=True)
     try:
-        main(line.split(), prog_name="sandbox")
+        main(words, prog_name="sandbox")
     except SystemExit as ended:
         assert not ended.code, line
 """
@@ -44,10 +43,9 @@ LISTS = {
 """The commands that list, with the names in each."""
 
 
-def at_a_terminal(columns: int, lines: list[str], env: dict[str, str]) -> dict[str, list[str]]:
-    """What each command prints at a terminal of that width, without colours."""
+def at_a_terminal(lines: list[str], env: dict[str, str]) -> dict[str, list[str]]:
+    """What each command prints at a terminal of the width before it, without colours."""
     master, slave = pty.openpty()
-    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     known = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
     process = subprocess.Popen(
         [sys.executable, "-c", RUNS, *lines],
@@ -89,18 +87,19 @@ def test_no_name_is_cut_at_a_terminal():
         }
         helps = [f"{words} --help" for words in ["", *commands()]]
         env = {"SANDBOX_URL": alone.url}
-        wide = at_a_terminal(80, [*names], env)
-        shown = at_a_terminal(60, [*names, *helps], env)
+        wide = [f"80 {line}" for line in names]
+        shown = at_a_terminal([*wide, *(f"60 {line}" for line in (*names, *helps))], env)
 
     for name, expected in names.items():
-        for columns, lines in ((80, wide[name]), (60, shown[name])):
+        for columns in (80, 60):
+            lines = shown[f"{columns} {name}"]
             words = {word.rstrip(",") for line in lines for word in line.split()}
             assert [word for word in expected if word not in words] == [], (name, columns)
             assert [line for line in lines if len(line) > columns] == [], (name, columns)
     for words, command in commands().items():
-        lines = shown[f"{words} --help"]
+        lines = shown[f"60 {words} --help"]
         text = " ".join(lines)
         options = [option for param in command.params for option in param.opts if "--" in option]
         assert [option for option in options if option not in text] == [], words
         assert [line for line in lines if re.search(r"[a-z]\.\.\.$", line)] == [], words
-    assert {words.split()[0] for words in commands()} <= set(" ".join(shown[" --help"]).split())
+    assert {words.split()[0] for words in commands()} <= set(" ".join(shown["60  --help"]).split())

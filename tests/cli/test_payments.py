@@ -6,11 +6,12 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
+import httpx2
 import pytest
 
 from sandbox.cli.arguments import minor_units
 from sandbox.domain.currencies import in_units
-from tests.cli.asking import Shell, add_world
+from tests.cli.asking import WAIT_S, Shell, add_world
 
 WAITS = {
     "name": "waits",
@@ -135,16 +136,15 @@ def test_the_next_attempt_that_fits_ends_as_was_said_unless_that_is_forgotten(sh
 def sales_that_wait(shell: Shell) -> Iterator[Callable[[], Future[dict[str, Any]]]]:
     """Begins a sale for whose card its terminal waits, and gives its answer, some time."""
     shell.control("PUT", "/scenario", WAITS)
-    # Reading along, one hears of the sale without asking again and again.
-    with (
-        ThreadPoolExecutor(1) as cashier,
-        shell.following("listen 9 --json --events transaction.create") as listening,
-    ):
-        listening.until("ready")
+    # Reading along, one hears that it waits without asking again and again.
+    stream = f"{shell.server.facts['control_url']}/worlds/{shell.id}/stream?kinds=tap"
+    with ThreadPoolExecutor(1) as cashier, httpx2.stream("GET", stream, timeout=WAIT_S) as taps:
+        lines = taps.iter_lines()
+        assert next(lines) == ": here"
 
         def begin() -> Future[dict[str, Any]]:
             paying = cashier.submit(shell.pay)
-            listening.until("transaction.create")
+            assert any('"waits":true' in line for line in lines)
             return paying
 
         yield begin

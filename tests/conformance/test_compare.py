@@ -111,6 +111,7 @@ def test_each_difference_is_explained_by_the_reading_of_the_recording_and_no_oth
         "readings.stored_transaction_type": "first",
     }
     changed = _changed(recorded(**turned), BAD_LIMIT, error=None)
+    del changed["log"]["entries"][BAD_LIMIT:]
     recording = parse_har(changed, Profile())
     found = play.run(recording, casting, AS_IT_IS)
 
