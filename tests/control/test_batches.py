@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.scenarios.running import running
 from tests.support.payments import close_batch, edit_batch, fresh_sandbox, paid, read
 
 BATCHES = "/worlds/default/batches"
@@ -64,7 +65,7 @@ def test_what_was_sent_back_is_known_after_a_snapshot_and_not_on_the_platform(sa
     assert sandbox.look(f"batches/{sale['batch_id']}") == before
 
 
-def test_each_status_says_what_it_means(sandbox):
+def test_each_status_says_what_it_means_and_what_comes(sandbox):
     for body, result, why in (
         ({}, None, "switch batch.settlement is manual"),
         ({"answer": "accepted"}, "accepted", "settled all"),
@@ -79,16 +80,8 @@ def test_each_status_says_what_it_means(sandbox):
 
         assert set(results(detail).values()) == {result}
         assert why in detail["why"]
-
-
-def test_an_open_batch_and_one_with_an_answer_to_come_say_what_comes(sandbox):
-    sandbox.control("PUT", "/worlds/default/switches", {"batch.settlement": "auto"})
-    rule = {
-        "when": {"operation": "close_batch"},
-        "then": {"batch": "rejected", "reason": "comms", "after": "2h"},
-    }
-    started = sandbox.control("PUT", "/worlds/default/scenario", {"name": "late", "rule": [rule]})
-    assert started.status == 200, started.text
+    then = {"batch": "rejected", "reason": "comms", "after": "2h"}
+    running(sandbox, {"when": {"operation": "close_batch"}, "then": then})
     id = paid(sandbox)["batch_id"]
     assert "until it is closed" in sandbox.look(f"batches/{id}")["why"]
     close_batch(sandbox, id)

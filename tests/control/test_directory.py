@@ -22,7 +22,7 @@ def names(sandbox, **query):
 # --- the directory ----------------------------------------------------------------------------
 
 
-def test_accounts_come_with_their_parent_and_what_they_have(sandbox):
+def test_the_directory_tells_parents_and_counts_and_is_listed_by_account_kind_and_name(sandbox):
     entries = {one["cast"]: one for one in sandbox.look("directory")["entries"]}
 
     assert entries["merchant"]["parent_id"] == sandbox.account("partner")
@@ -31,9 +31,6 @@ def test_accounts_come_with_their_parent_and_what_they_have(sandbox):
     assert entries["partner"]["counts"]["accounts"] == len(names(sandbox, parent="partner"))
     assert "deleted_merchant" not in entries
     assert max(len(json.dumps(one)) for one in entries.values()) < 500
-
-
-def test_terminals_and_keys_are_listed_by_account_and_by_name(sandbox):
     assert names(sandbox, kind="terminal", parent="merchant") == {"merchant"}
     assert names(sandbox, kind="key", parent="psp") == {"psp"}
     named = sandbox.look("directory", kind="account")["entries"][0]["name"]

@@ -213,8 +213,11 @@ def test_a_token_is_shown_once_and_kept_as_a_digest(shared):
     assert issued["token"] not in listed.body.decode()
 
 
-def test_only_the_operator_has_a_hand_in_tokens(shared):
-    for row in (row for row in CONTROL if row.is_for_operator):
+@pytest.mark.proves("assumed D25-metrics")
+def test_only_the_operator_has_a_hand_in_tokens_and_reads_metrics(shared):
+    rows = [row for row in CONTROL if row.is_for_operator]
+    assert {"tokens.create", "tokens.list", "tokens.delete", "metrics"} < {row.name for row in rows}
+    for row in rows:
         body = {"team": "mobile"} if row.body is not None else ...
         refused = shared.mobile.ask(row.method, _path(row, "none"), body)
         assert (refused.status, refused.json()["error"]) == (403, "operator_only"), row.name
