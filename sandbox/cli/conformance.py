@@ -3,7 +3,6 @@
 import os
 import re
 import signal
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -188,7 +187,7 @@ def verify(
         if clean is not None:
             _clean(clean, platform, out, keys)
             return None
-        result, files = verification.ask(platform, profile, wanted, _pace(), out, keys, captured)
+        result, files = verification.ask(platform, profile, wanted, Pace(), out, keys, captured)
     return _leave(result, files, out)
 
 
@@ -249,10 +248,6 @@ def _transactions(texts: tuple[str, ...]) -> dict[str, str]:
     return found
 
 
-def _pace() -> Pace:
-    return Pace(time.monotonic, time.sleep)
-
-
 def _clean(run: str, platform: clients.Platform, out: Path, keys: Mapping[str, Any]) -> None:
     """Delete what a run left."""
     if not _ID.fullmatch(run):
@@ -264,7 +259,7 @@ def _clean(run: str, platform: clients.Platform, out: Path, keys: Mapping[str, A
         output.refuse(
             "--clean: the run used a partner's key; name its variable with --partner-key-env"
         )
-    left = Cleaner(register, platform, _pace(), keys).clean()
+    left = Cleaner(register, platform, Pace(), keys).clean()
     output.say(f"{len(before) - len(left)} of {len(before)} deleted")
     if left:
         output.refuse(_describe_left(run, [f"{one.kind} {one.name}" for one in left]))

@@ -34,14 +34,14 @@ ROLES: Final[dict[Role, re.Pattern[str]]] = {
 }
 """The roles of values by the names of their fields."""
 
-_UUID: Final = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.I)
+UUID: Final = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.I)
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?")
 
 
 def role_of(name: str, value: Any) -> Role:
     """Return the role of a value in a field of that name."""
     if isinstance(value, str):
-        if _UUID.fullmatch(value):
+        if UUID.fullmatch(value):
             return "id"
         if _TIME.fullmatch(value):
             return "time"
@@ -53,11 +53,6 @@ def form_of(value: Any) -> str:
     return re.sub(r"[0-9]", "0", str(value))
 
 
-def is_id(value: str) -> bool:
-    """Whether the text is an id wherever it stands."""
-    return bool(_UUID.fullmatch(value))
-
-
 Kind = Literal["status", "shape", "words"]
 
 _SUCCESS_MAX: Final = 399
@@ -66,18 +61,16 @@ _ID_CHARS_MIN: Final = 8
 
 
 class Difference(NamedTuple):
-    """One difference: the number of its request, its kind and place, and both sides in words."""
+    """One difference: the number of its request, its kind and place, and both sides in words.
+
+    Two replays have the same difference if the first three are the same.
+    """
 
     number: int
     kind: Kind
     place: str
     recorded: str
     replayed: str
-
-    @property
-    def identity(self) -> tuple[int, str, str]:
-        """What says whether two replays have the same difference."""
-        return self.number, self.kind, self.place
 
 
 @dataclass(slots=True)
@@ -176,7 +169,7 @@ def _compare_values(
 
 def _without_ids(value: Any) -> Any:
     """Return the value; a text with all ids and times in it replaced by one word for each role."""
-    return _TIME.sub("(time)", _UUID.sub("(id)", value)) if isinstance(value, str) else value
+    return _TIME.sub("(time)", UUID.sub("(id)", value)) if isinstance(value, str) else value
 
 
 _TYPES: Final = {type(None): "null", bool: "boolean", str: "text", list: "list", dict: "object"}

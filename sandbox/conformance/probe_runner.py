@@ -6,6 +6,7 @@ the platform stands in the file, even if the run ends between the request and it
 """
 
 import os
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -20,9 +21,10 @@ from msgspec.structs import replace
 from sandbox.conformance.clients import HttpAnswer
 from sandbox.conformance.probe_table import KINDS, Kind, Missing, Probe, ProbeRequest, Step, fill
 
-GONE: Final = "deleted"
 State = Literal["intended", "made", "deleted"]
 """States of what a run makes: perhaps there, there, no longer there."""
+
+GONE: Final[State] = "deleted"
 
 
 class RegisterError(ValueError):
@@ -56,13 +58,9 @@ class Register:
         self._write(entry)
         return entry
 
-    def note_made(self, entry: Entry, id: str) -> None:
-        """Note that it is there, under this id. Raises OSError."""
-        self._write(replace(entry, state="made", id=id))
-
-    def gone(self, entry: Entry) -> None:
-        """Note that it is not there. Raises OSError."""
-        self._write(replace(self.entries[entry.number], state=GONE))
+    def note(self, entry: Entry, state: State, id: str | None = None) -> None:
+        """Note that it is there, under this id, or no longer. Raises OSError."""
+        self._write(replace(entry, state=state, id=id or entry.id))
 
     def list_left(self) -> list[Entry]:
         """List what may still be there, the last one first."""
@@ -143,8 +141,8 @@ Sends = Callable[[ProbeRequest], HttpAnswer]
 class Pace:
     """Keeps requests apart. `now` gives seconds of a clock, `sleep` waits for seconds."""
 
-    now: Callable[[], float]
-    sleep: Callable[[float], None]
+    now: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
     sent: int = 0
     _next_s: float = float("-inf")
 
@@ -227,7 +225,7 @@ class Asker:
             if step.method == "DELETE" and answer.is_success and answer.is_json:
                 entry = self.register.with_id(request.path.rpartition("/")[2])
                 if entry is not None:
-                    self.register.gone(entry)
+                    self.register.note(entry, GONE)
             return answer
         account = (request.body or {}).get("account_id")
         entry = self.register.intend(step.makes, name, account, "partner" if step.key else "own")
@@ -235,10 +233,10 @@ class Asker:
         made = answer.fields
         id = made.get(step.makes.id_field)
         if answer.is_success and isinstance(id, str | int):
-            self.register.note_made(entry, str(id))
+            self.register.note(entry, "made", str(id))
             self.names.setdefault("made", {})[step.name_of_made] = {**made, "id": str(id)}
         elif 400 <= answer.status < 500 and answer.is_json:
-            self.register.gone(entry)
+            self.register.note(entry, GONE)
         return answer
 
     def answer(self, request: ProbeRequest, probe: str) -> HttpAnswer:
@@ -331,7 +329,7 @@ class Cleaner:
         at = KINDS[entry.kind].made_at
         answers = [self._patient("DELETE", f"{at}/{id}", entry.by) for id in ids]
         if all(one.is_success or one.status in _THERE_NO_MORE for one in answers):
-            self.register.gone(entry)
+            self.register.note(entry, GONE)
 
     def _find_ids(self, entry: Entry) -> Iterator[str]:
         """Yield the ids of things with the name of the entry. Raises _NoAnswer."""

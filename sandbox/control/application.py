@@ -15,7 +15,7 @@ from starlette.types import Receive, Scope, Send
 from sandbox.control import identity
 from sandbox.control.context import ControlFault, ControlRequest, Services, invalid, not_found
 from sandbox.control.identity import Sessions, TooManyTokens
-from sandbox.control.models import NoQuery
+from sandbox.control.models import Query
 from sandbox.control.routing import JSON, PREFIX, SNAPSHOT_BYTES_MAX, Accepted, ControlRow, Written
 from sandbox.control.servers import forward, unavailable
 from sandbox.control.sessions import GIVEN_OR_PRINTED
@@ -204,7 +204,7 @@ class Control:
             # Without an event loop, or under a clock that a test moves, no alarm has rung.
             await catch_up(request.found_world)
         query = _check(row.query, _read_query, request.scope["query_string"])
-        given = {} if row.query is NoQuery else {"query": query}
+        given = {} if row.query is Query else {"query": query}
         if row.is_raw:
             given["body"] = body
         elif row.body is not None:

@@ -54,10 +54,6 @@ class Query(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
-class NoQuery(Query):
-    """No parameters."""
-
-
 class Listing(Query):
     """A window on a list."""
 

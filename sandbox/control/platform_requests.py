@@ -93,7 +93,8 @@ async def send_request(request: ControlRequest, body: SendBody) -> Answered | Ac
     if path == PREFIX or path.startswith(PREFIX + "/"):
         raise invalid("path: names the control API, and requests are sent to the platform")
     query = quote(query or body.query, safe=IN_A_QUERY + "%")
-    return await _send(request, body, body.method, path, query, _payload(body.body), body.key)
+    wanted = IncomingRequest(body.method, path, query.encode(), [], _payload(body.body))
+    return await _send(request, body, wanted, body.key)
 
 
 @post(f"{WORLD}/requests/{{id}}/replay", "requests.replay", refuses=(409,))
@@ -109,8 +110,9 @@ async def replay_request(request: ControlRequest, body: ReplayBody) -> Answered 
             details="send what it was with POST .../send, or give the body",
         )
     name = body.key if "key" in given else entry.key_id
-    query = quote(entry.query, safe=IN_A_QUERY)
-    return await _send(request, body, entry.method, entry.path, query, payload, name)
+    query = quote(entry.query, safe=IN_A_QUERY).encode()
+    wanted = IncomingRequest(entry.method, entry.path, query, [], payload)
+    return await _send(request, body, wanted, name)
 
 
 def _why_not_again(entry: Entry, payload: bytes) -> str | None:
@@ -125,17 +127,10 @@ def _why_not_again(entry: Entry, payload: bytes) -> str | None:
 
 
 async def _send(
-    request: ControlRequest,
-    asked: ReplayBody,
-    method: str,
-    path: str,
-    query: str,
-    payload: bytes,
-    key: str | None,
+    request: ControlRequest, asked: ReplayBody, wanted: IncomingRequest, key: str | None
 ) -> Answered | Accepted[Begun]:
     inside = request.services.inside
-    headers = _headers(request, asked.headers, payload)
-    wanted = IncomingRequest(method, path, query.encode(), headers, payload)
+    wanted.headers = _headers(request, asked.headers, wanted.body or b"")
     by = None if key is None else request.get_named(ApiKey, key)
     if not asked.wait:
         return Accepted(Begun(request_id=inside.begin(request.world, wanted, by)))

@@ -8,7 +8,7 @@ from typing import Any, Final, Generic, TypeVar, get_args, get_origin
 from msgspec import Struct
 from pydantic import BaseModel
 
-from sandbox.control.models import Body, NoQuery, WholeBody
+from sandbox.control.models import Body, Query, WholeBody
 from sandbox.platform import wire
 from sandbox.platform.operation import summary_of
 from sandbox.platform.routing import register
@@ -66,7 +66,7 @@ class ControlRow(Struct, frozen=True, kw_only=True, eq=False):
     run: Callable[..., Any]
     status: int
     body: type[Body | WholeBody[Any]] | None = None
-    query: type[BaseModel] = NoQuery
+    query: type[BaseModel] = Query
     answer: Any = None
     accepted: Any = None
     is_open: bool = False
