@@ -5,9 +5,13 @@ All of it comes from the tables in the code. Tests compare it with the committed
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Final
 
+import click
+
+from sandbox.cli.main import COMMANDS_FILE, main
 from sandbox.control.ledger import LEDGER_FILE as LEDGER
 from sandbox.library import folder
 from sandbox.scenarios.schema import NAME, scenario_schema
@@ -48,11 +52,31 @@ def schema_file() -> str:
     return json.dumps(scenario_schema(), indent=2) + "\n"
 
 
+def commands_file() -> str:
+    """Return each command with its module and its line in the help, which is empty if hidden."""
+    found: list[tuple[str, click.Command]] = []
+    below: list[click.Command] = []
+    for name in sorted(one.stem for one in COMMANDS_FILE.parent.glob("*.py")):
+        module = import_module(f"sandbox.cli.{name}")
+        for one in vars(module).values():
+            if isinstance(one, click.Command) and one.callback.__module__ == module.__name__:
+                found.append((name, one))
+            if isinstance(one, click.Group) and one is not main:
+                below += one.commands.values()
+    listed = {
+        one.name: (name, "" if one.hidden else one.get_short_help_str(1_000))
+        for name, one in found
+        if one is not main and one not in below
+    }
+    return json.dumps(dict(sorted(listed.items())), indent=2) + "\n"
+
+
 def files() -> Iterator[tuple[Path, str]]:
     """Path and text of every file. The later ones show the answers and the events."""
     yield busy_fixture.FILE, busy_fixture.content()
     yield SCHEMA, schema_file()
     yield LEDGER, ledger.ledger_file()
+    yield COMMANDS_FILE, commands_file()
     for event_type, text in golden_events.bodies().items():
         yield golden_events.FOLDER / f"{event_type}.json", text
     yield from golden_answers.files().items()

@@ -1,10 +1,12 @@
 """The command `sandbox`, the list of its commands, and the groups of commands."""
 
+import json
 import os
 import sys
 from collections import UserDict
 from collections.abc import Mapping
 from importlib import import_module
+from pathlib import Path
 from typing import Any, Final
 
 import click
@@ -105,51 +107,10 @@ class Commands(Group):
             ctx.exit(0)
 
 
-COMMANDS: Final = {
-    "agenda": ("clock", "List what falls due in a world, the soonest first, and what it leads to."),
-    "amounts": ("lookups", "List the amounts that choose an outcome."),
-    "answer": (
-        "payments",
-        "Answer an attempt at a PAYMENT that timed out, late, as the processor.",
-    ),
-    "batch": ("batches", "List, open, close and answer batches."),
-    "capture": ("payments", "Capture an authorized PAYMENT: all of it, or AMOUNT."),
-    "cards": ("lookups", "List the test cards with the answers of their issuers."),
-    "clock": ("clock", "Show, advance and set the clock of a world."),
-    "compare": ("conformance", "Replay the traffic in FILE, and show where the answers differ."),
-    "confirm": ("payments", "Accept or decline the surcharge of a PAYMENT, as the cardholder."),
-    "coverage": ("lookups", "Show which parts of the platform were used, and which were not."),
-    "doctor": ("doctor", "Test the webhook receiver at URL, and grade it."),
-    "export": ("files", "Write the platform, or requests to it, in the formats of other tools."),
-    "find": ("lookups", "Find anything by its id, or payments by the last four digits of a card."),
-    "increment": ("payments", "Add AMOUNT to an authorized PAYMENT."),
-    "keys": ("lookups", "Print the API keys of a world's cast."),
-    "ledger": ("lookups", "Show the clauses with their code and tests."),
-    "lens": ("lookups", "Show what a key would be answered, and which keys could do it."),
-    "listen": ("listen", "Send webhooks to URL and trace them as they happen."),
-    "maintenance": ("clock", "Make the platform refuse every request with 503 for a while."),
-    "next": ("payments", "Set the outcome of the next payment, or the fault of the next request."),
-    "open": ("lookups", "Open the console of a server in a browser."),
-    "outcomes": ("lookups", "List the outcomes of payments and the transport faults."),
-    "pay": ("payments", "Take a payment of AMOUNT, and print its result."),
-    "readings": ("worlds", "Show or choose how a world reads the spec."),
-    "reconcile": ("batches", "Compare the transactions of a world with those in FILE."),
-    "refund": ("payments", "Refund a PAYMENT: all that remains, or AMOUNT."),
-    "resend": ("webhooks", "Send a webhook once more, with the same id and body."),
-    "reverse": ("payments", "Reverse a PAYMENT before it is settled: all that remains, or AMOUNT."),
-    "run": ("serve", "Run COMMAND with a server around it, and return its exit status."),
-    "scenario": ("scenarios", "Check, play, run, list and print scenarios."),
-    "serve": ("serve", "Serve the platform and the control API until interrupted."),
-    "switch": ("worlds", "Show the switches of a world, or set the switch NAME to VALUE."),
-    "tail": ("tail", "Follow the requests to a world, with reasons and webhooks."),
-    "tap": ("payments", "Tap a card for a waiting payment."),
-    "tip": ("payments", "Set the tip of a captured PAYMENT to TIP, an amount or a percentage."),
-    "token": ("worlds", "Issue, list and delete the tokens of teams that share a server."),
-    "trigger": ("webhooks", "Send a sample of EVENT as a webhook."),
-    "triggers": ("lookups", ""),
-    "verify": ("conformance", "Ask the UAT at URL which readings of the spec hold there."),
-    "world": ("worlds", "Create, list, reset, delete, save, load and capture worlds."),
-}
+COMMANDS_FILE: Final = Path(__file__).with_name("commands.json")
+"""Written by `make golden`."""
+
+COMMANDS: Final[Mapping[str, tuple[str, str]]] = json.loads(COMMANDS_FILE.read_text("utf-8"))
 """Each command with its module in this package, and its line in the help, empty for a hidden one.
 
 A command is loaded when it is used, so that `sandbox --help` is quick.
