@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
 from sandbox.conformance.clients import Request, Target, control
-from sandbox.conformance.differences import UUID, Difference, Names, differences
+from sandbox.conformance.differences import UUID, Difference, Kind, Names, differences
 from sandbox.conformance.har import Recorded, Recording
 from sandbox.domain.instants import to_wire
 from sandbox.domain.json_text import value_of
@@ -306,7 +306,7 @@ def explain(
     return [Explained(one, tuple(by[one])) for one in found]
 
 
-def _is_worse(one: Difference, new: set[tuple[int, str, str]]) -> bool:
+def _is_worse(one: Difference, new: set[tuple[int, Kind, str]]) -> bool:
     """Whether it is gone only because something else of the answer differs now.
 
     That is the body behind a status, the status itself, or a list that holds the part.
