@@ -8,12 +8,12 @@ import pytest
 from sandbox.domain.batches import Batch
 from sandbox.domain.directory import Account, CredentialView, Location, Terminal
 from sandbox.domain.keys import ApiKeyView
-from sandbox.domain.payments.transactions import Transaction
+from sandbox.domain.payments.transactions import Attempt, Transaction
 from tests.directory.making import a_credential, get, messages
 from tests.support.payments import fresh_sandbox, opened_batch, sold
 
 
-@pytest.mark.proves("spec 2.10-shapes")
+@pytest.mark.proves("spec 2.4, 2.6, 2.10-shapes, 6.3-shapes")
 def test_answers_events_and_schemas_have_the_fields_of_the_class_in_its_order():
     sandbox = fresh_sandbox()
     document = sandbox.control("GET", "/platform/openapi.json").json()
@@ -33,5 +33,6 @@ def test_answers_events_and_schemas_have_the_fields_of_the_class_in_its_order():
         name = kind.__name__.replace("Transaction", "TransactionView")
         assert list(answer) == fields, name
         assert list(document["components"]["schemas"][name]["properties"]) == fields
+    assert [list(one) for one in sale["history"]] == [list(Attempt.__struct_fields__)] * 2
     told = {one["event_type"]: one["body"] for one in messages(sandbox)}
     assert (told["batch.opened"], told["transaction.sale"]) == (batch, sale)

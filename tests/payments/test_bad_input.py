@@ -167,16 +167,8 @@ def test_an_outcome_that_is_misspelt_or_sent_twice_is_refused_and_nothing_happen
     body = {"amount": 1000, "terminal_id": terminal_id(sandbox, "merchant")}
 
     with unchanged(sandbox):
-        for sent, nearest in {
-            "aproved": "approved",
-            "do_not_honour": "do_not_honor",
-            "proccessor_timeout": "processor_timeout",
-        }.items():
-            for answer in (
-                pay(sandbox, outcome=sent),
-                act(sandbox, tx, "capture", outcome=sent),
-                act(sandbox, tx, "increment", outcome=sent, amount=5),
-            ):
+        for sent, nearest in (("aproved", "approved"), ("do_not_honour", "do_not_honor")):
+            for answer in (pay(sandbox, outcome=sent), act(sandbox, tx, "capture", outcome=sent)):
                 said = refused(sandbox, answer, clause="assumed D4")
                 assert nearest in said
                 assert "x-sandbox-outcome" in said

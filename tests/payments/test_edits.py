@@ -7,7 +7,6 @@ from tests.payments.driving_money import shown_sums, sums_of
 from tests.support.payments import (
     acted,
     ask,
-    batch,
     batches,
     close_batch,
     edited,
@@ -19,7 +18,6 @@ from tests.support.payments import (
     parts,
     read,
     refused,
-    set_switch,
     unchanged,
 )
 
@@ -122,15 +120,6 @@ def test_what_was_told_is_captured_like_any_other_and_what_was_not_waits_for_goo
     assert (read(sandbox, tx)["status"], ledger(captured)) == ("settled", (1000, 900, 0, 0))
     set_clock(sandbox, "2030-01-01T00:00:00.000Z")
     assert read(sandbox, waiting) == waiting
-
-
-@pytest.mark.proves("assumed D37")
-def test_a_refund_in_part_is_refunded_where_the_reading_says_so(sandbox):
-    set_switch(sandbox, "refund.partial_status", "refunded")
-    tx = told(sandbox, "status=captured,refunded=200")
-
-    assert kind(tx) == "refund/refunded/approved"
-    assert batch(sandbox, tx["batch_id"])["refunded_amount"] == 200
 
 
 OPEN = ("approved", "partial_approval", "pending")

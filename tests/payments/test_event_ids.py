@@ -118,13 +118,16 @@ def test_one_that_a_client_took_is_skipped_and_the_next_is_the_same_each_time(sa
         assert others[0] == others[1] != drawn, name
 
 
-def test_one_that_an_attempt_under_way_has_is_skipped_and_one_of_another_merchant_is_not(sandbox):
+def test_one_that_an_attempt_under_way_has_is_skipped_and_one_of_another_merchant_is_not(
+    sandbox, requests
+):
     def sold_meanwhile(event_id):
         reset(sandbox)
         tx = held(sandbox)
         waits.delay(sandbox)
         capture = waits.action(tx["transaction_id"], "capture", event_id=event_id)
-        captured, sale = waits.meanwhile(sandbox, capture, waits.sale(sandbox))
+        task = requests.open(capture)
+        sale, captured = requests.ask(*waits.sale(sandbox)), requests.end(task)
         assert shown(captured)["event_id"] == event_id
         return shown(sale)["event_id"]
 

@@ -6,6 +6,7 @@ Source: spec 4.3-search; the filters assumed 1.7.
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
+from operator import ge, le
 from random import Random
 from typing import Any
 from urllib.parse import urlencode
@@ -100,47 +101,38 @@ def test_the_world_of_these_tests_has_payments_in_every_status():
 
 Pairs = list[tuple[str, str]]
 
-EXACT = {
-    "batch_id": "batch_id",
-    "location_id": "location_id",
-    "terminal_id": "tid",
-    "tid": "tid",
-    "mid": "mid",
-    "processor_mid": "processor_mid",
-    "processor_tid": "processor_tid",
-    "owner_id": "owner_id",
-    "card_brand": "card_brand",
-    "payment_method": "payment_method",
-    "reader_identifier": "reader_identifier",
-    "gateway_transaction_id": "gateway_transaction_id",
-    "transaction_id": "transaction_id",
-}
-"""Filter to the field whose present value it compares: assumed 1.7."""
-
+EXACT = (
+    *("batch_id", "location_id", "terminal_id", "tid", "mid", "processor_mid", "processor_tid"),
+    *("owner_id", "card_brand", "payment_method", "reader_identifier", "gateway_transaction_id"),
+    "transaction_id",
+)
 REPEATABLE = ("account_id", "status", "transaction_type")
+RANGES = {
+    "min_amount": ("total_amount", ge),
+    "max_amount": ("total_amount", le),
+    "start_date": ("created_at", ge),
+    "end_date": ("created_at", le),
+}
+FILTERS = [*REPEATABLE, *EXACT, *RANGES, "event_id", "card_number"]
+
+
+def seen_of(tx: dict[str, Any], name: str) -> list[Any]:
+    """The values of a filter by which a payment, as it is shown, is found: assumed 1.7."""
+    if name == "account_id":
+        return [*tx["parent_account_ids"], tx["account_id"]]
+    if name == "event_id":
+        return [attempt["event_id"] for attempt in tx["history"]]
+    if name == "card_number":
+        card = tx["card"]
+        return [card[:6], card[:10], card, card[-4:]] if card else []
+    return [tx["tid" if name == "terminal_id" else name]]
 
 
 def fits(tx: dict[str, Any], name: str, values: list[str]) -> bool:
-    """Whether a payment, as it is shown, passes one filter."""
-    (value, *_) = values
-    if name == "account_id":
-        return any(one in [*tx["parent_account_ids"], tx["account_id"]] for one in values)
-    if name in REPEATABLE:
-        return tx[name] in values
-    if name == "event_id":
-        return any(attempt["event_id"] == value for attempt in tx["history"])
-    if name == "card_number":
-        card = tx["card"] or ""
-        return card.endswith(value) if len(value) == 4 else card.startswith(value)
-    limits = {
-        "min_amount": lambda: tx["total_amount"] >= int(value),
-        "max_amount": lambda: tx["total_amount"] <= int(value),
-        "start_date": lambda: tx["created_at"] >= int(value),
-        "end_date": lambda: tx["created_at"] <= int(value),
-    }
-    if name in limits:
-        return limits[name]()
-    return bool(tx[EXACT[name]] == value)
+    if name in RANGES:
+        field, holds = RANGES[name]
+        return bool(holds(tx[field], int(values[0])))
+    return any(value in seen_of(tx, name) for value in values)
 
 
 def expected(world: World, pairs: Pairs) -> list[str]:
@@ -161,29 +153,17 @@ def expected(world: World, pairs: Pairs) -> list[str]:
 
 def values_of(world: World, name: str) -> list[str]:
     """What may be asked for with a filter: everything that occurs, its neighbours, and nothing."""
-    payments = world.payments
-    if name == "account_id":
-        known = {one for tx in payments for one in [tx["account_id"], *tx["parent_account_ids"]]}
-        return sorted({*known, account_id(world.sandbox, "tax_merchant")})
-    if name == "event_id":
-        return sorted({one["event_id"] for tx in payments for one in tx["history"]} | {"no-such"})
-    if name == "card_number":
-        cards = {tx["card"] for tx in payments if tx["card"] is not None}
-        masked = [part for card in cards for part in (card[:6], card[:10], card)]
-        return sorted({*masked, *(card[-4:] for card in cards), "0000", "999999"})
-    if name in ("min_amount", "max_amount"):
-        return sorted({str(tx["total_amount"] + by) for tx in payments for by in (-1, 0, 1)})
-    if name in ("start_date", "end_date"):
-        return sorted({str(tx["created_at"] + by) for tx in payments for by in (-1, 0, 1)})
-    if name in REPEATABLE:
-        return sorted({tx[name] for tx in payments})
-    return sorted({tx[EXACT[name]] for tx in payments if tx[EXACT[name]]} | {"no-such"})
-
-
-FILTERS = [
-    *(*REPEATABLE, *EXACT, "event_id", "card_number"),
-    *("min_amount", "max_amount", "start_date", "end_date"),
-]
+    if name in RANGES:
+        seen = {tx[RANGES[name][0]] for tx in world.payments}
+        return sorted(str(one + by) for one in seen for by in (-1, 0, 1))
+    unknown = {
+        "account_id": {account_id(world.sandbox, "tax_merchant")},
+        "card_number": {"0000", "999999"},
+        "status": set(),
+        "transaction_type": set(),
+    }
+    seen = {one for tx in world.payments for one in seen_of(tx, name) if one}
+    return sorted(seen | unknown.get(name, {"no-such"}))
 
 
 @pytest.mark.proves(

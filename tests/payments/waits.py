@@ -49,14 +49,3 @@ async def waiting(sandbox: InProcess, request: Request, **more: Any) -> "asyncio
     task = asyncio.create_task(ask_on_loop(sandbox, *request, **more))
     await until_busy(sandbox)
     return task
-
-
-def meanwhile(sandbox: InProcess, request: Request, *others: Request) -> list[Response]:
-    """The answer of a request that waits, and those of others that are asked in the meantime."""
-
-    async def all_of_them() -> list[Response]:
-        task = await waiting(sandbox, request)
-        tasks = [asyncio.create_task(ask_on_loop(sandbox, *other)) for other in others]
-        return list(await asyncio.gather(task, *tasks))
-
-    return asyncio.run(all_of_them())
