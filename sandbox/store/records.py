@@ -64,30 +64,33 @@ class Records:
         found = [self.by_id[id] for id in self.lookups[name].get(value, ())]
         return [one for one in found if one.deleted_at is None]
 
-    def claim(self, id: str, record: Any, claimed: dict[tuple[str, str, str], str]) -> None:
+    def claim(self, id: str, record: Any, claims: "Claims") -> None:
         """Check that no other record has a value of this one in a unique lookup.
 
-        The values are added to `claimed`. Raises DuplicateValue.
+        The values are added to the claims. Raises DuplicateValue.
         """
         for name, values_of in self.table.unique.items():
             for value in values_of(record):
-                holder = claimed.setdefault((self.table.name, name, value), id)
+                holder = claims.setdefault((self, name, value), id)
                 if holder != id or self.unique[name].get(value, id) != id:
                     raise DuplicateValue(f"{self.table.name}: another record has this {name}")
 
     def add(self, id: str, record: Any, number: int | None = None) -> None:
         """Add a record by itself. Raises DuplicateValue."""
-        self.claim(id, record, {})
+        claims: Claims = {}
+        self.claim(id, record, claims)
         self.put(id, record, number)
+        keep(claims)
 
     def put(self, id: str, record: Any, number: int | None = None) -> None:
-        """Add or replace the record; a record of a file comes with its number."""
+        """Add or replace the record, whose claims are kept by themselves.
+
+        A record of a file comes with its number.
+        """
         old = self.by_id.get(id)
         self.by_id[id] = record
         if old is None:
             self._give_number(id, record, number)
-        for name, values_of in self.table.unique.items():
-            self.unique[name] |= dict.fromkeys(values_of(record), id)
         for name, values_of in self.table.lookups.items():
             entries = self.lookups[name]
             before: Sequence[str] = () if old is None else values_of(old)
@@ -220,3 +223,13 @@ class Records:
         """Return the texts of a record for its search, in lower case."""
         assert self.table.texts
         return "\0".join(text for text in self.table.texts[1](record) if text).lower()
+
+
+Claims = dict[tuple[Records, str, str], str]
+"""The ids of records by the unique lookups and the values in them that they claim."""
+
+
+def keep(claims: Claims) -> None:
+    """Have the records keep what they claim."""
+    for (records, name, value), id in claims.items():
+        records.unique[name][value] = id

@@ -13,7 +13,7 @@ from typing import Any
 from sandbox.domain.clock import Timer, timer_id
 from sandbox.domain.directory import Account
 from sandbox.domain.events import Message
-from sandbox.store.records import Records
+from sandbox.store.records import Claims, Records, keep
 from sandbox.store.tables import TABLES, R, Row, UnitClosed, Where
 from sandbox.store.world_state import Counters
 
@@ -273,9 +273,9 @@ class UnitOfWork:
             return
         store = self._store
         # Everything is checked before anything is changed.
-        claimed: dict[tuple[str, str, str], str] = {}
+        claims: Claims = {}
         for (rows, id), record in self.changed.items():
-            rows.claim(id, record, claimed)
+            rows.claim(id, record, claims)
         for (rows, id), record in self.changed.items():
             if record is None:
                 rows.remove(id)
@@ -283,6 +283,7 @@ class UnitOfWork:
             rows.put(id, record)
             if (watcher := store._watchers.get(type(record))) is not None:
                 watcher(record)
+        keep(claims)
         store.add_messages(self.emitted)
         for id, timer in self.timed.items():
             if timer is None:
