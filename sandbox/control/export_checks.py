@@ -20,7 +20,7 @@ from sandbox.control.journal import REFUSED_FROM, JournalEntry
 from sandbox.domain.events import Message, body_of
 from sandbox.domain.instants import from_ms, to_wire
 from sandbox.domain.json_text import fields_of
-from sandbox.domain.payments.outcomes import APPROVED, PARTIAL, TIMED_OUT, Verdict
+from sandbox.domain.payments.outcomes import APPROVED, PARTIAL, TIMED_OUT
 from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.transport_faults import LOST, TRANSPORT_FAULTS
 from sandbox.domain.webhooks import Delivery
@@ -183,7 +183,7 @@ def your_retry_after(sandbox, answer, send):
 '''
 
 _LOST_AFTER: Final = ("drop_after", "half_answer")
-_NOT_DONE: Final = ("pending", Verdict.DECLINED, Verdict.ERROR)
+_NOT_DONE: Final = ("pending", "declined", "error")
 
 
 def find_retries(world: World, views: Sequence[JournalEntry]) -> dict[str, str]:

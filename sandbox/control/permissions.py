@@ -16,7 +16,6 @@ from sandbox.control.journal import DecisionView, view_decision
 from sandbox.control.models import Body, Query, Time, View, Words, shows
 from sandbox.control.routing import WORLD, get, post
 from sandbox.domain import access
-from sandbox.domain.access import AccessVerdict
 from sandbox.domain.directory import Account, Relation
 from sandbox.domain.faults import Refusal
 from sandbox.domain.keys import ApiKey, why_unusable
@@ -50,7 +49,7 @@ PERMITTED: Final = {
 }
 """The operations that need a permission, by name."""
 
-_STATUS: Final = {AccessVerdict.HIDDEN: 404, AccessVerdict.DENIED: 401, AccessVerdict.GONE: 404}
+_STATUS: Final = {"hidden": 404, "denied": 401, "gone": 404}
 
 
 class KeyName(View):
@@ -166,7 +165,7 @@ def view_permissions(world: World, key: ApiKey) -> LensTable:
 
 def _permission_row(row: Row, key: ApiKey, *, is_usable: bool) -> LensRow:
     assert row.need
-    held, by_verdict = access.holds(key.grants, row.need), {AccessVerdict.OK: row.status, **_STATUS}
+    held, by_verdict = access.holds(key.grants, row.need), {"ok": row.status, **_STATUS}
     statuses = {
         relation: by_verdict[access.decide(held, relation).verdict] if is_usable else 401
         for relation in (Relation.OWN, Relation.DESCENDANT, Relation.OUTSIDE)

@@ -90,25 +90,25 @@ def _agenda(world: World, nothing: None) -> dict[str, Any]:
 
 
 FULL_VIEWS: Final[Views] = {
-    events.REQUEST: view_entry,
-    events.MESSAGE: lambda world, message: view_content(message),
-    events.ATTEMPT: _attempt,
-    events.CLOCK: lambda world, clock: clock,
-    events.TAP: lambda world, event: vars(TapView.of(event.tap)) | {"waits": event.is_waiting},
-    events.RECORD: _record,
-    events.ENDPOINT: _endpoint,
-    events.AGENDA: _agenda,
-    events.SCENARIO: lambda world, nothing: {"name": world_row(world).scenario},
-    events.WORLD: lambda world, nothing: world_row(world),
-    events.GAP: lambda world, missed: {"missed": missed},
+    "request": view_entry,
+    "message": lambda world, message: view_content(message),
+    "attempt": _attempt,
+    "clock": lambda world, clock: clock,
+    "tap": lambda world, event: vars(TapView.of(event.tap)) | {"waits": event.is_waiting},
+    "record": _record,
+    "endpoint": _endpoint,
+    "agenda": _agenda,
+    "scenario": lambda world, nothing: {"name": world_row(world).scenario},
+    "world": lambda world, nothing: world_row(world),
+    "gap": lambda world, missed: {"missed": missed},
 }
 """Requests, messages and attempts whole."""
 
 ROW_VIEWS: Final[Views] = {
     **FULL_VIEWS,
-    events.REQUEST: request_row,
-    events.MESSAGE: message_row,
-    events.ATTEMPT: _attempt_row,
+    "request": request_row,
+    "message": message_row,
+    "attempt": _attempt_row,
 }
 """Requests, messages and attempts as rows."""
 

@@ -12,7 +12,7 @@ decides whether a key authenticates.
 
 from collections.abc import Collection
 from enum import StrEnum
-from typing import Final
+from typing import Final, Literal
 
 from msgspec import Struct
 
@@ -31,13 +31,8 @@ class Holds(StrEnum):
     BOTH = "own and descendant accounts"
 
 
-class AccessVerdict(StrEnum):
-    """The result of a decision. Hidden and gone look the same to clients."""
-
-    OK = "ok"
-    HIDDEN = "hidden"
-    DENIED = "denied"
-    GONE = "gone"
+AccessVerdict = Literal["ok", "hidden", "denied", "gone"]
+"""The result of a decision. Hidden and gone look the same to clients."""
 
 
 class Need(Struct, frozen=True, kw_only=True, gc=False):
@@ -76,20 +71,20 @@ class Access(Struct, frozen=True, gc=False):
     source: str
 
 
-_HIDDEN = Access(AccessVerdict.HIDDEN, "the key holds no permission of the type", "spec 5.9")
-_DENIED = Access(AccessVerdict.DENIED, "the key sees the type but lacks the operation", "spec 5.9")
-_OUTSIDE = Access(AccessVerdict.GONE, "the account is outside the caller's hierarchy", "spec 7-404")
-_GONE = Access(AccessVerdict.GONE, "it does not exist or was deleted", "spec 7-404")
+_HIDDEN = Access("hidden", "the key holds no permission of the type", "spec 5.9")
+_DENIED = Access("denied", "the key sees the type but lacks the operation", "spec 5.9")
+_OUTSIDE = Access("gone", "the account is outside the caller's hierarchy", "spec 7-404")
+_GONE = Access("gone", "it does not exist or was deleted", "spec 7-404")
 _NEEDS_SUB = Access(
-    AccessVerdict.DENIED,
+    "denied",
     "a descendant account needs the :sub form, which the key lacks",
     "spec 5.7",
 )
 _NEEDS_BASE = Access(
-    AccessVerdict.DENIED, "the own account needs the base form, which the key lacks", "spec 5.7"
+    "denied", "the own account needs the base form, which the key lacks", "spec 5.7"
 )
-_OWN = Access(AccessVerdict.OK, "own account", "spec 5.7")
-_DESCENDANT = Access(AccessVerdict.OK, "descendant account", "spec 5.7")
+_OWN = Access("ok", "own account", "spec 5.7")
+_DESCENDANT = Access("ok", "descendant account", "spec 5.7")
 
 
 def _cells(own: Access, descendant: Access) -> dict[Relation, Access]:

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from msgspec import Struct, structs
 
 from sandbox.domain import access, faults, keys
-from sandbox.domain.access import Access, AccessVerdict, Holds, Need
+from sandbox.domain.access import Access, Holds, Need
 from sandbox.domain.directory import DIRECTORIES, Account, AccountType, Relation
 from sandbox.domain.faults import AUTHENTICATION_FAILED, NOT_FOUND, PERMISSION_DENIED, Refusal
 from sandbox.domain.instants import Instant
@@ -88,7 +88,7 @@ def check_visibility(context: RequestContext, row: Row) -> None:
 
 def _refuse(refused: Access, reason: str, details: str) -> Refusal:
     """Return the refusal for a cell of the access table. A 404 never carries details."""
-    if refused.verdict is AccessVerdict.DENIED:
+    if refused.verdict == "denied":
         return Refusal(PERMISSION_DENIED, details, reason=reason, source=refused.source)
     return Refusal(NOT_FOUND, reason=reason, source=refused.source)
 
@@ -157,9 +157,9 @@ def _must_reach(
     """Raise Refusal unless the key's permission reaches the account."""
     relation = target.relate(context.known_caller.account, account)
     cell = access.decide(context.holds, relation)
-    if cell.verdict is AccessVerdict.DENIED and row.method == "GET" and can_see_all(context):
+    if cell.verdict == "denied" and row.method == "GET" and can_see_all(context):
         cell = access.decide(Holds.BOTH, relation)  # assumed D35-admin
-    if cell.verdict is not AccessVerdict.OK:
+    if cell.verdict != "ok":
         assert row.need
         is_below = relation is Relation.DESCENDANT
         form = row.need.sub if is_below and row.need.sub else " or ".join(row.need.base)

@@ -22,7 +22,7 @@ from sandbox.platform.routing import Match
 from sandbox.platform.wire import header, list_header, read_body
 from sandbox.scenarios.outcome_choice import ChosenOutcome
 from sandbox.store.store import UnitOfWork
-from sandbox.worlds.journal import CLIENT, Decision, Origin
+from sandbox.worlds.journal import Decision, Origin
 from sandbox.worlds.quotas import Quota
 from sandbox.worlds.world import World
 
@@ -44,7 +44,7 @@ class IncomingRequest(Struct):
     body: bytes | None
     fields: dict[bytes, bytes] | None = None
     match: Match[Row] | None = None
-    origin: Origin = CLIENT
+    origin: Origin = "client"
     has_unread_body: bool = False
 
     async def read_body(self, receive: Receive, bytes_max: int) -> None:

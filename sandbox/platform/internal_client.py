@@ -17,7 +17,6 @@ from sandbox.platform.context import Headers, IncomingRequest, PresentedKey
 from sandbox.platform.routes import MOUNTS
 from sandbox.platform.routing import find_match
 from sandbox.worlds.due_timers import catch_up
-from sandbox.worlds.journal import CONSOLE
 from sandbox.worlds.world import World
 
 _WITHOUT_KEY: Final = PresentedKey(reason="no API key was sent")
@@ -65,7 +64,7 @@ class InternalClient:
         """
         started, request_id = perf_counter(), request_id or world.journal.next_id()
         presented = _WITHOUT_KEY if key is None else PresentedKey(world, key)
-        request.origin = CONSOLE
+        request.origin = "console"
         request.match = match = find_match(MOUNTS, request.method, request.path)
         if match is None or match.row is None or match.row.body is None:
             request.body = b""

@@ -85,7 +85,7 @@ class Recorder:
             self._log(entry, context.world.id)
         if context.presented.is_production:
             log.warning("request %s: %s", context.request_id, context.presented.reason)
-        if incoming.origin != journal.CONSOLE:
+        if incoming.origin != "console":
             self._count(context, row, status, duration_ms / 1000)
 
     def _mask_reasons(self, context: RequestContext) -> None:

@@ -6,6 +6,7 @@ world with it.
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -30,42 +31,37 @@ def continue_clock(clock: ClockState, system_clock: SystemClock) -> ClockState:
     return replace(clock, system_s=system_clock())
 
 
+@dataclass(eq=False)
 class Clock:
     """One world's clock.
 
     `state` is the stored state, and `store` stores another one. `on_set` is called after the clock
-    was set.
+    was set. `last` is its last instant by the system clock, and its milliseconds.
     """
 
-    def __init__(
-        self,
-        system_clock: SystemClock,
-        store: Callable[[ClockState], None],
-        state: ClockState = RUNNING,
-    ) -> None:
-        self._system_clock = system_clock
-        self._store = store
-        self.state = state
-        self._last_ms, self._last = 0, from_ms(0)
-        self.on_set: Callable[[], None] | None = None
+    system_clock: SystemClock
+    store: Callable[[ClockState], None]
+    state: ClockState = RUNNING
+    on_set: Callable[[], None] | None = None
+    last: tuple[int, datetime] = 0, from_ms(0)
 
     def now(self) -> datetime:
         """Return the world's present instant, to the millisecond."""
         state = self.state
         if state.now is not None and state.mode == "frozen":
             return state.now
-        system_s = self._system_clock()
+        system_s = self.system_clock()
         if state.now is not None:
             return state.time_at(system_s)
         # A request asks several times in a millisecond.
         ms = int(system_s * 1000)
-        if ms != self._last_ms:
-            self._last_ms, self._last = ms, from_ms(ms)
-        return self._last
+        if ms != self.last[0]:
+            self.last = ms, from_ms(ms)
+        return self.last[1]
 
     def set(self, setting: ClockSetting) -> None:
         """Set the given values of the clock."""
-        self._store(self.state.after(setting, self._system_clock()))
+        self.store(self.state.after(setting, self.system_clock()))
         self.tell()
 
     def tell(self) -> None:

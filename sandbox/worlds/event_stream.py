@@ -26,36 +26,22 @@ from sandbox.webhooks.outbox import Outbox
 from sandbox.worlds.clock import Clock
 from sandbox.worlds.journal import Journal
 
-REQUEST: Final = "request"
-MESSAGE: Final = "message"
-ATTEMPT: Final = "attempt"
-CLOCK: Final = "clock"
-TAP: Final = "tap"
-RECORD: Final = "record"
-ENDPOINT: Final = "endpoint"
-AGENDA: Final = "agenda"
-SCENARIO: Final = "scenario"
-WORLD: Final = "world"
-
-USUAL: Final = (REQUEST, MESSAGE, ATTEMPT, CLOCK)
+USUAL: Final = ("request", "message", "attempt", "clock")
 """The kinds for who names none."""
 
-WAITED: Final = (MESSAGE, ATTEMPT)
+WAITED: Final = ("message", "attempt")
 """The kinds for a request that waits for a message."""
 
-KINDS: Final = (*USUAL, TAP, RECORD, ENDPOINT, AGENDA, SCENARIO, WORLD)
+KINDS: Final = (*USUAL, "tap", "record", "endpoint", "agenda", "scenario", "world")
 
-_OF_COMMITS: Final = frozenset({RECORD, ENDPOINT, AGENDA, SCENARIO, WORLD})
+_OF_COMMITS: Final = frozenset({"record", "endpoint", "agenda", "scenario", "world"})
 """The kinds that follow from what is stored: not numbered while no subscriber reads them."""
 
 _RECORDS: Final[Mapping[type, str]] = {
-    **dict.fromkeys((Payment, Batch, Account, Terminal, Location, Credential, ApiKey), RECORD),
-    Endpoint: ENDPOINT,
+    **dict.fromkeys((Payment, Batch, Account, Terminal, Location, Credential, ApiKey), "record"),
+    Endpoint: "endpoint",
 }
 """The kinds of events, by the kinds of records that change."""
-
-GAP: Final = "gap"
-"""Marks the place at which a slow subscriber missed events."""
 
 WAITING_MAX: Final = 1_000
 """The most events that wait for one subscriber."""
@@ -97,7 +83,7 @@ class StreamEvent(Struct):
 
 
 class Subscriber:
-    """One subscriber. When its queue is full it misses events until it has caught up.
+    """One subscriber. When its queue is full it misses events until it has caught up: a gap.
 
     `over` is set after the last event.
     """
@@ -115,7 +101,7 @@ class Subscriber:
             self._gap.number = event.number
             self._gap.content += 1
         elif self._queue.qsize() >= WAITING_MAX:
-            self._gap = StreamEvent(event.number, GAP, 1)
+            self._gap = StreamEvent(event.number, "gap", 1)
             self._queue.put_nowait(self._gap)
         else:
             self._queue.put_nowait(event)
@@ -144,7 +130,7 @@ class Subscriptions:
         self._numbered = 0
         self._clock: dict[str, Any] | None = None
         self._is_closed = False
-        journal.on_add = partial(self._tell, REQUEST)
+        journal.on_add = partial(self._tell, "request")
         outbox.on_attempt = self._note_attempt
         clock.on_set = self._note_clock
 
@@ -188,26 +174,26 @@ class Subscriptions:
 
     def note_tap(self, tap: Tap, is_waiting: bool) -> None:
         """Tell of a payment that waits for a tap, or no longer."""
-        self._tell(TAP, TapEvent(tap, is_waiting))
+        self._tell("tap", TapEvent(tap, is_waiting))
 
     def _note_attempt(self, job: Job, delivery: Delivery) -> None:
         endpoint = self._outbox.endpoints.get(delivery.endpoint_id)
         url = "" if endpoint is None else endpoint.url
-        self._tell(ATTEMPT, AttemptEvent(job.message, url, delivery))
+        self._tell("attempt", AttemptEvent(job.message, url, delivery))
 
     def _note_clock(self) -> None:
         view = self._world_clock.view()
         # A clock that is set ahead gets there first, and is set then.
         if self._subscribers and view != self._clock:
             self._clock = view
-            self._tell(CLOCK, view)
+            self._tell("clock", view)
 
     def note_commit(self, unit: UnitOfWork) -> None:
         """Tell of messages and changes that were committed."""
         if not self._subscribers:
             return
         for message in unit.emitted:
-            self._tell(MESSAGE, message)
+            self._tell("message", message)
         if all(_OF_COMMITS.isdisjoint(one.kinds) for one in self._subscribers):
             return
         for (rows, id), record in unit.changed.items():
@@ -216,12 +202,12 @@ class Subscriptions:
             elif (kind := rows.table.kind) in _RECORDS:
                 self._tell(_RECORDS[kind], record or Removed(kind, id))
         if unit.timed:
-            self._tell(AGENDA, None)
+            self._tell("agenda", None)
 
     def _note_state(self, state: WorldState) -> None:
         before, self._state = self._state, state
         if before is None or state.scenario is not before.scenario:
-            self._tell(SCENARIO, None)
+            self._tell("scenario", None)
         # Its clock has a kind of its own.
         if before is None or replace(state, clock=before.clock) != before:
-            self._tell(WORLD, None)
+            self._tell("world", None)

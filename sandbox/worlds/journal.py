@@ -33,9 +33,6 @@ REASON_CHARS_MAX: Final = 4_096
 Origin = Literal["client", "console"]
 """Who sent a request: a client of the platform, or an operator through the control API."""
 
-CLIENT: Final[Origin] = "client"
-CONSOLE: Final[Origin] = "console"
-
 CUT_OFF: Final = b" ... cut off"
 MASK: Final = b"****"
 """What a masked secret is shown as, or ends with."""

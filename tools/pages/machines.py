@@ -21,7 +21,6 @@ from sandbox.domain.payments.outcomes import (
     TRIGGERS,
     Operation,
     Settlement,
-    Verdict,
     for_operation,
 )
 from sandbox.domain.payments.transactions import STATUSES
@@ -231,7 +230,7 @@ _BY_TRIGGER: Final = {
 def _failures(trigger: str) -> tuple[str, ...]:
     """Return the statuses of the outcomes with which an operation fails."""
     found = (for_operation(key, Operation(trigger)) for key in OUTCOMES)
-    return tuple(dict.fromkeys(one.verdict for one in found if one and one.verdict != Verdict.OK))
+    return tuple(dict.fromkeys(one.verdict for one in found if one and one.verdict != "ok"))
 
 
 # --- batches ----------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from sandbox.domain.payments import outcomes, transitions
 from sandbox.domain.payments.action_plans import ActionRequest, Plan, plan
 from sandbox.domain.payments.amounts import EMPTY, Ledger
 from sandbox.domain.payments.initiation import part_of
-from sandbox.domain.payments.outcomes import Operation, Outcome, Verdict
+from sandbox.domain.payments.outcomes import Operation, Outcome
 from sandbox.domain.payments.transactions import Payment, change, with_attempt
 from sandbox.domain.payments.transitions import Conclusion, Transition, gateway_id
 
@@ -166,7 +166,7 @@ def transition_for(case: Case, outcome: Outcome) -> Transition:
     if outcome.key in outcomes.FORCED_RULES:
         return _forced(case.action.operation, outcome)
     wanted = "approved" if outcome.is_approval else "failed"
-    is_declined = outcome.verdict is Verdict.DECLINED
+    is_declined = outcome.verdict == "declined"
     for row in case.rows:
         if row.answer == wanted and (
             is_declined if row.when == "declined" else CONDITIONS[row.when](case)
@@ -245,11 +245,10 @@ def _failed(
     case: Case, taken: Transition, outcome: Outcome | None, attempted: Payment, at: int
 ) -> Conclusion:
     """Return the attempt laid over an unchanged record; F2 alone ends the payment itself."""
-    if taken.reason == transitions.AS_ANSWERED:
+    status, reason = taken.shown_status, taken.reason
+    if reason == transitions.AS_ANSWERED:
         assert outcome
-        status, reason = outcome.verdict.value, outcome.status_reason
-    else:
-        status, reason = taken.shown_status, taken.reason
+        status, reason = outcome.verdict, outcome.status_reason
     over, event = change(attempted, status=status, status_reason=reason), ""
     if taken.money == "emptied":
         # Confirming completes the sale, so its failure is the sale's (assumed F2).

@@ -61,18 +61,18 @@ def answered_late(payment: Payment, outcome: Outcome) -> Start:
 
 
 def _has_verdict(verdict: Verdict) -> Callable[[Start], bool]:
-    return lambda start: start.outcome is not None and start.outcome.verdict is verdict
+    return lambda start: start.outcome is not None and start.outcome.verdict == verdict
 
 
 CONDITIONS: Final[Mapping[str, Callable[[Start], bool]]] = {
     "": lambda start: True,
     "misconfigured": lambda start: start.is_misconfigured,
     "passthrough": lambda start: start.is_passthrough,
-    "left pending": _has_verdict(Verdict.PENDING),
-    "canceled at the reader": _has_verdict(Verdict.CANCELED),
-    "declined": _has_verdict(Verdict.DECLINED),
+    "left pending": _has_verdict("pending"),
+    "canceled at the reader": _has_verdict("canceled"),
+    "declined": _has_verdict("declined"),
     "timed out with a hold": lambda start: start.outcome is outcomes.HELD,
-    "host failure": _has_verdict(Verdict.ERROR),
+    "host failure": _has_verdict("error"),
     "approved in part": lambda start: start.approved_part is not None,
     "surcharge to be confirmed": lambda start: (
         start.price.needs_prompt and start.outcome is not PARTIAL

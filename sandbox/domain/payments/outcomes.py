@@ -53,15 +53,8 @@ Source: assumed 5.1, 5.2-declines.
 """
 
 
-class Verdict(StrEnum):
-    """The verdict of an outcome for the attempt. OK is the operation's own success."""
-
-    OK = "ok"
-    DECLINED = "declined"
-    ERROR = "error"
-    CANCELED = "canceled"
-    SURCHARGE_PENDING = "surcharge_pending"
-    PENDING = "pending"
+Verdict = Literal["ok", "declined", "error", "canceled", "surcharge_pending", "pending"]
+"""The verdict of an outcome for the attempt: `ok` is the operation's own success."""
 
 
 class Outcome(Struct, frozen=True, kw_only=True, gc=False):
@@ -88,7 +81,7 @@ class Outcome(Struct, frozen=True, kw_only=True, gc=False):
     @property
     def is_approval(self) -> bool:
         """Whether the operation succeeds, if only in part."""
-        return self.verdict is Verdict.OK
+        return self.verdict == "ok"
 
 
 def _rows() -> Iterator[Outcome]:
@@ -99,7 +92,7 @@ def _rows() -> Iterator[Outcome]:
         yield Outcome(
             key=key,
             scope=frozenset().union(*(_SCOPES[word] for word in scope.split(", "))),
-            verdict=Verdict(verdict),
+            verdict=verdict,  # type: ignore[arg-type]
             status_reason=reason,
             response_code=None if resp == "-" else resp,
             host_code=None if host in ("-", "null") else host,
@@ -232,7 +225,7 @@ def for_operation(key: str, operation: Operation) -> Outcome | None:
     over 5.1: assumed D9).
     """
     row = OUTCOMES[key]
-    if operation is Operation.INCREMENT and row.verdict is Verdict.DECLINED:
+    if operation is Operation.INCREMENT and row.verdict == "declined":
         if row.scope & (INITIATING | {operation}):
             return replace(row, status_reason="incremental_auth_declined")
         return None
@@ -254,7 +247,7 @@ def why_not_for(key: str, operation: Operation) -> str | None:
     alike = [
         row
         for row in OUTCOMES.values()
-        if row.verdict is OUTCOMES[key].verdict and for_operation(row.key, operation) is not None
+        if row.verdict == OUTCOMES[key].verdict and for_operation(row.key, operation) is not None
     ]
     # Those that are not for every operation say the most about this one.
     named = [row.key for row in sorted(alike, key=lambda row: row.scope == ANY)][:ALIKE_MAX]

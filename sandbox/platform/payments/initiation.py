@@ -349,7 +349,7 @@ class _Initiation:
         be shown. The header asks for this one attempt, and is refused instead (assumed D41).
         """
         cost, outcome, part = self.cost, choice.outcome, choice.approved_amount
-        is_prompt = outcome.verdict is outcomes.Verdict.SURCHARGE_PENDING
+        is_prompt = outcome.verdict == "surcharge_pending"
         if outcome is PARTIAL and not initiation.part_of(cost.amounts.total, part):
             why = f"partial_approval: the issuer approves all of {cost.amounts.total}"
         elif is_prompt and not cost.needs_prompt:
