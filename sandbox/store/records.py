@@ -177,13 +177,13 @@ class Records:
         table = self.table
         if table.texts is not None and table.texts[0] in conditions:
             found = self._with_text(conditions.pop(table.texts[0]).lower(), found)
-        for name in conditions.keys() & table.lookups.keys() - table.conditions.keys():
+        for name in conditions.keys() & table.lookups.keys() - {*table.conditions, *tables.OWNER}:
             values, values_of = set_of(conditions.pop(name)), table.lookups[name]
             found = [one for one in found if not values.isdisjoint(values_of(one))]
         if table.within:
             found = list(map(attrgetter(table.within), found))
         for name, wanted in conditions.items():
-            found = table.conditions.get(name, having(name))(found, wanted)
+            found = table.conditions.get(name, having(tables.OWNER.get(name, name)))(found, wanted)
         return found
 
     def _restrict_to(self, scope: Any, conditions: dict[str, Any]) -> None:

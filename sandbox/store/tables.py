@@ -131,12 +131,12 @@ def having(field_name: str) -> Fitting:
     return fitting
 
 
+OWNER: Final = {"account": "account_id"}
+"""A lookup that every table of an account's records has, and the field that it compares."""
+
+
 def _open_at(delivery: Delivery) -> tuple[str, ...]:
     return (delivery.endpoint_id,) if delivery.status == "pending" else ()
-
-
-def _open_batch(batch: Batch) -> tuple[str, ...]:
-    return (batch.terminal_id,) if batch.status == "open" else ()
 
 
 TABLES: Final[tuple[Table, ...]] = (
@@ -149,7 +149,6 @@ TABLES: Final[tuple[Table, ...]] = (
             "blocked": lambda account: ("yes",) if account.status == "blocked" else (),
         },
         conditions={
-            "account": having("id"),
             "parent": lambda accounts, wanted: [
                 one for one in accounts if wanted in one.parent_account_ids[-1:]
             ],
@@ -164,21 +163,18 @@ TABLES: Final[tuple[Table, ...]] = (
             "account": _one("account_id"),
             "processor_identity": lambda terminal: (processor_identity(terminal),),
         },
-        conditions={"account": having("account_id")},
         texts=("search", lambda terminal: (terminal.name, terminal.mid, terminal.tid)),
     ),
     Table(
         name="locations",
         kind=Location,
         lookups={"account": _one("account_id"), "terminal": _one("terminal_id")},
-        conditions={"account": having("account_id")},
         texts=("search", lambda location: (location.name,)),
     ),
     Table(
         name="credentials",
         kind=Credential,
         lookups={"account": _one("account_id"), "code": _one("code")},
-        conditions={"account": having("account_id")},
     ),
     Table(
         name="api_keys",
@@ -186,7 +182,6 @@ TABLES: Final[tuple[Table, ...]] = (
         unique={"lookup": _one("lookup")},
         # Deleted keys are not listed; revoked and expired ones are (assumed 4.5-deleted).
         lookups={"account": _one("account_id")},
-        conditions={"account": having("account_id")},
         texts=("search", lambda key: (key.name,)),
     ),
     Table(
@@ -204,7 +199,6 @@ TABLES: Final[tuple[Table, ...]] = (
             "refused_in": attrgetter("refused_in"),
         },
         conditions={
-            "account": having("account_id"),
             "batch_id": having("batch_id"),
             "terminal_id": having("tid"),
             "event_id": _with_event,
@@ -220,9 +214,8 @@ TABLES: Final[tuple[Table, ...]] = (
         lookups={
             "account": _one("account_id"),
             "terminal_id": _one("terminal_id"),
-            "open_at_terminal": _open_batch,
+            "open_at_terminal": lambda one: (one.terminal_id,) if one.status == "open" else (),
         },
-        conditions={"account": having("account_id")},
     ),
     Table(name="applications", kind=Application, key="account_id"),
     Table(name="endpoints", kind=Endpoint),

@@ -79,7 +79,7 @@ class Outbox:
     world: WebhookWorld
     on_work: Callable[[str], None]
     later: Later
-    on_attempt: Callable[[Job, Delivery], None] | None = None
+    on_attempt: Callable[[Job, Delivery], None] = lambda job, delivery: None
 
     def __post_init__(self) -> None:
         # The jobs of a delivery that is delayed, and what calls them off.
@@ -267,8 +267,7 @@ class Outbox:
         if endpoint is not None:
             self._note_health(endpoint, sent, now)
         delivery = self.delivery(delivery.id) or delivery
-        if self.on_attempt is not None:
-            self.on_attempt(job, delivery)
+        self.on_attempt(job, delivery)
         self._settle(job)
         self.world.tell_changed()
 

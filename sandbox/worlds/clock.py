@@ -42,7 +42,7 @@ class Clock:
     system_clock: SystemClock
     store: Callable[[ClockState], None]
     state: ClockState = RUNNING
-    on_set: Callable[[], None] | None = None
+    on_set: Callable[[], None] = lambda: None
     last: tuple[int, datetime] = 0, from_ms(0)
 
     def now(self) -> datetime:
@@ -62,12 +62,7 @@ class Clock:
     def set(self, setting: ClockSetting) -> None:
         """Set the given values of the clock."""
         self.store(self.state.after(setting, self.system_clock()))
-        self.tell()
-
-    def tell(self) -> None:
-        """Tell the listener that the clock was set."""
-        if self.on_set is not None:
-            self.on_set()
+        self.on_set()
 
     def view(self) -> dict[str, Any]:
         """Return the clock as the control API shows it."""

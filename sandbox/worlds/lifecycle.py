@@ -298,7 +298,7 @@ def begin_anew(world: World, fresh: World) -> None:
     for endpoint in endpoints:
         unit.put(replace(endpoint, failing_since=None))
     unit.commit()
-    world.clock.tell()
+    world.clock.on_set()
     world.outbox.resume()
     world.coverage.begin(world.scenario)
 
