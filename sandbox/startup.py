@@ -32,7 +32,7 @@ from sandbox.store.fixture import Fixture, FixtureError
 from sandbox.store.world_documents import NotRestored, SavedWorld
 from sandbox.tokens import parse_tokens
 from sandbox.webhooks.address_guard import Guard
-from sandbox.webhooks.endpoints import TooManyEndpoints, declare, endpoint_of
+from sandbox.webhooks.outbox import TooManyEndpoints, declare, endpoint_of
 from sandbox.worlds.background import Background
 from sandbox.worlds.clock import SystemClock
 from sandbox.worlds.lifecycle import run_scenario

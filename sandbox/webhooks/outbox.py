@@ -2,29 +2,32 @@
 
 The outbox decides and remembers, but sends nothing. The delivery worker takes jobs from it and
 reports their results.
+
+Source: spec 6.1.3, 6.1.11; assumed 8.3-declared, 8.3-audience, 8.3-filters.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Final, Protocol
 
 from msgspec.structs import replace
 from pydantic_core import from_json
 
 from sandbox.domain import webhooks
 from sandbox.domain.clock import WEBHOOK_RETRY, Timer
+from sandbox.domain.directory import Account
 from sandbox.domain.events import Message, body_of
-from sandbox.domain.webhooks import Delivery, Endpoint, Sent
+from sandbox.domain.webhooks import ENDPOINTS_MAX, Delivery, Endpoint, Sent
 from sandbox.scenarios.matcher import MatchedWebhookRule
 from sandbox.scenarios.queue import WebhookRules
 from sandbox.store.ids import Ids
 from sandbox.store.store import Store, UnitOfWork
 from sandbox.store.tables import OLDEST_FIRST, Where
 from sandbox.webhooks.delivery_faults import Job, ruled, trigger_of
-from sandbox.webhooks.endpoints import subscribers
 from sandbox.webhooks.receivers import Inbox
+from sandbox.webhooks.signing import KEY_BYTES, write_secret
 
 Later = Callable[[float, Callable[[], None]], Callable[[], None]]
 """Calls a function after this many real seconds; returns a function that cancels it."""
@@ -180,9 +183,23 @@ class Outbox:
     def subscribers(
         self, message: Message, of: Mapping[str, Endpoint] | None = None
     ) -> Iterator[Endpoint]:
-        """Yield the endpoints that are to get this message; with `of`, those of these."""
-        among = self.endpoints if of is None else of
-        return subscribers(message, among, self.world.store) if among else iter(())
+        """Yield the endpoints that are to get this message; with `of`, those of these.
+
+        The body is rendered only if filters need it.
+        """
+        path = _path(message, self.world.store)
+        fields: dict[str, Any] | None = None
+        for endpoint in list((self.endpoints if of is None else of).values()):
+            if endpoint.is_disabled or message.only_for not in (None, endpoint.id):
+                continue
+            if message.only_for is None:
+                if not endpoint.is_subscribed_to(message.event_type, path):
+                    continue
+                if endpoint.filters and fields is None:
+                    fields = from_json(body_of(message))
+                if not endpoint.matches(fields or {}):
+                    continue
+            yield endpoint
 
     def _store(self, delivery: Delivery) -> None:
         """Store the delivery, with the timer of its next attempt."""
@@ -377,3 +394,54 @@ class Outbox:
         delivery = self.delivery(webhooks.delivery_id(message.id, endpoint.id))
         missed = delivery is None or delivery.status in ("failed", "canceled", "dropped")
         return missed and any(self.subscribers(message, {endpoint.id: endpoint}))
+
+
+def _path(message: Message, store: Store) -> tuple[str, ...]:
+    """Return the account of the message and all above it, the root first."""
+    account = store.begin().get(Account, message.account_id)
+    if account is not None:
+        return (*account.parent_account_ids, message.account_id)
+    # A sample about an account that does not exist names the accounts above it.
+    content = message.record
+    above = content.get("parent_account_ids") if isinstance(content, dict) else None
+    return (*(map(str, above) if isinstance(above, list) else ()), message.account_id)
+
+
+# --- declared endpoints -------------------------------------------------------------------------
+
+
+class TooManyEndpoints(ValueError):
+    """The world would have more endpoints than it may; nothing was stored."""
+
+
+def endpoint_of(
+    id: str, fields: Mapping[str, Any], *, chars_of: Callable[[str, int], str]
+) -> Endpoint:
+    """Return the endpoint with these fields.
+
+    Without a secret it gets one that follows from its id: `chars_of` gives key material of a
+    length to a name, the same for the same seed, world and name.
+    """
+    given = {name: value for name, value in fields.items() if value is not None}
+    given.setdefault("secret", write_secret(chars_of(f"webhook:{id}", KEY_BYTES).encode()))
+    return Endpoint(id=id, **given)
+
+
+_DECLARED: Final = ("url", "secret", "description", "account_id", "event_types", "filters")
+
+
+def declare(store: Store, endpoints: Iterable[Endpoint]) -> None:
+    """Store the endpoints. One that is there already keeps its state, and its secrets if unchanged.
+
+    Raises TooManyEndpoints for new ones above the limit; a state file may hold more from before it.
+    """
+    there = store.all(Endpoint)
+    unit, count = store.begin(), len(there)
+    for declared in endpoints:
+        before = there.get(declared.id)
+        count += before is None
+        again = {name: getattr(declared, name) for name in _DECLARED}
+        unit.put(declared if before is None else replace(before, **again))
+    if count > max(len(there), ENDPOINTS_MAX):
+        raise TooManyEndpoints(f"a world has {ENDPOINTS_MAX} endpoints at most, and not {count}")
+    unit.commit()

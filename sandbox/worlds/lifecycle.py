@@ -40,7 +40,7 @@ from sandbox.store.store import Store
 from sandbox.store.tables import NAMES
 from sandbox.store.world_documents import NotRestored, SavedWorld, load, only, place
 from sandbox.store.world_state import Counters, WorldState
-from sandbox.webhooks.endpoints import TooManyEndpoints, declare, endpoint_of
+from sandbox.webhooks.outbox import TooManyEndpoints, declare, endpoint_of
 from sandbox.worlds.clock import continue_clock
 from sandbox.worlds.snapshot import parse_snapshot
 from sandbox.worlds.spec import DEFAULT_WORLD
