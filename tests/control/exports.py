@@ -22,15 +22,16 @@ def waiting(by):
     return f"    sandbox.advance({by})\n    return send()\n"
 
 
-def export(sandbox, **more):
-    """The answer; the application runs in a loop, since the test is proved beside it."""
-    return asyncio.run(control(sandbox, "POST", EXPORT, {"as": "pytest"} | more))
+def export(sandbox, kind="pytest", **more):
+    """The answer; the application runs in a loop, since what is exported is proved beside it."""
+    return asyncio.run(control(sandbox, "POST", EXPORT, {"as": kind} | more))
 
 
-def exported(sandbox, **more):
-    answer = export(sandbox, **more)
+def exported(sandbox, kind="pytest", **more):
+    """The file that is made."""
+    answer = export(sandbox, kind, **more)
     assert answer.status == 200, answer.body
-    return answer.json()["content"]
+    return answer.json()
 
 
 def ran(folder: Path, test: str) -> tuple[int, str]:
@@ -63,7 +64,7 @@ def played(scenario: str, example: int) -> str:
     assert sandbox.control("PUT", "/worlds/default/scenario", name).status == 200
     play = control(sandbox, "POST", "/worlds/default/scenario/play", {"example": example})
     assert [one["mistakes"] for one in asyncio.run(play).json()["steps"]] == [[]] * example
-    return exported(sandbox)
+    return exported(sandbox)["content"]
 
 
 def refunded_twice():
@@ -76,7 +77,7 @@ def refunded_twice():
     act(sandbox, sale, "refund", amount=2000)
     sandbox.control("POST", "/worlds/default/clock/advance", {"by": "30s"})
     assert read(sandbox, sale)["refunded"] == 4000
-    return exported(sandbox)
+    return exported(sandbox)["content"]
 
 
 def contradicted_sale():
@@ -97,4 +98,4 @@ def contradicted_sale():
             await sandbox.sandbox.worlds.default.wait_idle()
 
     asyncio.run(story())
-    return exported(sandbox)
+    return exported(sandbox)["content"]

@@ -1,23 +1,18 @@
-"""Requests of the journal are handed over as files that hold no key."""
+"""What was seen in a world is handed over: files without a key, and scenarios, proved before."""
 
-import asyncio
 import json
 import shlex
 import subprocess
+import tomllib
 
 import pytest
 
-from tests.support.payments import paid_id, pay, read
-from tests.webhooks.calling import control
-
-EXPORT = "/worlds/default/export"
-
-
-def export(sandbox, kind, **more):
-    # In a loop, since tests are proved beside the application.
-    answer = asyncio.run(control(sandbox, "POST", EXPORT, {"as": kind} | more))
-    assert answer.status == 200, answer.body
-    return answer.json()
+from sandbox.app import build
+from sandbox.scenario_examples.own_sandbox import run_examples
+from sandbox.scenarios.parser import parse_scenario
+from tests.control.exports import export, exported
+from tests.control.refusals import assert_refused
+from tests.support.payments import act, fresh_sandbox, paid, paid_id, pay, read
 
 
 @pytest.fixture
@@ -34,7 +29,7 @@ def test_no_file_holds_a_key(told):
     sandbox, _ = told
     keys = [one["key"] for one in sandbox.control("GET", "/worlds/default").json()["keys"].values()]
     for kind in ("curl", "har", "markdown", "pytest"):
-        shown = export(sandbox, kind)
+        shown = exported(sandbox, kind)
 
         assert shown["requests"] == 4
         assert [key for key in keys if key in shown["content"]] == []
@@ -43,7 +38,7 @@ def test_no_file_holds_a_key(told):
 def test_curl_takes_keys_from_variables_and_sends_what_was_sent(told):
     sandbox, id = told
 
-    script = export(sandbox, "curl", subject=id)["content"]
+    script = exported(sandbox, "curl", subject=id)["content"]
     lines = script.replace("\\\n", "").splitlines()
     first, _ = [shlex.split(line) for line in lines if line.startswith("curl")]
     unset = subprocess.run(["sh"], input=script, text=True, capture_output=True, check=False)
@@ -57,8 +52,8 @@ def test_har_and_markdown_tell_request_answer_and_reason(told):
     sandbox, id = told
     last = sandbox.control("GET", "/worlds/default/requests").json()["requests"][-1]
 
-    log = json.loads(export(sandbox, "har")["content"])["log"]
-    markdown = export(sandbox, "markdown", requests=[last["id"]])["content"]
+    log = json.loads(exported(sandbox, "har")["content"])["log"]
+    markdown = exported(sandbox, "markdown", requests=[last["id"]])["content"]
 
     assert [one["response"]["status"] for one in log["entries"]] == [200, 200, 200, 401]
     assert json.loads(log["entries"][0]["response"]["content"]["text"])["transaction_id"] == id
@@ -74,8 +69,77 @@ def test_an_export_of_large_bodies_has_the_newest_requests_within_a_limit(sandbo
     for number in range(300):
         pay(sandbox, description=f"{number} " + "x" * 16_000)
 
-    shown = export(sandbox, "curl")
+    shown = exported(sandbox, "curl")
 
     assert 200 <= shown["requests"] < 300
     assert len(shown["content"]) < 5_000_000
     assert '"description": "299 ' in shown["content"]
+
+
+@pytest.mark.proves("assumed D25-export")
+def test_a_scenario_makes_the_same_outcomes_happen():
+    sandbox = fresh_sandbox()
+    sale = paid(sandbox)
+    act(sandbox, sale, "refund", amount=300)
+    pay(sandbox, outcome="lost_card")
+    pay(sandbox, outcome="partial_approval")
+    sandbox.control("POST", "/worlds/default/scenario/next", {"outcome": "stolen_card"})
+    pay(sandbox)
+    held = pay(sandbox, operation="auth").json()
+    sandbox.control("POST", "/worlds/default/clock/advance", {"by": "1h"})
+    act(sandbox, held, "capture", amount=900)
+    sandbox.ask("GET", f"/v1/transactions/{sale['transaction_id']}")
+
+    file = exported(sandbox, "scenario")
+
+    assert (file["name"], file["media_type"]) == ("what-was-seen.toml", "application/toml")
+    assert file["requests"] == 7
+    assert file["content"].startswith("# Left out, as scenarios have no word for it: GET ")
+    document = tomllib.loads(file["content"])
+    assert [one["then"]["outcome"] for one in document["rule"]] == [
+        "lost_card",
+        "partial_approval",
+        "stolen_card",
+    ]
+    sent = [one["send"]["operation"] for one in document["example"]]
+    assert sent == ["sale", "refund", "sale", "sale", "sale", "auth", "advance", "capture"]
+    # Proved again: and a file whose rules are gone is not true any more.
+    steps = list(run_examples(parse_scenario(document), build))
+    assert [one.mistakes for one in steps if one.mistakes] == []
+    del document["rule"]
+    assert any(one.mistakes for one in run_examples(parse_scenario(document), build))
+
+
+def test_a_sale_that_a_maintenance_refused_is_refused_in_the_scenario():
+    sandbox = fresh_sandbox()
+    sandbox.control("PUT", "/worlds/default/maintenance", {"lasts": "10m"})
+    assert pay(sandbox).status == 503
+    sandbox.control("POST", "/worlds/default/clock/advance", {"by": "10m"})
+    paid(sandbox)
+
+    document = tomllib.loads(exported(sandbox, "scenario")["content"])
+
+    assert [one["then"] for one in document["rule"]] == [{"fault": "http_503"}]
+    assert [one["expect"].get("http") for one in document["example"]] == [503, None, 200]
+
+
+@pytest.mark.proves("assumed D25-export")
+def test_what_does_not_come_true_is_refused_with_what_differs():
+    sandbox = fresh_sandbox()
+    sandbox.control("PUT", "/worlds/default/readings", {"status_after_partial_refund": "refunded"})
+    sale = paid(sandbox)
+    act(sandbox, sale, "refund", amount=300)
+
+    answer = export(sandbox, "scenario")
+
+    assert_refused(answer, 409, "not_exportable")
+    assert "2 refund: status: expected 'refunded', came 'captured'" in answer.json()["message"]
+
+
+def test_what_scenarios_have_no_word_for_is_refused():
+    sandbox = fresh_sandbox()
+    assert_refused(export(sandbox, "scenario"), 409, "nothing_to_export")
+    sandbox.ask("GET", "/v5/apikeys")
+    assert_refused(export(sandbox, "scenario"), 409, "nothing_to_export")
+    unknown = export(sandbox, "scenario", requests=["req_0000000009"])
+    assert_refused(unknown, 400, "validation_error", "req_0000000001")

@@ -54,7 +54,7 @@ def day():
     act(sandbox, held, "capture", amount=900)
     close_batch(sandbox, read(sandbox, sale)["batch_id"])
     sandbox.ask("GET", "/v5/apikeys")
-    return exported(sandbox)
+    return exported(sandbox)["content"]
 
 
 def down_by_hand():
@@ -71,7 +71,7 @@ def down_by_hand():
             sandbox.control("DELETE", f"{WORLD}/maintenance")
         assert close_batch(sandbox, batch).status == 200
         batch = read(sandbox, paid(sandbox))["batch_id"]
-    return exported(sandbox)
+    return exported(sandbox)["content"]
 
 
 def two_scenarios():
@@ -87,7 +87,7 @@ def two_scenarios():
         sandbox.control("DELETE", f"{WORLD}/scenario")
         paid(sandbox)
     run_scenario(sandbox, name="approve_all")
-    return exported(sandbox)
+    return exported(sandbox)["content"]
 
 
 STORIES = {
@@ -152,7 +152,7 @@ def test_requests_come_with_those_that_made_what_they_name():
     paid(sandbox, 777)
     act(sandbox, sale, "refund", amount=300)
 
-    test = exported(sandbox, requests=[last_request(sandbox)])
+    test = exported(sandbox, requests=[last_request(sandbox)])["content"]
 
     assert test.count("status_code == 200") == 2
     assert "777" not in test
@@ -172,7 +172,7 @@ def test_a_test_that_would_fail_in_a_world_of_its_own_is_refused():
 
     assert (refused.status, refused.json()["error"]) == (409, "not_exportable")
     assert f"{second}: status is 'captured', not 'declined'" in refused.json()["message"]
-    assert exported(sandbox).count("assert answer_") == 2
+    assert exported(sandbox)["content"].count("assert answer_") == 2
 
 
 def test_a_key_that_only_this_world_has_is_refused():
@@ -192,4 +192,4 @@ def test_whatever_was_sent_the_test_is_a_program():
     sandbox.ask("POST", "/v3/payment", key="partner", body=b"\xe5\xff not JSON")
     sandbox.ask("POST", f"/v3/payments/{id}/capture", key="partner", body=b'"\'{}"')
 
-    compile(exported(sandbox), "test_what_was_seen.py", "exec")
+    compile(exported(sandbox)["content"], "test_what_was_seen.py", "exec")

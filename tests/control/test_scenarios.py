@@ -1,8 +1,18 @@
-"""Operators have scenarios run in a world, look at them, and stop them."""
+"""Scenarios are run, stopped, read, checked and shown, by name or as the files people write."""
 
+import asyncio
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from sandbox.app import build
+from sandbox.scenario_examples.own_sandbox import run_examples
+from sandbox.scenarios.parser import parse_scenario, to_toml
 from tests.control.refusals import assert_refused
 from tests.scenarios.running import LOST, SCENARIO, counts, running, source
 from tests.support.payments import close_batch, pay, read, sold
+from tests.webhooks.calling import control
 
 KNOWN, TITLE = "insufficient_funds_then_success", "Insufficient funds, then success"
 
@@ -104,3 +114,178 @@ def test_a_reset_forgets_the_results_that_batches_waited_for(sandbox):
     # The same seed gives the batch the same id.
     assert again["batch_id"] == tx["batch_id"]
     assert read(sandbox, again)["status"] == "settled"
+
+
+WORLD = "/worlds/default"
+FILES = sorted((Path(__file__).parents[2] / "scenarios").glob("*.toml"))
+TOML = """
+name = "mine"
+
+[[rule]]
+name = "no funds"
+when = { amount = 500 }
+then = { outcome = "insufficient_funds" }
+
+[[webhook]]
+then = { delay_ms = 5 }
+"""
+
+
+def check(sandbox, **body):
+    answer = sandbox.control("POST", "/scenarios/check", body)
+    assert answer.status == 200, answer.body
+    return answer.json()["problems"]
+
+
+def test_a_scenario_that_is_written_as_a_file_says_the_same():
+    odd = {"name": 'a "b" \\ \n\t\x7f é \u2028', "rule": [{"then": {"a b": [1, 2.5, True, {}]}}]}
+    for document in [odd, *(tomllib.loads(path.read_text(encoding="utf-8")) for path in FILES)]:
+        assert tomllib.loads(to_toml(document)) == document
+
+
+def test_a_scenario_of_the_library_is_read_as_its_file(sandbox):
+    shown = sandbox.control("GET", "/scenarios/late_answer").json()
+
+    file = FILES[0].with_stem("late_answer").read_text(encoding="utf-8")
+    assert shown["toml"] == file
+    assert sandbox.control("PUT", SCENARIO, shown["json"]).status == 200
+    assert len(shown["examples"]) > 1
+
+
+def test_a_file_runs_and_shows_what_its_rules_decided(sandbox):
+    answer = sandbox.control("PUT", SCENARIO, {"toml": TOML})
+    pay(sandbox, amount=500)
+    last = pay(sandbox, amount=500).headers["x-sandbox-request-id"]
+    pay(sandbox, amount=600)
+
+    shown = sandbox.control("GET", SCENARIO).json()
+
+    assert answer.status == 200
+    assert sandbox.control("PUT", SCENARIO, {"toml": shown["toml"]}).json()["toml"] == shown["toml"]
+    assert 'outcome = "insufficient_funds"' in shown["toml"]
+    assert shown["since"] == "2026-03-01T12:00:00.000Z"
+    assert shown["rules"] == [
+        {
+            "name": "no funds",
+            "fitted": 2,
+            "applied": 2,
+            "is_used_up": False,
+            "last_request_id": last,
+        }
+    ]
+    assert shown["webhooks"][0]["last_request_id"] is None
+    sandbox.control("DELETE", SCENARIO)
+    saved = sandbox.control("GET", f"{WORLD}/snapshot").json()
+    sandbox.control("PUT", f"{WORLD}/snapshot", saved)
+    assert_refused(sandbox.control("GET", SCENARIO), 404, "no_scenario")
+
+
+# --- checking ---------------------------------------------------------------------------------
+
+
+def test_every_mistake_has_its_place_and_the_nearest_word(sandbox):
+    text = """name = "mine"
+
+[[rule]]
+then = { outcome = "lost_card" }
+
+[[rule]]
+name = "second"
+when = { operation = "salle" }
+then = { outcme = "lost_card" }
+
+[[webhook]]
+then = { delay_ms = 0 }
+"""
+
+    problems = check(sandbox, toml=text)
+
+    places = {(one["rule"], one["field"], one["line"], one["nearest"]) for one in problems}
+    assert ("rule 2", "when.operation", 8, "sale") in places
+    assert ("rule 2", "then.outcme", 9, "outcome") in places
+    assert ("webhook 1", "then.delay_ms", 12, None) in places
+    assert all(one["message"] for one in problems)
+    assert {one["line"] for one in check(sandbox, json=tomllib.loads(text))} == {None}
+
+
+def test_of_very_many_mistakes_the_first_hundred_are_told_and_the_rest_counted(sandbox):
+    for count in (100, 101, 9_000):
+        wrong = "\n".join(f'operatio{number} = "sale"' for number in range(count))
+        text = f'name = "x"\n[[rule]]\n[rule.when]\n{wrong}\n[rule.then]\ntimes = 0\n'
+
+        found = sandbox.control("POST", "/scenarios/check", {"toml": text}).json()
+
+        assert (len(found["problems"]), found["total"]) == (100, count + 1)
+        lines = text.split("\n")
+        for one in found["problems"]:
+            assert one["field"].rpartition(".")[2] in lines[one["line"] - 1]
+
+
+def test_what_is_right_has_no_problems_and_what_is_not_toml_names_its_line(sandbox):
+    assert check(sandbox, toml=TOML) == []
+    assert sandbox.control("GET", SCENARIO).status == 404
+    (problem,) = check(sandbox, toml='name = "x"\nrule = [\n')
+
+    assert problem["line"] is None or problem["line"] >= 2
+    assert "is not TOML" in problem["message"]
+    (problem,) = check(sandbox, toml='name = "x"\n!\n')
+    assert problem["line"] == 2
+
+
+def proved(sandbox, **body):
+    answer = asyncio.run(control(sandbox, "POST", f"{SCENARIO}/prove", body))
+    assert answer.status == 200, answer.body
+    return answer.json()
+
+
+@pytest.mark.proves("assumed D25-prove")
+def test_the_examples_of_the_running_scenario_are_proved_beside_the_world(sandbox):
+    wrong = """
+[[example]]
+name = "too little"
+send = { operation = "sale", amount = 500 }
+expect = { status_reason = "insufficient_funds" }
+
+[[example]]
+name = "hopeful"
+send = { operation = "sale", amount = 500 }
+expect = { http = 418 }
+"""
+    assert_refused(sandbox.control("POST", f"{SCENARIO}/prove"), 404, "no_scenario")
+    assert sandbox.control("PUT", SCENARIO, {"toml": TOML + wrong}).status == 200
+    before = sandbox.control("GET", SCENARIO).body, sandbox.control("GET", WORLD).body
+
+    proof = proved(sandbox)
+
+    first, second = proof.pop("examples")
+    assert proof == {"name": "mine", "ok": False, "total": 2}
+    assert first == {"number": 1, "name": "too little", "line": None, "mistakes": []}
+    assert (second["number"], second["name"]) == (2, "hopeful")
+    assert second["mistakes"][0].startswith("http: expected 418, came ")
+    assert (sandbox.control("GET", SCENARIO).body, sandbox.control("GET", WORLD).body) == before
+    sandbox.control("PUT", SCENARIO, {"name": "late_answer"})
+    assert proved(sandbox)["ok"] is True
+
+
+def test_the_examples_of_a_text_are_proved_and_have_the_lines_of_the_text(sandbox):
+    wrong = '[[example]]\nsend = { operation = "sale", amount = 500 }\nexpect = { http = 418 }\n'
+
+    proof = proved(sandbox, toml=TOML + wrong)
+
+    (example,) = proof["examples"]
+    assert proof["ok"] is False
+    assert (TOML + wrong).splitlines()[example["line"] - 1] == "[[example]]"
+    assert sandbox.control("GET", SCENARIO).status == 404
+    mistaken = {"toml": TOML.replace("amount = 500", "amont = 500")}
+    answer = asyncio.run(control(sandbox, "POST", f"{SCENARIO}/prove", mistaken))
+    assert_refused(answer, 400, "validation_error", "amount")
+
+
+def test_examples_that_take_too_long_are_given_up():
+    scenario = parse_scenario(
+        tomllib.loads(TOML) | {"example": [{"send": {"operation": "sale"}, "expect": {}}]}
+    )
+
+    (step,) = run_examples(scenario, build, within_s=0)
+
+    assert step.mistakes == ["was given up: the examples took more than 0 s in all"]
