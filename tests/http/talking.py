@@ -17,6 +17,7 @@ from sandbox.settings import Settings
 HOST = "127.0.0.1"
 WAIT_S = 60.0
 PLENTY_S = 60.0
+JSON = "content-type: application/json"
 
 HEALTH = b"GET /_sandbox/health HTTP/1.1\r\nhost: localhost\r\n\r\n"
 LAST_HEALTH = HEALTH.replace(b"\r\n\r\n", b"\r\nconnection: close\r\n\r\n")
@@ -105,8 +106,8 @@ class Serving:
     sandbox: Sandbox
     port: int
 
-    def key(self) -> bytes:
-        return self.sandbox.worlds.default.cast.keys["merchant"][1].encode()
+    def key(self) -> str:
+        return self.sandbox.worlds.default.cast.keys["merchant"][1]
 
 
 @contextlib.contextmanager
@@ -130,18 +131,18 @@ def serving(
         yield Serving(sandbox, settings.port)
 
 
-def request(served: Serving, line: str, *headers: str, body: bytes = b"") -> bytes:
+def head_of(line: str, *fields: str, key: str = "") -> bytes:
+    """The head of a request of whoever has the key."""
+    named = [f"x-service-apikey: {key}"] if key else []
+    lines = [f"{line} HTTP/1.1", "host: localhost", *named, *fields, "", ""]
+    return "\r\n".join(lines).encode()
+
+
+def request(served: Serving, line: str, *fields: str, body: bytes = b"") -> bytes:
     """A request of the merchant, as a client sends it."""
-    fields = [
-        f"{line} HTTP/1.1",
-        "host: localhost",
-        "accept: application/json",
-        f"x-service-apikey: {served.key().decode()}",
-        *headers,
-    ]
     if body:
-        fields += ["content-type: application/json", f"content-length: {len(body)}"]
-    return "\r\n".join([*fields, "", ""]).encode() + body
+        fields = (*fields, JSON, f"content-length: {len(body)}")
+    return head_of(line, *fields, key=served.key()) + body
 
 
 def payment(served: Serving, amount: int) -> bytes:

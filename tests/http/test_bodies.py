@@ -9,7 +9,7 @@ import pytest
 
 from sandbox.control.routing import SNAPSHOT_BYTES_MAX
 from tests.driving import Served
-from tests.http.talking import HEALTH, Client, Serving, port_of, serving
+from tests.http.talking import HEALTH, JSON, Client, Serving, head_of, port_of, serving
 
 NEW_KEY = b'{"name":"made","permissions":["payments:read"]}'
 
@@ -25,19 +25,6 @@ def guarded() -> Iterator[Serving]:
     """A sandbox whose control API needs a token."""
     with serving(token="a-token-that-is-long") as sandbox:
         yield sandbox
-
-
-def post(path: str, *fields: str, key: str = "") -> bytes:
-    """The head of a POST; the fields are those besides the host and the key."""
-    named = [f"x-service-apikey: {key}"] if key else []
-    lines = [
-        f"POST {path} HTTP/1.1",
-        "host: localhost",
-        "content-type: application/json",
-        *named,
-        *fields,
-    ]
-    return "\r\n".join([*lines, "", ""]).encode()
 
 
 def chunked(*chunks: bytes, trailers: bytes = b"") -> bytes:
@@ -61,7 +48,7 @@ def test_trailers_change_nothing_of_a_request_and_hold_no_key(client, served):
     others = b"accept: text/html\r\nhost: y\r\nx-sandbox-outcome: nonsense\r\nexpect: x\r\n"
 
     for by, trailers, status in (("", own_key, 401), (key, others, 201)):
-        head = post("/v5/apikeys", "transfer-encoding: chunked", key=by)
+        head = head_of("POST /v5/apikeys", JSON, "transfer-encoding: chunked", key=by)
         assert client.ask(head, chunked(body, trailers=trailers)).status == status
     assert client.ask(HEALTH).status == 200
 
@@ -77,7 +64,7 @@ UNKNOWN = "svc_uat_abcdefghijkl_abcdefghijklmnopqrstuvwxyz012345"
 def test_without_a_usable_key_the_answer_does_not_wait_for_the_body(client, served):
     revoked, deleted = (served.key(name) for name in ("revoked", "deleted"))
     for key in ("", "nonsense", UNKNOWN, PRODUCTION, revoked, deleted):
-        head = post("/v5/apikeys", f"content-length: {len(NEW_KEY)}", key=key)
+        head = head_of("POST /v5/apikeys", JSON, f"content-length: {len(NEW_KEY)}", key=key)
         for with_head, behind in ((b"", NEW_KEY), (NEW_KEY, b"")):
             answer = client.ask(head + with_head)
             assert answer.status == 401
@@ -90,7 +77,7 @@ def test_without_a_usable_key_the_answer_does_not_wait_for_the_body(client, serv
 
 
 def test_a_client_that_sends_all_before_it_reads_gets_its_answer(served):
-    head = post("/v5/apikeys", "content-length: 60000", "connection: close")
+    head = head_of("POST /v5/apikeys", JSON, "content-length: 60000", "connection: close")
 
     with Client(port_of(served.url)) as client:
         answer = client.ask(head, b"x" * 60_000)
@@ -100,7 +87,7 @@ def test_a_client_that_sends_all_before_it_reads_gets_its_answer(served):
 
 
 def test_after_a_refused_body_the_connection_goes_on(client, served):
-    refused = post("/v5/apikeys", "content-length: 1048576")
+    refused = head_of("POST /v5/apikeys", JSON, "content-length: 1048576")
 
     for _ in range(3):
         assert client.ask(refused, *[b"x" * 65_536] * 16).status == 401
@@ -108,7 +95,7 @@ def test_after_a_refused_body_the_connection_goes_on(client, served):
 
 
 def test_a_client_that_is_refused_before_it_was_told_to_go_on_has_to_reconnect(client):
-    head = post("/v5/apikeys", "content-length: 5", "expect: 100-continue")
+    head = head_of("POST /v5/apikeys", JSON, "content-length: 5", "expect: 100-continue")
 
     answer = client.ask(head)
 
@@ -118,16 +105,12 @@ def test_a_client_that_is_refused_before_it_was_told_to_go_on_has_to_reconnect(c
 
 def test_a_client_that_was_told_to_go_on_keeps_its_connection(client, served):
     fields = (f"content-length: {len(NEW_KEY)}", "expect: 100-continue")
-    invitation = client.ask(post("/v5/apikeys", *fields, key=served.key("merchant")))
+    invitation = client.ask(head_of("POST /v5/apikeys", JSON, *fields, key=served.key("merchant")))
 
     answer = client.ask(NEW_KEY)
 
     assert (invitation.status, answer.status) == (100, 201)
     assert client.ask(HEALTH).status == 200
-
-
-def head_of(line: str, size: int) -> bytes:
-    return f"{line} HTTP/1.1\r\nhost: localhost\r\ncontent-length: {size}\r\n\r\n".encode()
 
 
 NOT_READ = {
@@ -147,7 +130,7 @@ def test_where_no_body_is_accepted_the_answer_does_not_wait_for_it(client, guard
         expected = [(client, *one) for one in NOT_READ.items()]
         expected += [(tokenless, line, 401) for line in GUARDED]
         for asking, line, status in expected:
-            assert asking.ask(head_of(line, 1_000)).status == status, line
+            assert asking.ask(head_of(line, "content-length: 1000")).status == status, line
             asking.send(b"x" * 1_000)
             assert asking.ask(HEALTH).status == 200
 
@@ -159,7 +142,7 @@ def test_a_control_body_that_says_it_is_too_large_is_not_read(served):
         ("POST /_sandbox/worlds", 1_048_576, "1 MiB"),
     ):
         with Client(port_of(served.url)) as client:
-            answer = client.ask(head_of(line, size + 1))
+            answer = client.ask(head_of(line, f"content-length: {size + 1}"))
 
         assert (answer.status, json.loads(answer.body)["error"]) == (413, "body_too_large")
         assert said in json.loads(answer.body)["message"]
@@ -177,7 +160,7 @@ def test_a_post_that_offers_http_2_is_served_with_its_body(client, served):
         name = f"offers h2c {is_chunked} {is_split}"
         body = NEW_KEY.replace(b"made", name.encode())
         framing = "transfer-encoding: chunked" if is_chunked else f"content-length: {len(body)}"
-        head = post("/v5/apikeys", *H2C, framing, key=served.key("merchant"))
+        head = head_of("POST /v5/apikeys", JSON, *H2C, framing, key=served.key("merchant"))
 
         whole = head + (chunked(body[:20], body[20:]) if is_chunked else body) + HEALTH
         cuts = (len(head), len(head) + 15) if is_split else (0, 0)
@@ -189,12 +172,16 @@ def test_a_post_that_offers_http_2_is_served_with_its_body(client, served):
 
 
 def test_a_body_behind_an_offer_is_never_a_request(client, served):
-    smuggled = post("/v5/apikeys", f"content-length: {len(NEW_KEY)}", key=served.key("merchant"))
+    smuggled = head_of(
+        "POST /v5/apikeys", JSON, f"content-length: {len(NEW_KEY)}", key=served.key("merchant")
+    )
     smuggled += NEW_KEY.replace(b"made", b"evil")
     before = made_keys(served, "evil")
 
     answer = client.ask(
-        post("/v5/apikeys", *H2C, f"content-length: {len(smuggled)}") + smuggled + HEALTH
+        head_of("POST /v5/apikeys", JSON, *H2C, f"content-length: {len(smuggled)}")
+        + smuggled
+        + HEALTH
     )
 
     assert answer.status == 401
@@ -203,8 +190,7 @@ def test_a_body_behind_an_offer_is_never_a_request(client, served):
 
 
 def test_hundreds_of_offers_in_one_packet_are_all_answered(client):
-    head = b"GET /_sandbox/health HTTP/1.1\r\nhost: localhost\r\n"
-    offer = head + b"connection: upgrade\r\nupgrade: a\r\n\r\n"
+    offer = head_of("GET /_sandbox/health", "connection: upgrade", "upgrade: a")
 
     client.send(offer * 1_000)
 

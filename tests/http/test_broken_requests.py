@@ -6,17 +6,10 @@ import socket
 import pytest
 
 from tests.driving import Served
-from tests.http.talking import Client, port_of
+from tests.http.talking import Client, head_of, port_of
 from tests.platform.refusals import BODY_MAX
 
 POST = b"POST /v5/apikeys HTTP/1.1\r\nhost: localhost\r\n"
-
-
-def request(served: Served, line: bytes, *more: bytes, body: bytes = b"") -> bytes:
-    """A request with the merchant's key."""
-    key = b"x-service-apikey: " + served.key("merchant").encode()
-    head = b"\r\n".join([line + b" HTTP/1.1", b"host: localhost", key, *more])
-    return head + b"\r\n\r\n" + body
 
 
 def lists_its_keys(served: Served) -> bool:
@@ -51,12 +44,12 @@ def test_bytes_that_are_no_http_get_a_400_and_the_server_goes_on(served):
 
 TARGETS = {
     200: [
-        *(b"/v5/apikeys", b"/v5/apikeys?", b"/v5/apikeys?x=%ff&%00", b"/v5/apikeys#fragment"),
-        *(b"http://elsewhere/v5/apikeys", b"/v5/%61pikeys"),
+        *("/v5/apikeys", "/v5/apikeys?", "/v5/apikeys?x=%ff&%00", "/v5/apikeys#fragment"),
+        *("http://elsewhere/v5/apikeys", "/v5/%61pikeys"),
     ],
     404: [
-        *(b"/v5/apikeys/", b"//v5/apikeys", b"/v5%2Fapikeys%2Fx%2Fy", b"/%5fsandbox", b"*"),
-        *(b"/v5/apikeys/" + id for id in (b"%2F", b"%00", b"%ff%fe", b"%", b"%zz", b"x" * 50_000)),
+        *("/v5/apikeys/", "//v5/apikeys", "/v5%2Fapikeys%2Fx%2Fy", "/%5fsandbox", "*"),
+        *("/v5/apikeys/" + id for id in ("%2F", "%00", "%ff%fe", "%", "%zz", "x" * 50_000)),
     ],
 }
 
@@ -64,9 +57,9 @@ TARGETS = {
 def test_an_encoded_path_is_read_once_and_nothing_is_redirected(served):
     for expected, targets in TARGETS.items():
         for target in targets:
-            method = b"OPTIONS " if target == b"*" else b"GET "
+            method = "OPTIONS" if target == "*" else "GET"
             with Client(port_of(served.url)) as client:
-                answer = client.ask(request(served, method + target))
+                answer = client.ask(head_of(f"{method} {target}", key=served.key("merchant")))
             assert answer.status == expected, target
             assert answer.headers["content-type"] == "application/json"
             assert json.loads(answer.body)
@@ -123,12 +116,10 @@ def test_clients_that_leave_in_the_middle_change_nothing_and_harm_no_other_clien
 
 
 def test_a_body_does_not_become_the_next_request_of_its_connection(served):
-    smuggled = b"GET /v5/other HTTP/1.1\r\nhost: localhost\r\n\r\n"
-    length = b"content-length: %d" % len(smuggled)
-
-    for line, status in ((b"POST /v5/apikeys", 400), (b"GET /v5/apikeys", 200)):
-        first = request(served, line, length, body=smuggled)
-        last = request(served, b"GET /v1/accounts/x", b"connection: close")
+    key, smuggled = served.key("merchant"), head_of("GET /v5/other")
+    for line, status in (("POST /v5/apikeys", 400), ("GET /v5/apikeys", 200)):
+        first = head_of(line, f"content-length: {len(smuggled)}", key=key) + smuggled
+        last = head_of("GET /v1/accounts/x", "connection: close", key=key)
         with Client(port_of(served.url)) as client:
             client.send(first + last)
             assert [client.answer().status for _ in range(2)] == [status, 404]

@@ -1,13 +1,15 @@
-"""Requests on one connection: in their order, in pieces, and after a client has left."""
+"""Requests on one connection: in their order, in pieces, and after a client has left; how many."""
 
 import json
 import re
+from contextlib import ExitStack
 from itertools import pairwise
 
 import pytest
 
+from tests import driving
 from tests.driving import InProcess
-from tests.http.talking import Client, payment, request, serving
+from tests.http.talking import HEALTH, LAST_HEALTH, Client, payment, port_of, request, serving
 
 
 @pytest.fixture(scope="module")
@@ -73,3 +75,17 @@ def test_another_host_is_refused_also_on_a_connection_that_named_the_right_one(c
     bad = re.sub(rb"host: \w+", b"host: elsewhere.example", good)
 
     assert [client.ask(one).status for one in (good, bad, good)] == [200, 421, 200]
+
+
+@pytest.mark.proves("assumed D25-places")
+def test_a_request_on_one_connection_too_many_is_a_503_until_another_has_left():
+    with driving.serving("--connections-max", "2") as served, ExitStack() as stack:
+        port = port_of(served.url)
+        first, second = (stack.enter_context(Client(port)) for _ in range(2))
+        assert [one.ask(HEALTH).status for one in (first, second)] == [200, 200]
+        with Client(port) as third:
+            assert third.ask(HEALTH).status == 503
+        for _ in range(3):
+            assert second.ask(LAST_HEALTH).status == 200
+            assert second.is_closed()
+            second = stack.enter_context(Client(port))

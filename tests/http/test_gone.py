@@ -2,11 +2,11 @@
 
 import logging
 
-from tests.http.talking import HEALTH, Client, eventually, serving
+from tests.http.talking import HEALTH, Client, eventually, head_of, serving
 
-WORLD = b"/_sandbox/worlds/default"
-STREAM = b"GET " + WORLD + b"/stream HTTP/1.1\r\nhost: localhost\r\n\r\n"
-WAIT = b"GET " + WORLD + b"/wait?timeout_s=300 HTTP/1.1\r\nhost: localhost\r\n\r\n"
+WORLD = "/_sandbox/worlds/default"
+STREAM = head_of(f"GET {WORLD}/stream")
+WAIT = head_of(f"GET {WORLD}/wait?timeout_s=300")
 
 
 def test_a_stream_or_a_wait_ends_with_its_connection():
@@ -31,9 +31,9 @@ def test_a_stream_or_a_wait_ends_with_its_connection():
 def test_a_body_that_came_is_not_late_because_another_request_is_answered_first():
     wait = WAIT.replace(b"timeout_s=300", b"timeout_s=0.6")
     switches = b'{"triggers.enabled": false}'
-    head = b"PUT " + WORLD + b"/switches HTTP/1.1\r\nhost: localhost\r\ncontent-length: %d\r\n\r\n"
+    head = head_of(f"PUT {WORLD}/switches", f"content-length: {len(switches)}")
     with serving(body_s=0.2) as sandbox, Client(sandbox.port) as client:
-        client.send(wait + head % len(switches))
+        client.send(wait + head)
         eventually(lambda: sandbox.sandbox.worlds.default.waits == 1)
         client.send(switches)
 

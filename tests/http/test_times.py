@@ -6,17 +6,14 @@ import time
 
 import pytest
 
-from tests.http.talking import HEALTH, Client, Serving, eventually, serving
+from tests.http.talking import HEALTH, JSON, Client, Serving, eventually, head_of, serving
 
 SHORT_S = 0.3
 
 
 def begun(sandbox: Serving, size: int) -> bytes:
     """The head of a request with a usable key, whose body is to come."""
-    return (
-        b"POST /v5/apikeys HTTP/1.1\r\nhost: localhost\r\nx-service-apikey: %b\r\n"
-        b"content-type: application/json\r\ncontent-length: %d\r\n\r\n" % (sandbox.key(), size)
-    )
+    return head_of("POST /v5/apikeys", JSON, f"content-length: {size}", key=sandbox.key())
 
 
 @pytest.mark.proves("assumed D25-times")
@@ -36,7 +33,7 @@ def test_a_connection_on_which_no_head_comes_to_its_end_is_closed():
 
 @pytest.mark.proves("assumed D25-times")
 def test_a_body_that_does_not_come_is_given_up_and_one_that_goes_on_coming_is_not():
-    refused = b"POST /v5/apikeys HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100\r\n\r\n{"
+    refused = head_of("POST /v5/apikeys", "content-length: 100") + b"{"
     with serving(body_s=SHORT_S) as sandbox, contextlib.ExitStack() as stack:
         stopped, unneeded, slow = (stack.enter_context(Client(sandbox.port)) for _ in range(3))
         stopped.send(begun(sandbox, 100), b"{")
@@ -66,6 +63,6 @@ def test_an_answer_may_take_longer_than_all_of_these():
     times = dict.fromkeys(("head_s", "body_s", "idle_s"), SHORT_S)
     wait = f"/_sandbox/worlds/default/wait?event_type=transaction.sale&timeout_s={2 * SHORT_S}"
     with serving(**times) as sandbox, Client(sandbox.port) as client:
-        answer = client.ask(f"GET {wait} HTTP/1.1\r\nhost: localhost\r\n\r\n".encode())
+        answer = client.ask(head_of(f"GET {wait}"))
         assert json.loads(answer.body)["error"] == "nothing_came"
         assert json.loads(client.ask(HEALTH).body)["status"] == "ok"

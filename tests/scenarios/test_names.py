@@ -59,9 +59,6 @@ def test_a_name_that_is_not_a_plain_line_is_refused_with_its_place(sandbox):
             assert said.endswith(plain), said
             assert said.isprintable()
     assert pay(sandbox).status == 200
-
-
-def test_any_other_name_is_one(sandbox):
     for name in ("Größe 42", "條件", "a rule: sale; refund=no", "😀", "a\u200db"):
         for place in (("name",), ("rule", "name")):
             assert sandbox.control("PUT", SCENARIO, _with(place, name)).status == 200

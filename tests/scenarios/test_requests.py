@@ -58,28 +58,18 @@ def test_a_rule_fits_the_requests_that_it_names(sandbox):
         assert {one.status for name, one in answers.items() if name not in failing} <= {200}
 
 
-def test_a_rule_for_payments_leaves_other_requests_alone(sandbox):
-    running(sandbox, {"then": LOST}, {"then": {"delay_ms": 0}})
+def test_a_rule_for_payments_leaves_others_alone_and_the_first_that_applies_decides(
+    sandbox,
+):
+    running(sandbox, {"when": {"amount": 500}, "then": LOST}, {"then": {**FAILS, "times": 2}})
 
-    answer = get(sandbox, "/v2/terminals")
-
-    assert answer.status == 200
-    assert counts(sandbox) == [("1", 0, 0, False), ("2", 1, 1, False)]
-
-
-def test_the_first_rule_that_applies_decides_for_payments_too(sandbox):
-    running(sandbox, {"when": {"amount": 500}, "then": LOST}, {"then": FAILS})
-
-    assert pay(sandbox, 500).json()["status"] == "declined"
-    assert pay(sandbox, 501).status == 503
-
-
-def test_a_request_that_is_refused_for_another_reason_keeps_its_refusal(sandbox):
-    running(sandbox, {"then": {**FAILS, "times": 1}})
-
+    # A request that is refused for another reason keeps its refusal.
     assert get(sandbox, "/v2/terminals/nowhere").status == 404
     assert get(sandbox, "/v2/terminals?limit=x").status in (400, 404)
     assert get(sandbox, "/v2/terminals").status == 503
+    assert pay(sandbox, 500).json()["status"] == "declined"
+    assert pay(sandbox, 501).status == 503
+    assert counts(sandbox) == [("1", 1, 1, False), ("2", 3, 2, True)]
 
 
 # --- by the clock -----------------------------------------------------------------------------

@@ -1,9 +1,22 @@
-"""Which rule of a running scenario applies to an attempt."""
+"""Which rule of a running scenario applies to an attempt, and what it does to it and to batches."""
+
+from itertools import product
 
 import pytest
 
 from tests.scenarios.running import LOST, SCENARIO, carrying, counts, put, running, source, tipping
-from tests.support.payments import act, held, pay, prompted, sold
+from tests.support.payments import (
+    act,
+    batch,
+    close_batch,
+    fresh_sandbox,
+    held,
+    pay,
+    prompted,
+    read,
+    set_switch,
+    sold,
+)
 
 NONE = "default default"
 
@@ -100,28 +113,21 @@ def test_every_action_can_be_ruled_by_operation_and_status(sandbox):
 
 
 def test_an_action_is_ruled_by_what_it_asks_for_and_by_the_card_of_its_payment(sandbox):
-    tx = sold(sandbox, 1000, **carrying("tok_amex"))
+    sale, first, second = sold(sandbox, 1000, **carrying("tok_amex")), held(sandbox), held(sandbox)
     running(
         sandbox,
         {"when": {"amount": 1000, "card": "tok_amex"}, "then": {"delay_ms": 0}},
         {"when": {"amount": 300, "card_brand": "Amex"}, "then": {"outcome": "refund_declined"}},
+        {"when": {"tip_amount": {"min": 100}}, "then": {"outcome": "capture_declined"}},
     )
 
-    refund = act(sandbox, tx, "refund", amount=300)
+    refund = act(sandbox, sale, "refund", amount=300)
+    captures = [
+        act(sandbox, one, "capture", tip_amount=n) for one, n in ((first, 0), (second, 100))
+    ]
 
     assert refund.headers["x-sandbox-outcome"] == "refund_declined; source=scenario; rule=2"
-
-
-def test_a_tip_at_the_capture_can_be_ruled(sandbox):
-    first, second = held(sandbox), held(sandbox)
-    running(
-        sandbox, {"when": {"tip_amount": {"min": 100}}, "then": {"outcome": "capture_declined"}}
-    )
-
-    without = act(sandbox, first, "capture")
-    with_tip = act(sandbox, second, "capture", tip_amount=100)
-
-    assert [source(without), source(with_tip)] == [NONE, "scenario 1"]
+    assert [source(one) for one in captures] == [NONE, "scenario 3"]
 
 
 @pytest.mark.proves("assumed D24")
@@ -163,21 +169,12 @@ def test_nth_counts_the_attempts_that_an_earlier_rule_answered_and_times_does_no
 # --- one rule after the other -----------------------------------------------------------------
 
 
-def test_a_rule_whose_outcome_is_not_for_the_operation_is_passed_over_and_not_counted(sandbox):
-    tx = sold(sandbox)
-    running(sandbox, {"name": "refunds", "then": {"outcome": "refund_declined", "times": 1}})
-
-    sale, refund = pay(sandbox), act(sandbox, tx, "refund")
-
-    assert [source(sale), source(refund)] == [NONE, "scenario refunds"]
-    assert sandbox.journal(sale)["near_misses"] == ["scenario refunds: not for sale"]
-    assert counts(sandbox) == [("refunds", 1, 1, True)]
-
-
 def test_the_journal_tells_what_was_chosen_and_what_nearly_was(sandbox):
+    tx = sold(sandbox)
     running(
         sandbox,
         {"name": "captures", "when": {"operation": "capture"}, "then": {"delay_ms": 0}},
+        {"name": "refunds", "then": {"outcome": "refund_declined", "times": 1}},
         {"name": "once", "when": {"nth": 1}, "then": {"outcome": "stolen_card"}},
         {"name": "dear", "when": {"amount": {"min": 5000}}, "then": LOST},
         {"name": "amex", "when": {"card_brand": "Amex"}, "then": LOST},
@@ -188,14 +185,19 @@ def test_the_journal_tells_what_was_chosen_and_what_nearly_was(sandbox):
     pay(sandbox)
 
     entry = sandbox.journal(pay(sandbox))
+    refund = act(sandbox, tx, "refund")
 
-    assert entry["outcome"] == {"key": "lost_card", "source": "scenario", "rule": "6"}
+    assert entry["outcome"] == {"key": "lost_card", "source": "scenario", "rule": "7"}
     assert entry["near_misses"] == [
+        "scenario refunds: not for sale",
         "scenario once: this is number 3",
         "scenario dear: another amount",
         "scenario amex: another card_brand",
         "scenario spent: used up",
     ]
+    # A rule whose outcome is not for the operation is not counted.
+    assert source(refund) == "scenario refunds"
+    assert counts(sandbox)[1] == ("refunds", 1, 1, True)
 
 
 # --- names that are not there -----------------------------------------------------------------
@@ -238,3 +240,136 @@ def test_a_scenario_chooses_readings_which_stay(sandbox):
     refused = sandbox.control("PUT", SCENARIO, wrong)
     assert refused.status == 400
     assert "decline_status" in refused.body.decode()
+
+
+CLOSING = {"operation": "close_batch"}
+
+
+def advance(sandbox, by):
+    """Lets time pass; the kinds of what fell due meanwhile."""
+    answer = sandbox.control("POST", "/worlds/default/clock/advance", {"by": by})
+    return [one["kind"] for one in answer.json()["fired"]]
+
+
+# --- outcomes ---------------------------------------------------------------------------------
+
+
+@pytest.mark.proves("assumed D24")
+def test_a_rule_without_an_outcome_leaves_it_to_card_and_amount(sandbox):
+    running(sandbox, {"then": {"delay_ms": 0}})
+
+    declined = pay(sandbox, **carrying("tok_declined"))
+    by_amount = pay(sandbox, 900051)
+    approved = pay(sandbox)
+
+    assert [one.json()["status"] for one in (declined, by_amount)] == ["declined", "declined"]
+    assert declined.headers["x-sandbox-outcome"].endswith("; source=card; rule=tok_declined")
+    assert by_amount.headers["x-sandbox-outcome"].endswith("; source=amount; rule=amount:900051")
+    assert approved.json()["status"] == "captured"
+    assert approved.headers["x-sandbox-outcome"] == "approved; source=scenario; rule=1"
+
+
+# --- who is heard first -----------------------------------------------------------------------
+
+
+def test_what_others_decide_or_refuse_is_not_counted_for_a_rule(sandbox):
+    running(sandbox, {"when": {"nth": 1}, "then": LOST})
+
+    refused, forced, ruled = pay(sandbox, 0), pay(sandbox, outcome="stolen_card"), pay(sandbox)
+
+    assert refused.status == 400
+    assert [source(forced), source(ruled)] == ["header header", "scenario 1"]
+    assert counts(sandbox) == [("1", 1, 1, False)]
+
+
+# --- results of batches -----------------------------------------------------------------------
+
+
+NO_HASH = "RB T09 - BATCH AMOUNT HASHING TOTAL MISMATCH"
+NOT_SETTLED = ["captured", "captured"]
+
+
+RESULTS = [
+    ({"batch": "accepted"}, None, ["settled", "settled"]),
+    ({"batch": "rejected"}, NO_HASH, NOT_SETTLED),
+    ({"batch": "rejected", "reason": "duplicate_batch"}, "QD - DUPLICATE BATCH", NOT_SETTLED),
+    ({"batch": "rejected", "reason": "OUT OF PAPER"}, "OUT OF PAPER", NOT_SETTLED),
+    (
+        {"batch": "partially_accepted", "rejected": 1},
+        {"accepted": 1, "rejected": 1},
+        ["captured", "settled"],
+    ),
+]
+
+
+def test_a_closed_batch_has_the_result_of_its_rule_even_where_it_would_wait():
+    for settlement, (then, response, payments) in product(("auto", "manual"), RESULTS):
+        sandbox = fresh_sandbox()
+        set_switch(sandbox, "batch.settlement", settlement)
+        members = [sold(sandbox, 1000), sold(sandbox, 2000)]
+        running(sandbox, {"name": "mine", "when": CLOSING, "then": then})
+
+        closing = close_batch(sandbox, members[0]["batch_id"])
+
+        result = batch(sandbox, members[0]["batch_id"])
+        assert closing.json()["status"] == "submitted"
+        assert result["status"] == then["batch"]
+        told = {"rejection_reason": response} if isinstance(response, str) else response
+        assert result["response"] == told
+        assert [read(sandbox, one)["status"] for one in members] == payments
+        chosen = [one for one in sandbox.journal(closing)["decisions"] if one["step"] == "outcome"]
+        assert [(one["verdict"], one["reason"]) for one in chosen] == [
+            (then["batch"], "scenario: mine")
+        ]
+
+
+def test_the_refused_members_of_a_batch_can_be_named(sandbox):
+    members = [sold(sandbox) for _ in range(3)]
+    named = members[1]["transaction_id"]
+    then = {"batch": "partially_accepted", "rejected": [named, "nobody"]}
+    running(sandbox, {"when": CLOSING, "then": then})
+
+    close_batch(sandbox, members[0]["batch_id"])
+
+    statuses = [read(sandbox, one)["status"] for one in members]
+    assert statuses == ["settled", "captured", "settled"]
+    assert batch(sandbox, members[0]["batch_id"])["response"] == {"accepted": 2, "rejected": 1}
+
+
+def test_a_result_that_an_operator_gave_first_takes_the_place_of_the_one_in_store(sandbox):
+    tx = sold(sandbox)
+    then = {"batch": "partially_accepted", "rejected": 1, "after": "5m", "times": 1}
+    running(sandbox, {"when": CLOSING, "then": then})
+    close_batch(sandbox, tx["batch_id"])
+
+    path = f"/worlds/default/batches/{tx['batch_id']}/answer"
+    sandbox.control("POST", path, {"answer": "rejected"})
+    first = batch(sandbox, tx["batch_id"])["status"]
+    close_batch(sandbox, tx["batch_id"])
+    second = batch(sandbox, tx["batch_id"])["status"]
+
+    assert [first, second] == ["rejected", "accepted"]
+    assert advance(sandbox, "10m") == []
+
+
+def test_the_batches_of_a_rule_are_told_by_its_words(sandbox):
+    for fitting, another in (
+        ({"terminal": "merchant"}, {"terminal": "second_merchant"}),
+        ({"account": "merchant"}, {"account": "second_merchant"}),
+        ({"key": "partner"}, {"key": "psp"}),
+        ({"processor": "tsys"}, {"processor": "another"}),
+        ({"nth": 1}, {"nth": 2}),
+    ):
+        for when, status in ((fitting, "rejected"), (another, "accepted")):
+            batch_id = sold(sandbox)["batch_id"]
+            running(sandbox, {"when": CLOSING | when, "then": {"batch": "rejected"}})
+
+            close_batch(sandbox, batch_id)
+
+            assert batch(sandbox, batch_id)["status"] == status, when
+    # A rule for attempts says nothing of batches.
+    batch_id = sold(sandbox)["batch_id"]
+    running(sandbox, {"then": LOST})
+    close_batch(sandbox, batch_id)
+    assert batch(sandbox, batch_id)["status"] == "accepted"
+    assert counts(sandbox) == [("1", 0, 0, False)]

@@ -1,17 +1,25 @@
-"""The JSON Schema of scenario files says what the shapes say, and explains every field."""
+"""Scenario files are read loudly: what cannot be meant is refused with its place and reason.
+
+The JSON Schema of the files says what the shapes say, and explains every field.
+"""
 
 import re
 import tomllib
 from functools import partial
+from typing import Any
 
 import jsonschema
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sandbox.domain.instants import DURATION_PATTERN, parse_duration
 from sandbox.library import folder
 from sandbox.scenarios.parser import ScenarioError, parse_scenario
+from sandbox.scenarios.rules import Rule
+from sandbox.scenarios.scenario import Scenario
 from sandbox.scenarios.schema import DIRECTIVE, scenario_schema
+from sandbox.scenarios.words import AmountRange
 from tests.scenarios.running import LOST
 
 FILES = sorted(folder("scenarios").glob("*.toml"))
@@ -121,3 +129,328 @@ def test_the_schema_takes_the_lengths_of_time_that_are_read(text):
         is_read = True
 
     assert SCHEMA.is_valid(on_attempts({"tap": "wait", "after": text})) == is_read
+
+
+APPROVED = 'outcome = "approved"'
+CLOSING = 'operation = "close_batch"'
+REJECTED = 'batch = "rejected"'
+
+
+def parsed(toml: str) -> Scenario:
+    return parse_scenario({"name": "mine"} | tomllib.loads(toml))
+
+
+def document(when: str, then: str) -> dict[str, Any]:
+    """A scenario of one rule named `mine` with these parts."""
+    rule = f"when = {{{when}}}\nthen = {{{then}}}"
+    return {"name": "mine", "rule": [{"name": "mine"} | tomllib.loads(rule)]}
+
+
+def ruled(when: str = "", then: str = APPROVED) -> Rule:
+    """The rule named `mine` with these parts. What can be read fits the schema as well."""
+    (rule,) = parse_scenario(document(when, then)).rule
+    assert SCHEMA.is_valid(document(when, then))
+    return rule
+
+
+def refusal(toml: str) -> ScenarioError:
+    with pytest.raises(ScenarioError) as refused:
+        parsed(toml)
+    return refused.value
+
+
+def refused_rule(when: str = "", then: str = APPROVED) -> str:
+    """Why such a rule cannot be used; it always says which rule it is."""
+    with pytest.raises(ScenarioError) as refused:
+        ruled(when, then)
+    message = str(refused.value)
+    assert message.startswith("rule 1 'mine', ")
+    hint = message.partition("did you mean ")[2]
+    assert refused.value.nearest == (hint.strip("'?") or None)
+    return message.removeprefix("rule 1 'mine', ")
+
+
+# --- what can be said -------------------------------------------------------------------------
+
+
+@pytest.mark.proves("assumed D24")
+def test_a_scenario_needs_a_name_alone():
+    scenario = parsed("")
+
+    assert (scenario.name, scenario.about, scenario.rule, scenario.example) == ("mine", "", [], [])
+
+
+WHENS = [
+    *('operation = "sale"', 'operation = ["sale", "refund"]', "amount = 500"),
+    *("amount = {min = 5, max = 5}", 'amount = [5, {ends_with = "99"}]'),
+    *("tip_amount = {min = 0}", 'currency = "USD"', 'card = "tok_amex"'),
+    *('card_brand = ["Visa", "Amex"]', 'card_type = "Debit"', 'terminal = "merchant"'),
+    *('location = "merchant"', 'account = ["merchant", "second_merchant"]'),
+    *('key = "partner"', 'platform = "ios"', 'processor = "tsys"', 'status = "captured"'),
+    *("nth = 3", "nth = [1, 3]", "attempt = 2"),
+]
+
+
+def test_every_word_of_when_takes_one_value_or_a_list():
+    for when in WHENS:
+        ((word, value),) = tomllib.loads(when).items()
+        listed = value if isinstance(value, list) else [value]
+        values = [AmountRange(**one) if isinstance(one, dict) else one for one in listed]
+        assert getattr(ruled(when).when, word) == values
+
+
+THENS = [
+    ("", 'outcome = "insufficient_funds", times = 2'),
+    ("", 'outcome = "partial_approval", approved_amount = 5'),
+    ("", "delay_ms = 3_600_000"),
+    ("", 'fault = "drop_after", outcome = "lost_card", delay_ms = 5'),
+    ("", 'tap = "wait", after = "90s"'),
+    (CLOSING, 'batch = "accepted", after = "5m", times = 1'),
+    (CLOSING, 'batch = "rejected", after = "PT36H"'),
+    (CLOSING, 'batch = "rejected", reason = "OUT OF PAPER"'),
+    (CLOSING, 'batch = "partially_accepted", rejected = 1'),
+    (CLOSING, 'batch = "partially_accepted", rejected = ["a", "b"]'),
+    (f'{CLOSING}, terminal = "a", account = "b", key = "c", processor = "d", nth = 2', REJECTED),
+    # What is impossible for a part of a list leaves the rest.
+    ('operation = ["sale", "capture"], status = "authorized"', APPROVED),
+    ('operation = "capture", attempt = [1, 2]', APPROVED),
+    ('card = ["tok_amex", "tok_visa_debit"], card_brand = ["Visa", "Amex"]', APPROVED),
+]
+
+
+def test_every_word_of_then_can_be_said_of_an_attempt_or_a_batch():
+    for when, then in THENS:
+        said = ruled(when, then).then
+        assert said.model_dump(exclude_unset=True) == tomllib.loads(f"then = {{{then}}}")["then"]
+
+
+# --- misspelt fields --------------------------------------------------------------------------
+
+MISSPELT_FIELDS = [
+    ('abuot = "x"', "abuot", "about"),
+    ("[[rules]]", "rules", "rule"),
+    ("[[rule]]\nwhn = {}\nthen = {delay_ms = 1}", "rule 1, whn", "when"),
+    ("[[rule]]\nthan = {delay_ms = 1}", "rule 1, than", "then"),
+    (
+        '[[rule]]\nname = "no"\nwhen = {amount = {mim = 5}}\nthen = {delay_ms = 1}',
+        "rule 1 'no', when.amount.mim",
+        "min",
+    ),
+    ("[[rule]]\nthen = {delay = 1}", "rule 1, then.delay", "delay_ms"),
+    ('[[rule]]\nthen = {qqq = 1, outcome = "approved"}', "rule 1, then.qqq", None),
+    (
+        '[[example]]\nname = "no"\nsend = {operation = "sale", amout = 1}\nexpect = {}',
+        "example 1 'no', send.amout",
+        "amount",
+    ),
+]
+
+
+def test_an_unknown_field_is_refused_with_its_place_and_the_nearest_one():
+    for toml, place, nearest in MISSPELT_FIELDS:
+        error = refusal(toml)
+
+        field = place.split()[-1].split(".")[-1]
+        hint = f"; did you mean {nearest!r}?" if nearest else ""
+        assert str(error).startswith(f"{place}: {field!r} is not a field here{hint}")
+        assert error.nearest == nearest
+        assert not SCHEMA.is_valid({"name": "mine"} | tomllib.loads(toml))
+
+
+def test_more_mistakes_are_counted_and_the_unknown_field_comes_first():
+    error = refusal('[[rule]]\nwhen = {nth = 0}\nthan = {outcome = "approved"}')
+
+    said = "rule 1, than: 'than' is not a field here; did you mean 'then'? (and 2 more)"
+    assert str(error) == said
+
+
+# --- misspelt words ---------------------------------------------------------------------------
+
+MISSPELT_WORDS = [
+    ('operation = "salle"', "'salle' is not a known operation; did you mean 'sale'?"),
+    ('operation = ["sale", "captur"]', "'captur' is not a known operation; did you mean"),
+    ('card = "tok_declned"', "'tok_declned' is not a known test card; did you mean"),
+    ('card_brand = "visa"', "'visa' is not a known brand of a test card; did you mean"),
+    ('card_type = "debit"', "'debit' is not a known type of a test card; did you mean"),
+    ('status = "capturd"', "'capturd' is not a known status of a payment; did you mean"),
+    ('platform = "andriod"', "'andriod' is not a known platform; did you mean 'android'?"),
+    ('platform = "windows"', "'windows' is not a known platform"),
+]
+MISSPELT_RESULTS = [
+    ('outcome = "insuficient_funds"', "is not a known outcome; did you mean 'insufficient_fun"),
+    ('outcome = "declined"', "is not a known outcome; did you mean 'do_not_honor'?"),
+    ('outcome = "issuer_declined"', "is not a known outcome; did you mean 'do_not_honor'?"),
+    ('outcome = "xyzzy"', "is not a known outcome"),
+    ('outcome = "http_503"', "is a transport fault: say fault = 'http_503'"),
+    ('fault = "htp_503"', "is not a known transport fault; did you mean 'http_503'?"),
+    ('fault = "approved"', "is not a known transport fault"),
+    ('reason = "hash_mismach"', "is not a known reason; did you mean 'hash_mismatch'?"),
+    ('reason = "x"', "is not a known reason; there are duplicate_batch, "),
+]
+
+
+def test_a_misspelt_word_is_refused_with_the_nearest_one():
+    for when, said in MISSPELT_WORDS:
+        word = when.partition(" ")[0]
+        assert refused_rule(when).startswith(f"when.{word}: {said}")
+        assert not SCHEMA.is_valid(document(when, APPROVED))
+    for then, said in MISSPELT_RESULTS:
+        ((word, given),) = tomllib.loads(then).items()
+        whole = f"{REJECTED}, {then}" if word == "reason" else then
+        assert refused_rule(CLOSING, whole).startswith(f"then.{word}: {given!r} {said}")
+        assert not SCHEMA.is_valid(document(CLOSING, whole))
+
+
+def test_a_misspelt_choice_and_length_of_time_say_what_they_must_be():
+    choice = refused_rule(CLOSING, 'batch = "acepted"')
+    length = refused_rule(CLOSING, 'batch = "accepted", after = "5 minutes"')
+    example = refusal('[[example]]\nsend = {operation = "salle"}\nexpect = {}')
+
+    known = "'accepted', 'rejected', 'partially_accepted' or 'no_result'"
+    assert choice == f"then.batch: Input should be {known}; did you mean 'accepted'?"
+    assert length.startswith("then.after: must be a duration like")
+    assert str(example).startswith("example 1, send.operation: Input should be 'sale', 'auth',")
+
+
+# --- what can never be ------------------------------------------------------------------------
+
+IMPOSSIBLE = [
+    ('operation = "sale", status = "captured"', "status: what begins a payment finds none"),
+    ('operation = ["sale", "auth"], status = "pending"', "status: what begins a payment"),
+    ('operation = "sale", attempt = 2', "attempt: what begins a payment is its first"),
+    ('operation = "capture", attempt = 1', "attempt: the first attempt at a payment"),
+    ("amount = {min = 5, max = 4}", "amount: no amount is both: min is more than max"),
+    ("amount = {}", "amount: says nothing: give min, max or ends_with"),
+    ("tip_amount = [5, {}]", "tip_amount: says nothing"),
+    ('card = "tok_amex", card_brand = "Visa"', "card_brand: tok_amex is Amex"),
+    ('card = "tok_amex", card_type = "Debit"', "card_type: tok_amex is a Credit card"),
+    ('card = ["tok_visa_debit", "tok_amex"], card_brand = "Visa"', "card_brand: tok_amex"),
+    (f"{CLOSING}, amount = 5", "amount: closing a batch has none"),
+    (f'{CLOSING}, card = "tok_amex"', "card: closing a batch has none"),
+    ('operation = ["sale", "close_batch"]', "operation: close_batch cannot be combined"),
+]
+PARTIAL = 'outcome = "partial_approval", approved_amount = 600'
+CONTRADICTIONS = [
+    *((when, APPROVED, f"when.{said}") for when, said in IMPOSSIBLE),
+    ("", "", "then: says nothing"),
+    ("", "times = 1", "then: says nothing"),
+    ("", "approved_amount = 5", "then.approved_amount: belongs to the outcome partial_app"),
+    ("", f"{APPROVED}, approved_amount = 5", "then.approved_amount: belongs to the outcome"),
+    ("amount = 500", PARTIAL, "then.approved_amount: a part of"),
+    ("amount = 600", PARTIAL, "then.approved_amount: a part of"),
+    ("amount = [500, { max = 600 }]", PARTIAL, "then.approved_amount: a part of"),
+    ("", 'reason = "x y"', "then.reason: belongs to batch = "),
+    ("", 'after = "5m"', "then.after: belongs to the result of a batch"),
+    ("", "rejected = 1", "then.rejected: belongs to batch = "),
+    ("", 'batch = "accepted"', 'then.batch: belongs to when.operation = "close_batch"'),
+    (CLOSING, APPROVED, 'then.batch: belongs to when.operation = "close_batch"'),
+    (CLOSING, 'batch = "partially_accepted"', "then.rejected: belongs to batch = "),
+    (CLOSING, 'batch = "accepted", rejected = 1', "then.rejected: belongs to batch = "),
+    (CLOSING, 'batch = "accepted", reason = "comms"', "then.reason: belongs to batch = "),
+    (CLOSING, f'batch = "accepted", {APPROVED}', "then.batch: a batch has neither outcome"),
+    (CLOSING, 'batch = "accepted", fault = "slow"', "then.batch: a batch has neither"),
+    (CLOSING, 'batch = "accepted", delay_ms = 5', "then.batch: a batch has neither"),
+    (
+        'operation = ["refund", "auth"]',
+        'outcome = "refund_declined"',
+        "then.outcome: refund_declined is for refund, not for auth",
+    ),
+]
+
+
+def test_what_can_never_fit_or_does_not_go_together_is_refused():
+    for when, then, said in CONTRADICTIONS:
+        assert refused_rule(when, then).startswith(said)
+
+
+TABLES = [
+    ('[[rule]]\nthen = "lost_card"', 'then: must be a table, as in { outcome = "lost_card" }'),
+    (
+        '[[example]]\nsend = { operation = "sale" }\nexpect = { received = ["transaction.sale"] }',
+        'expect.received: must be a table, as in { event = "transaction.sale" }',
+    ),
+    (
+        '[[rule]]\nthen = { outcome = "timed_out", follow = ["late_answer"] }',
+        "then.follow: must be a table, as in { after = ..., do = ... }",
+    ),
+]
+
+
+def test_what_must_be_a_table_is_refused_with_one():
+    for toml, said in TABLES:
+        assert str(refusal(f'name = "x"\n{toml}')).endswith(said)
+
+
+def test_an_example_without_expect_is_a_step_that_expects_nothing():
+    scenario = parsed('name = "x"\n[[example]]\nsend = { operation = "advance", by = "1d" }')
+
+    assert scenario.example[0].expect.model_fields_set == set()
+
+
+def test_two_rules_or_endpoints_of_one_name_are_refused():
+    rule = '[[rule]]\nname = "twice"\nthen = {outcome = "approved"}\n'
+    endpoint = '[[endpoint]]\nname = "twice"\nurl = "http://127.0.0.1:9/"\n'
+
+    assert str(refusal(rule + rule)) == "rule: two rules are named 'twice'"
+    assert "two endpoints are named 'twice'" in str(refusal(endpoint + endpoint))
+
+
+# --- wrong types ------------------------------------------------------------------------------
+
+WRONG_TYPES = [
+    *("operation = []", "operation = 5", "operation = [5]", "operation = {a = 1}"),
+    *('amount = "5"', "amount = 1.0", "amount = true", "amount = -1", "amount = []"),
+    *("amount = [[1]]", 'amount = [5, "x"]', 'amount = {ends_with = "x"}'),
+    *("amount = {ends_with = 5}", "amount = {min = -1}", "amount = {max = 1.5}"),
+    *("tip_amount = -5", "currency = 5", "card = []", "card_brand = 5", "card_type = []"),
+    *("terminal = 5", 'terminal = ""', "location = []", "account = [5]", "key = []"),
+    *("platform = 5", 'processor = ""', "status = []"),
+    *("nth = 0", "nth = 1.0", "nth = true", 'nth = "1"', "nth = []", "nth = [1, 0]"),
+    *("nth = {}", "attempt = 0", "attempt = []", 'attempt = "2"'),
+]
+WRONG_RESULTS = [
+    *("outcome = 5", 'outcome = ["approved"]', 'outcome = ""', "fault = 5", "batch = 5"),
+    *("delay_ms = -1", "delay_ms = 3_600_001", "delay_ms = 1.5", 'delay_ms = "5"'),
+    *("delay_ms = true", "approved_amount = 0", 'approved_amount = "5"', "reason = 5"),
+    *('reason = ""', "rejected = 0", 'rejected = "x"', "rejected = [5]", "after = 5"),
+    *("times = 0", "times = true", 'times = "1"'),
+]
+
+
+def test_a_value_of_the_wrong_type_is_refused_at_its_field():
+    rows = [("when", when, (when, APPROVED)) for when in WRONG_TYPES]
+    rows += [("then", then, ("", then)) for then in WRONG_RESULTS]
+    for part, said, rule in rows:
+        message = refused_rule(*rule)
+
+        place = f"{part}.{said.partition(' ')[0]}"
+        assert message.startswith((f"{place}: ", f"{place}.")), said
+        assert "more)" not in message
+        # To JSON, 1.0 is a whole number.
+        assert "1.0" in said or not SCHEMA.is_valid(document(*rule)), said
+
+
+WRONG_BUILDS = [
+    ([], "must be a table, as in { name = ... }"),
+    ({}, "name: Field required"),
+    ({"name": 5}, "name: "),
+    ({"name": ""}, "name: "),
+    ({"name": "x", "about": 5}, "about: "),
+    ({"name": "x", "rule": 5}, "rule: "),
+    ({"name": "x", "rule": {"then": {}}}, "rule: "),
+    ({"name": "x", "rule": [5]}, "rule 1: "),
+    ({"name": "x", "rule": [{}]}, "rule 1, then: Field required"),
+    ({"name": "x", "rule": [{"then": {"outcome": None}}]}, "rule 1, then: says nothing"),
+    ({"name": "x", "rule": [{"when": 5, "then": {"delay_ms": 1}}]}, "rule 1, when: "),
+    ({"name": "x", "rule": [{"name": 5, "then": {"delay_ms": 1}}]}, "rule 1, name: "),
+    ({"name": "x", "example": [{"send": 5, "expect": {}}]}, "example 1, send: "),
+]
+
+
+def test_a_document_of_the_wrong_build_is_refused_at_its_place():
+    for wrong, place in WRONG_BUILDS:
+        with pytest.raises(ScenarioError) as refused:
+            parse_scenario(wrong)
+
+        assert str(refused.value).startswith(place)
+        assert not SCHEMA.is_valid(wrong), wrong

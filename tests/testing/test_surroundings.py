@@ -1,13 +1,18 @@
-"""The kit in surroundings that others have made: gevent, running loops, a forgotten setUp."""
+"""The kit in surroundings that others have made: gevent, running loops, frozen time, unittest."""
 
 import asyncio
 import unittest
 from contextlib import nullcontext
+from datetime import timedelta
 
 import pytest
+from freezegun import freeze_time
 
+import sandbox
+import uat_sandbox
 from tests.testing.conftest import pay
-from tests.testing.pytesting import run_pytest
+from tests.testing.pytesting import run_pytest, run_script
+from uat_sandbox import NothingCame
 from uat_sandbox.cases import SandboxTestCase
 
 GEVENT = """
@@ -55,3 +60,78 @@ def test_a_forgotten_set_up_of_a_test_case_is_named():
     unittest.TestSuite([TestShop()]).run(result)
 
     assert "call super().setUp() first in your setUp()" in result.errors[0][1]
+
+
+class Sales(SandboxTestCase):
+    sandbox_options = {"seed": 7}  # noqa: RUF012 - as a user writes it
+
+    def test_a_decline(self):
+        self.sandbox.next("insufficient_funds")
+        body = {"amount": 1000, "terminal_id": self.sandbox.terminal()}
+        payment = self.sandbox.client().post("/v3/payment", json=body).json()
+        self.assertEqual(payment["status"], "declined")  # noqa: PT009 - this is unittest
+        self.sandbox.webhooks.wait_for("transaction.sale", status="declined")
+        self.assertEqual(self.sandbox.view["seed"], 7)  # noqa: PT009
+
+
+def test_a_case_has_a_world_for_each_test_and_leaves_none():
+    result = unittest.TestResult()
+
+    unittest.defaultTestLoader.loadTestsFromTestCase(Sales).run(result)
+
+    assert (result.testsRun, result.failures, result.errors) == (1, [], [])
+
+
+def test_a_script_works_where_pytest_is_not_installed(tmp_path):
+    program = """
+from uat_sandbox import sandbox_server
+with sandbox_server() as server, server.world(seed=1) as world:
+    body = {"amount": 1000, "terminal_id": world.terminal()}
+    print(world.client().post("/v3/payment", json=body).json()["status"])
+    world.webhooks.wait_for("transaction.sale", status="captured")
+"""
+
+    done = run_script(tmp_path, program)
+
+    assert (done.code, done.output) == (0, "captured\n")
+
+
+def test_the_kit_has_the_version_of_the_server():
+    assert uat_sandbox.__version__ == sandbox.__version__
+
+
+@pytest.mark.parametrize("how", [{}, {"real_asyncio": True}, {"tick": True}])
+def test_a_running_world_follows_the_frozen_time_over_the_network(world, how):
+    with freeze_time("2026-03-01T12:00:00Z", **how) as frozen:
+        client = world.client()
+        body = {"amount": 1000, "terminal_id": world.terminal()}
+        held = client.post("/v3/preauth", json=body).json()
+        world.webhooks.wait_for("transaction.authorize", subject=held["transaction_id"])
+
+        frozen.move_to("2026-03-09T12:00:00Z")
+        read = client.get(f"/v1/transactions/{held['transaction_id']}").json()
+
+        assert held["status"] == "authorized"
+        assert (read["status"], read["status_reason"]) == ("canceled", "timed_out")
+        canceled = world.webhooks.wait_for("transaction.cancel", subject=held["transaction_id"])
+        assert canceled.is_genuine
+
+
+def test_a_wait_in_frozen_time_ends_all_the_same(world):
+    with freeze_time("2026-03-01T12:00:00Z"), pytest.raises(NothingCame):
+        world.webhooks.wait_for("batch.opened", timeout_s=0.01)
+
+
+def test_a_world_that_stands_still_by_itself_is_moved_by_its_own_clock(kit):
+    with kit.world(clock="2026-05-01T00:00:00Z") as world, freeze_time("2026-03-01") as frozen:
+        frozen.tick(timedelta(days=100))
+        world.advance("1d")
+
+        assert world.clock["now"] == "2026-05-02T00:00:00.000Z"
+
+
+def test_worlds_are_not_thought_unused_when_time_jumps(world):
+    with freeze_time("2040-01-01T00:00:00Z"):
+        world.new_world()
+
+        assert pay(world)["created_at"] == 2_208_988_800_000

@@ -2,7 +2,6 @@
 
 from contextlib import ExitStack, nullcontext
 from email.utils import format_datetime
-from threading import Event
 
 import pytest
 
@@ -92,19 +91,6 @@ def test_410_disables_the_endpoint_and_cancels_what_waited(hooked, receiver):
     for delivery in deliveries:
         assert (delivery["status"], delivery["next_attempt_at"]) == ("canceled", None)
     assert receiver.ids() == ids
-
-
-def test_after_a_410_what_was_under_way_is_not_planned_again(hooked, receiver):
-    gate = Event()
-    receiver.behave([Answer(500, gate=gate), 410])
-    slow = hooked.emit()
-    receiver.wait_for(1)
-    hooked.tried(hooked.emit())
-    gate.set()
-    delivery = hooked.tried(slow)
-
-    assert (delivery["status"], delivery["next_attempt_at"]) == ("canceled", None)
-    assert hooked.shown("e")["disabled_reason"] == "it answered 410 Gone"
 
 
 FAR_AHEAD = format_datetime(parse_rfc3339("2100-01-01T00:00:00Z"), usegmt=True)

@@ -89,22 +89,6 @@ def test_the_waits_of_two_messages_differ_by_their_jitter(hooked, receiver):
     assert all(5 <= wait <= 6 for wait in planned)
 
 
-def test_an_endpoint_that_fails_for_a_day_gets_everything_once_it_recovers(hooked, receiver):
-    receiver.behave(500)
-    ids = []
-    for _ in range(8):
-        ids.append(fail_once(hooked))
-        hooked.pass_by(hours=3)
-    failed = len(receiver.requests)
-    receiver.behave(200)
-    hooked.pass_by(hours=12)
-
-    deliveries = [hooked.delivery(id) for id in ids]
-    assert {one["status"] for one in deliveries} == {"delivered"}
-    assert sorted(receiver.ids()[failed:]) == sorted(ids)
-    assert all(is_as_documented(waits(one)) for one in deliveries)
-
-
 def test_an_endpoint_that_moves_gets_the_next_attempt_at_its_new_address(hooked, receiver):
     with refusing() as url:
         hooked.ask("PATCH", "/endpoints/e", {"url": url}, status=200)
