@@ -85,6 +85,7 @@ def test_a_request_on_one_connection_too_many_is_a_503_until_another_has_left():
         assert [one.ask(HEALTH).status for one in (first, second)] == [200, 200]
         with Client(port) as third:
             assert third.ask(HEALTH).status == 503
+            assert third.is_closed()
         for _ in range(3):
             assert second.ask(LAST_HEALTH).status == 200
             assert second.is_closed()
