@@ -14,12 +14,6 @@ from tests.http.talking import HEALTH, JSON, Client, Serving, head_of, port_of, 
 NEW_KEY = b'{"name":"made","permissions":["payments:read"]}'
 
 
-@pytest.fixture
-def client(served: Served) -> Iterator[Client]:
-    with Client(port_of(served.url)) as client:
-        yield client
-
-
 @pytest.fixture(scope="module")
 def guarded() -> Iterator[Serving]:
     """A sandbox whose control API needs a token."""

@@ -1,7 +1,11 @@
-"""How long a connection may take for what. Each test shortens the one time that it is about."""
+"""How long a connection may take for what, and what a client leaves behind that hangs up.
+
+Each test of a time shortens the one that it is about.
+"""
 
 import contextlib
 import json
+import logging
 import time
 
 import pytest
@@ -66,3 +70,48 @@ def test_an_answer_may_take_longer_than_all_of_these():
         answer = client.ask(head_of(f"GET {wait}"))
         assert json.loads(answer.body)["error"] == "nothing_came"
         assert json.loads(client.ask(HEALTH).body)["status"] == "ok"
+
+
+WORLD = "/_sandbox/worlds/default"
+STREAM = head_of(f"GET {WORLD}/stream")
+WAIT = head_of(f"GET {WORLD}/wait?timeout_s=300")
+
+
+def test_a_stream_or_a_wait_ends_with_its_connection():
+    with serving() as sandbox:
+        world = sandbox.sandbox.worlds.default
+
+        def under_way() -> int:
+            return len(world.subscriptions) + world.waits
+
+        for asked in (STREAM, WAIT):
+            for behind in (b"", HEALTH[:-2], b"\x00"):
+                with Client(sandbox.port) as client:
+                    client.send(asked)
+                    eventually(lambda: under_way() == 1)
+                    client.send(behind)
+                    # What is behind has come in by the time another connection is answered.
+                    with Client(sandbox.port) as other:
+                        assert other.ask(HEALTH).status == 200
+                eventually(lambda: under_way() == 0)
+
+
+def test_a_body_that_came_is_not_late_because_another_request_is_answered_first():
+    wait = WAIT.replace(b"timeout_s=300", b"timeout_s=0.6")
+    switches = b'{"triggers.enabled": false}'
+    head = head_of(f"PUT {WORLD}/switches", f"content-length: {len(switches)}")
+    with serving(body_s=0.2) as sandbox, Client(sandbox.port) as client:
+        client.send(wait + head)
+        eventually(lambda: sandbox.sandbox.worlds.default.waits == 1)
+        client.send(switches)
+
+        assert [client.answer().status for _ in range(2)] == [408, 200]
+
+
+def test_a_server_that_stops_ends_a_stream_at_once(caplog):
+    for asked in (STREAM, STREAM + HEALTH):
+        with caplog.at_level(logging.ERROR), serving() as sandbox, Client(sandbox.port) as client:
+            client.send(asked)
+            assert client.answer(has_body=False).status == 200
+
+    assert caplog.records == []

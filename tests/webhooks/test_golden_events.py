@@ -54,7 +54,8 @@ def test_every_sample_has_the_golden_body_of_its_event_and_is_for_its_account_an
     sent = [send(sandbox, event_type) for event_type in EVENTS]
 
     kept = sandbox.control("GET", "/worlds/default/messages").json()["messages"]
-    assert sent == kept
+    # What becomes of the deliveries meanwhile is none of it.
+    assert [one | {"deliveries": []} for one in sent] == [one | {"deliveries": []} for one in kept]
     for event_type, message in zip(EVENTS, kept, strict=True):
         assert (message["event_type"], message["body"]) == (event_type, golden(event_type))
         subject = SUBJECTS.get(event_type.partition(".")[0], "id")

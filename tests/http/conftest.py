@@ -1,0 +1,15 @@
+"""Fixtures for tests on a real socket."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.driving import Served
+from tests.http.talking import Client, port_of
+
+
+@pytest.fixture
+def client(served: Served) -> Iterator[Client]:
+    """A connection to the server of all tests."""
+    with Client(port_of(served.url)) as client:
+        yield client

@@ -1,0 +1,120 @@
+"""The clients of the kit: on whatever loop a test asks, and where httpx2 is not installed."""
+
+import asyncio
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from http.client import HTTPException
+
+import httpx2
+import pytest
+from starlette.testclient import TestClient
+
+from tests.testing.conftest import pay
+from uat_sandbox import SandboxError, sandbox_at
+from uat_sandbox.plain_client import PlainClient
+
+
+def test_an_async_client_meets_the_same_world_as_the_network(world):
+    async def both():
+        async with world.async_client() as client:
+            body = {"amount": 1000, "terminal_id": world.terminal()}
+            return (await client.post("/v3/payment", json=body)).json()
+
+    payment = asyncio.run(both())
+
+    path = f"/v1/transactions/{payment['transaction_id']}"
+    assert world.client().get(path).json()["status"] == "captured"
+    world.webhooks.wait_for("transaction.sale", subject=payment["transaction_id"])
+
+
+def test_who_stops_waiting_ends_the_request_and_nothing_else(world):
+    world.scenario(
+        {"name": "w", "rule": [{"when": {"operation": "sale"}, "then": {"tap": "wait"}}]}
+    )
+
+    async def impatient():
+        async with world.async_client() as client:
+            body = {"amount": 1000, "terminal_id": world.terminal()}
+            task = asyncio.create_task(client.post("/v3/payment", json=body))
+            while not world.taps:
+                await asyncio.sleep(0)
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    asyncio.run(impatient())
+    world.scenario(None)
+
+    assert pay(world)["status"] == "captured"
+
+
+def test_it_can_be_given_to_whatever_takes_an_application(kit, world):
+    with TestClient(kit.asgi, headers=world.headers()) as client:
+        answer = client.get("/v5/apikeys")
+
+    assert answer.status_code == 200
+    assert world.journal.last["path"] == "/v5/apikeys"
+
+
+def test_a_sandbox_that_runs_elsewhere_has_none(kit):
+    with sandbox_at(kit.url) as elsewhere, elsewhere.world() as world:
+        with pytest.raises(SandboxError, match="runs elsewhere and has only its URL"):
+            world.transport()
+
+        async def over_the_network():
+            async with world.async_client() as client:
+                return await client.get("/v5/apikeys")
+
+        answer = asyncio.run(over_the_network())
+
+    assert isinstance(answer, httpx2.Response)
+    assert answer.status_code == 200
+
+
+@pytest.fixture
+def without_httpx2(monkeypatch):
+    monkeypatch.setitem(sys.modules, "httpx2", None)
+
+
+def test_it_takes_payments_reads_and_changes_like_httpx2(without_httpx2, world):
+    client = world.client()
+    assert isinstance(client, PlainClient)
+    body = {"amount": 1000, "terminal_id": world.terminal()}
+    payment = client.post("/v3/payment", json=body).raise_for_status().json()
+    listed = client.get("/v2/transactions", params={"status": ["captured"], "limit": 5})
+    path = f"{world.url}/v1/transactions/{payment['transaction_id']}"
+    missing = client.delete("/v3/nothing", headers={"X-Request": "1"})
+
+    assert [one["transaction_id"] for one in listed.json()["transactions"]] == [
+        payment["transaction_id"]
+    ]
+    assert client.get(path).json()["status"] == "captured"
+    assert listed.headers["Content-Type"] == listed.headers.get("content-type")
+    assert "CONTENT-TYPE" in listed.headers
+    assert (missing.status_code, missing.is_success) == (404, False)
+    assert "not found" in missing.text
+    with pytest.raises(HTTPException, match="the answer is 404"):
+        missing.raise_for_status()
+    assert client.request("POST", "/v3/payment", content="{").status_code == 400
+
+
+def test_threads_share_it_and_it_ends_with_its_world(without_httpx2, kit):
+    with kit.world() as world:
+        client = world.client(None)
+        with ThreadPoolExecutor(4) as threads:
+            statuses = {one.status_code for one in threads.map(client.get, ["/v5/apikeys"] * 20)}
+
+    assert statuses == {401}
+    assert client.is_closed
+    with pytest.raises(ValueError, match="is closed"):
+        client.get("/v5/apikeys")
+
+
+def test_an_asyncio_client_says_what_it_needs(without_httpx2, world):
+    with pytest.raises(SandboxError, match="pip install httpx2"):
+        world.async_client()
+
+
+def test_an_invalid_url_is_refused():
+    for url in ("ftp://host", "127.0.0.1:8080", "http://"):
+        with pytest.raises(ValueError, match="is not a URL with http or https and a host"):
+            PlainClient(url, {}, 1)
