@@ -219,13 +219,6 @@ def test_an_untapped_payment_times_out(sandbox, requests):
         assert chosen(answer) == "timed_out; source=scenario; rule=tap"
 
 
-def test_on_a_running_clock_it_times_out_by_itself(sandbox, requests):
-    desk_opens(sandbox, after="50ms")
-    sandbox.control("PUT", "/worlds/default/clock", {"mode": "running"})
-
-    assert kind(requests.ask(*sale(sandbox)).json()) == "error/timed_out"
-
-
 def timed_out(requests, task):
     requests.advance("61s")
 

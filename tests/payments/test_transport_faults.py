@@ -50,13 +50,6 @@ def test_an_http_fault_is_answered_in_the_documented_shape(sandbox, key):
     )
 
 
-def test_a_body_that_is_refused_is_refused_all_the_same(sandbox):
-    for key in ("http_503", "drop_before", "drop_after"):
-        answer = pay(sandbox, amount=0, outcome=key)
-
-        assert (answer.status, answer.json()["error"]) == (400, "validation_error")
-
-
 def test_the_journal_says_of_a_closed_connection_whether_anything_was_done(sandbox):
     id = ready_for(sandbox, "refund")
     for key, status in (("drop_before", 0), ("drop_after", 200)):

@@ -3,25 +3,17 @@
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from sandbox.domain.payments.edits import broken
 from tests.directory.making import messages
-from tests.properties import examples
 from tests.readings.choosing import choose
 from tests.support.payments import (
     act,
     acted,
     ask,
     batch,
-    batches,
-    close_batch,
     edit_batch,
-    fresh_sandbox,
     held,
     read,
-    record_of,
     search,
     settled,
     sold,
@@ -173,59 +165,3 @@ def test_the_records_move_and_settle_with_the_batch_of_their_payment(own):
     assert (read(own, capture), search(own)["total"]) == (before, 4)
     acted(own, capture, "refund")
     assert (read(own, capture)["status"], read(own, hold)["status"]) == ("settled", "refunded")
-
-
-ACTIONS = st.lists(
-    st.tuples(
-        st.sampled_from(["capture", "refund", "reverse", "close"]),
-        st.integers(min_value=0, max_value=2),
-        st.integers(min_value=1, max_value=1_200),
-    ),
-    max_size=12,
-)
-
-
-@pytest.mark.proves("assumed D35-action")
-@settings(max_examples=examples(60), deadline=None)
-@given(actions=ACTIONS)
-def test_the_records_add_up_to_the_money_of_their_payments_and_batches(actions):
-    sandbox = fresh_sandbox()
-    choose(sandbox, record_of_an_action="own")
-    payments = [held(sandbox), sold(sandbox), held(sandbox)]
-    for operation, which, amount in actions:
-        if operation != "close":
-            act(sandbox, payments[which], operation, amount=amount)
-            continue
-        for one in batches(sandbox):
-            close_batch(sandbox, one["id"])
-
-    rows = search(sandbox, "limit=200")["transactions"]
-    for row in rows:
-        assert broken(record_of(sandbox, row["transaction_id"])) == []
-    by_payment = {one["transaction_id"]: Counter() for one in payments}
-    refunds = Counter()
-    for row in rows:
-        original = row["additional_details"].get("original_transaction_id")
-        if original is None or row["status"] == "error":
-            continue
-        by_payment[original][row["transaction_type"]] += row["total_amount"]
-        if row["transaction_type"] == "refund":
-            refunds[row["batch_id"]] += row["refunded"]
-    for id, sums in by_payment.items():
-        money = record_of(sandbox, id).ledger
-        assert (sums["refund"], sums["reverse"]) == (money.refunded, money.reversed_in_all)
-        assert sums["capture"] in (0, money.captured)
-    for one in batches(sandbox):
-        assert one["refunded_amount"] == refunds[one["id"]]
-        members = batch(sandbox, one["id"], members=True)["transactions"]
-        kept = sum(
-            row["additional_details"].get("captured_amount", row["total_amount"])
-            for row in members
-            if row["transaction_type"] not in ("refund", "reverse")
-        )
-        reversed_ = sum(
-            record_of(sandbox, id).ledger.reversed
-            for id in by_payment
-            if record_of(sandbox, id).batch_id == one["id"]
-        )
-        assert one["captured_amount"] == kept - reversed_

@@ -1,10 +1,8 @@
 """The table of readings against the code and against the tests of this folder."""
 
 import importlib
-import re
 from pathlib import Path
 
-from sandbox.domain.payments.transitions import TRANSITIONS
 from sandbox.domain.readings import READINGS
 
 HERE = Path(__file__).parent
@@ -39,15 +37,3 @@ def test_a_test_tries_every_value_of_every_reading():
 
 def test_every_reading_has_a_clause_of_its_own():
     assert len({reading.clause for reading in READINGS.values()}) == len(READINGS)
-
-
-def test_the_code_asks_every_reading_and_no_other():
-    asked = {
-        id
-        for path in (HERE.parents[1] / "sandbox").rglob("*.py")
-        for id in re.findall(r'(?:readings|chosen)\["(\w+)"\]', path.read_text(encoding="utf-8"))
-    }
-    # The rows of payments name readings by id.
-    in_rows = {id for row in TRANSITIONS for id in (row.status_reading, row.shown_reading)}
-
-    assert asked | in_rows - {None} == set(READINGS)
