@@ -60,7 +60,7 @@ LOOKED = sum(len(probe.requests) for probe in PROBES) + 1
 @pytest.mark.parametrize("trouble", TROUBLE.values(), ids=TROUBLE)
 def test_nothing_is_left_on_a_platform_that_is_in_trouble_for_a_while(trouble, phase, tmp_path):
     with Uat(Profile(), {}) as uat:
-        for at in range(LOOKED, LOOKED + 5, 1 if IS_THOROUGH else 2):
+        for at in range(LOOKED, LOOKED + 5, 1 if IS_THOROUGH else 4):
             uat.trouble = _once(trouble, at=at, times=7)
 
             result, _ = uat.ask(tmp_path / str(at), phase)
