@@ -4,7 +4,6 @@ import contextlib
 import json
 import re
 import threading
-from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 from time import time
@@ -15,24 +14,17 @@ import pytest
 
 from sandbox.domain.instants import from_ms, parse_rfc3339
 from tests.conftest import NOW
-from tests.servers.postgres import Postgres, serving_postgres
 from tests.servers.serving import Database
 from tests.state.filling import STATES, control, fill, ok
 from tests.state.remote import Remote
 from tests.state.saved_worlds import KINDS, SavedWorld, serving_saved
 from tests.support.payments import acted, paid, pay, read
 from tests.webhooks.hooked import until
-from tests.webhooks.receiving import receiving
+from tests.webhooks.receiving import Receiver, receiving
 
 FROZEN = ("--clock", NOW)
 LISTS = ("/v2/transactions", "/v1/batches", "/v5/apikeys", "/v2/terminals", "/v1/locations")
 CONTROLLED = ("", "/messages", "/endpoints", "/scenario", "/scenario/next", "/switches", "/clock")
-
-
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[Postgres]:
-    with serving_postgres() as postgres:
-        yield postgres
 
 
 def _kept(request: pytest.FixtureRequest, folder: Path) -> Any:
@@ -172,61 +164,45 @@ def test_the_same_requests_are_answered_the_same_with_a_restart_between(path: Pa
 # --- clocks -----------------------------------------------------------------------------------
 
 
-def test_a_clock_with_an_offset_and_a_rate_ran_on_meanwhile(db: Path):
-    with serving_saved(db) as server:
-        world = Remote(server)
-        control(world, "PUT", "/clock", {"now": NOW, "mode": "running", "rate": 60})
-        set_at = time()
-        before = parse_rfc3339(control(world, "GET", "/clock")["now"])
-
-    with serving_saved(db) as server:
-        view = control(Remote(server), "GET", "/clock")
-        now, elapsed_s = parse_rfc3339(view["now"]), time() - set_at
-
-    assert (view["mode"], view["rate"]) == ("running", 60)
-    assert before < now
-    world_s = (now - parse_rfc3339(NOW)).total_seconds()
-    assert world_s == pytest.approx(60 * elapsed_s, abs=60)
-
-
 def test_what_fell_due_while_the_server_was_down_happens_at_its_own_moment_unasked(path: Path):
     with receiving() as receiver:
         with serving_saved(path) as server:
             world = Remote(server)
-            control(world, "PUT", "/clock", {"now": NOW, "mode": "running", "rate": 60})
-            held = paid(world, operation="auth")
-            due = _expiry(world, held["transaction_id"])
-            # A few seconds of the wall before it expires.
-            nearly = due - timedelta(minutes=1)
-            control(world, "PUT", "/clock", {"now": f"{nearly:%Y-%m-%dT%H:%M:%S}.000Z"})
-            control(world, "POST", "/endpoints", {"url": receiver.url})
+            held, nearly, due = nearly_expired(world, receiver)
+            set_at = time()
             server.kill()
         with serving_saved(path) as server:
             (told,) = receiver.wait_for(1, timeout_s=10)
 
-            now = read(Remote(server), held["transaction_id"])
+            now = read(Remote(server), held)
+            clock = control(Remote(server), "GET", "/clock")
+            elapsed_s = time() - set_at
 
     assert told.json()["status"] == "canceled"
     last = now["history"][-1]
     assert (last["status"], last["status_reason"]) == ("canceled", "timed_out")
     assert from_ms(last["created_at"]) == due
+    assert (clock["mode"], clock["rate"]) == ("running", 60)
+    world_s = (parse_rfc3339(clock["now"]) - nearly).total_seconds()
+    assert world_s == pytest.approx(60 * elapsed_s, abs=60)
 
 
-def _expiry(world: Remote, id: str) -> datetime:
+def nearly_expired(world: Remote, receiver: Receiver) -> tuple[str, datetime, datetime]:
+    """A hold, the time of a clock that runs fast, and when the hold expires, in a second."""
+    control(world, "PUT", "/clock", {"now": NOW, "mode": "running", "rate": 60})
+    held = str(paid(world, operation="auth")["transaction_id"])
     timers = json.loads(world.saved())["timers"].values()
-    (due,) = [one["due"] for one in timers if one["subject"] == id]
-    found: datetime = parse_rfc3339(due)
-    return found
+    (due,) = [parse_rfc3339(one["due"]) for one in timers if one["subject"] == held]
+    nearly = (due - timedelta(minutes=1)).replace(microsecond=0)
+    control(world, "PUT", "/clock", {"now": f"{nearly:%Y-%m-%dT%H:%M:%S}.000Z"})
+    control(world, "POST", "/endpoints", {"url": receiver.url})
+    return held, nearly, due
 
 
 def test_a_world_that_was_put_in_place_lets_things_happen_unasked(db: Path):
     with receiving() as receiver, serving_saved(db) as server:
         world = another(server, "first")
-        control(world, "PUT", "/clock", {"mode": "running", "rate": 60})
-        held = paid(world, operation="auth")
-        nearly = _expiry(world, held["transaction_id"]) - timedelta(minutes=1)
-        control(world, "PUT", "/clock", {"now": f"{nearly:%Y-%m-%dT%H:%M:%S}.000Z"})
-        control(world, "POST", "/endpoints", {"url": receiver.url})
+        nearly_expired(world, receiver)
         saved = world.saved()
         control(world, "POST", "/clock/advance", {"by": "1h"})
         receiver.wait_for(1)
@@ -239,75 +215,63 @@ def test_a_world_that_was_put_in_place_lets_things_happen_unasked(db: Path):
 # --- under way --------------------------------------------------------------------------------
 
 
-def waiting_sale(server: SavedWorld) -> threading.Thread:
-    """A sale under way, whose client hears nothing of it."""
-    body = {"amount": 1000, "terminal_id": server.facts["terminals"]["merchant"]}
+def waiting_sale(world: Remote) -> tuple[threading.Thread, str]:
+    """A sale under way, whose client hears nothing of it, and its id once it is kept."""
 
     def post() -> None:
         with contextlib.suppress(httpx2.TransportError):
-            server.ask("POST", "/v3/payment", key="partner", json=body)
+            pay(world)
+
+    def found() -> Any:
+        return world.ask("GET", "/v2/transactions", key="partner", query="status=pending").json()[
+            "transactions"
+        ]
 
     thread = threading.Thread(target=post)
     thread.start()
-    return thread
+    return thread, str(until(found)[0]["transaction_id"])
 
 
-def _pending(server: SavedWorld) -> str:
-    """The id of the payment that is under way, once it is kept."""
-
-    def found() -> Any:
-        query = {"limit": 1, "status": "pending"}
-        answer = server.client.get(
-            f"{server.url}/v2/transactions",
-            params=query,
-            headers={"x-service-apikey": server.key("partner")},
-        )
-        return answer.json()["transactions"]
-
-    return str(until(found)[0]["transaction_id"])
+def waiting_for_the_processor(world: Remote) -> tuple[threading.Thread, str]:
+    control(world, "POST", "/scenario/next", {"outcome": "approved", "delay_ms": 60_000})
+    return waiting_sale(world)
 
 
-@pytest.mark.parametrize(
-    ("waits_for", "how"),
-    [
-        ("processor", "kill"),
-        ("processor", "end"),
-        ("tap", "kill"),
-        ("processor after a tap", "kill"),
-    ],
-)
-def test_a_payment_that_waited_ends_as_timed_out_and_that_is_all(
-    db: Path, waits_for: str, how: str
-):
+def waiting_for_a_tap(world: Remote, **then: Any) -> tuple[threading.Thread, str]:
+    rule = {"name": "tap", "then": {"tap": "wait"} | then}
+    control(world, "PUT", "/scenario", {"name": "desk", "rule": [rule]})
+    return waiting_sale(world)
+
+
+def waiting_after_a_tap(world: Remote) -> tuple[threading.Thread, str]:
+    thread, id = waiting_for_a_tap(world, delay_ms=60_000)
+    control(world, "POST", f"/taps/{id}", {"card": "tok_visa_credit"})
+    return thread, id
+
+
+@pytest.mark.parametrize("how", ["kill", "end"])
+def test_a_payment_that_waited_ends_as_timed_out_and_that_is_all(db: Path, how: str):
+    waits = (waiting_for_the_processor, waiting_for_a_tap, waiting_after_a_tap)
     with serving_saved(db, *FROZEN) as server:
-        world = Remote(server)
-        if waits_for == "processor":
-            slow = {"outcome": "approved", "delay_ms": 60_000}
-            control(world, "POST", "/scenario/next", slow)
-        else:
-            delay = {"delay_ms": 60_000} if waits_for != "tap" else {}
-            rule = {"name": "tap", "then": {"tap": "wait"} | delay}
-            control(world, "PUT", "/scenario", {"name": "desk", "rule": [rule]})
-        thread = waiting_sale(server)
-        id = _pending(server)
-        if waits_for == "processor after a tap":
-            tap = {"card": "tok_visa_credit"}
-            answer = server.control("POST", f"/worlds/default/taps/{id}", json=tap)
-            assert answer.status_code == 200, answer.text
+        waiting = {
+            wait.__name__: wait(another(server, wait.__name__.replace("_", "-"))) for wait in waits
+        }
         server.kill() if how == "kill" else server.end()
-        thread.join()
+        for thread, _ in waiting.values():
+            thread.join()
 
     with serving_saved(db) as server:
-        world = Remote(server)
-        control(world, "DELETE", "/scenario")
-        control(world, "POST", "/clock/advance", {"by": "10m"})
-        ended = read(world, id)
-        control(world, "POST", "/clock/advance", {"by": "60d"})
+        for name, (_, id) in waiting.items():
+            world = Remote(server, name.replace("_", "-"))
+            control(world, "DELETE", "/scenario")
+            control(world, "POST", "/clock/advance", {"by": "10m"})
+            ended = read(world, id)
+            control(world, "POST", "/clock/advance", {"by": "60d"})
 
-        assert (ended["status"], ended["status_reason"]) == ("error", "timed_out")
-        assert len(ended["history"]) == 2
-        assert read(world, id) == ended
-        assert control(world, "GET", "/taps")["total"] == 0
+            assert (ended["status"], ended["status_reason"]) == ("error", "timed_out"), name
+            assert len(ended["history"]) == 2, name
+            assert read(world, id) == ended, name
+            assert control(world, "GET", "/taps")["total"] == 0, name
 
 
 # --- small things -----------------------------------------------------------------------------
@@ -328,43 +292,18 @@ def test_request_ids_and_uses_of_keys_go_on_after_an_end_though_nothing_was_chan
     assert used[world.view["keys"]["merchant"]["id"]] == NOW
 
 
-def test_a_reset_and_a_deletion_are_kept(path: Path):
+def test_whatever_was_just_done_is_kept_when_the_server_is_killed(path: Path):
     with serving_saved(path, *FROZEN) as server:
         for id in ("reset", "deleted"):
             paid(another(server, id))
         assert server.control("POST", "/worlds/reset/reset").status_code == 200
         assert server.control("DELETE", "/worlds/deleted").status_code == 204
-        server.kill()
-
-    with serving_saved(path) as server:
-        worlds = server.control("GET", "/worlds").json()["worlds"]
-        assert sorted(one["id"] for one in worlds) == ["default", "reset"]
-        world = Remote(server, "reset")
-        assert world.ask("GET", "/v2/transactions", key="partner").json()["total"] == 0
-        again = another(server, "deleted")
-        assert again.ask("GET", "/v2/transactions", key="partner").json()["total"] == 0
-
-
-def test_a_world_that_was_put_in_place_is_kept(path: Path):
-    with serving_saved(path, *FROZEN) as server:
         world = Remote(server)
         sale = paid(world)
         saved = world.saved()
         paid(world)
         ok(world.ask("PUT", "/_sandbox/worlds/default/snapshot", body=saved))
         paid(world, 5)
-        server.kill()
-
-    with serving_saved(path) as server:
-        world = Remote(server)
-        listed = world.ask("GET", "/v2/transactions", key="partner").json()["transactions"]
-        assert [one["total_amount"] for one in listed] == [5, 1000]
-        assert listed[1]["transaction_id"] == sale["transaction_id"]
-
-
-def test_a_switch_that_was_just_set_is_kept_when_the_server_is_killed(path: Path):
-    with serving_saved(path, *FROZEN) as server:
-        world = Remote(server)
         control(world, "PUT", "/switches", {"idempotency.duplicate": "replay"})
         control(world, "POST", "/clock/advance", {"by": "1d"})
         now = control(world, "GET", "/clock")
@@ -372,7 +311,14 @@ def test_a_switch_that_was_just_set_is_kept_when_the_server_is_killed(path: Path
         server.kill()
 
     with serving_saved(path) as server:
+        worlds = server.control("GET", "/worlds").json()["worlds"]
+        assert sorted(one["id"] for one in worlds) == ["default", "reset"]
+        for empty in (Remote(server, "reset"), another(server, "deleted")):
+            assert empty.ask("GET", "/v2/transactions", key="partner").json()["total"] == 0
         world = Remote(server)
+        listed = world.ask("GET", "/v2/transactions", key="partner").json()["transactions"]
+        assert [one["total_amount"] for one in listed] == [5, 1000]
+        assert listed[1]["transaction_id"] == sale["transaction_id"]
         assert control(world, "GET", "/switches")["idempotency.duplicate"] == "replay"
         assert control(world, "GET", "/clock") == now
         assert pay(world).json()["status"] == "declined"

@@ -1,41 +1,38 @@
 """`sandbox world`: worlds of a real server saved and loaded, and state files converted."""
 
 import json
-import socket
-import subprocess
+import re
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
+from click.testing import CliRunner, Result
+from pytest_httpserver import HTTPServer
 
-from tests import processes
+from sandbox.cli.main import main
 from tests.conftest import NOW
 from tests.driving import Served, serving
+from tests.whole.installing import free_port
 
 
-def run(
-    *arguments: str | Path, stdin: bytes = b"", **env: str
-) -> "subprocess.CompletedProcess[bytes]":
+def run(*arguments: str | Path, stdin: bytes = b"") -> Result:
     """The command, run to its end."""
-    return processes.run("world", *map(str, arguments), stdin=stdin, **env)
+    return CliRunner().invoke(main, ["world", *map(str, arguments)], input=stdin)
 
 
 def succeeded(*arguments: str | Path, **more: Any) -> bytes:
     done = run(*arguments, **more)
-    assert (done.returncode, done.stderr) == (0, b"")
-    return done.stdout
+    assert (done.exit_code, done.stderr) == (0, "")
+    return done.stdout_bytes
 
 
-def assert_refused(done: "subprocess.CompletedProcess[bytes]", code: int, *words: str) -> None:
-    """This exit status, a message with these words in one line, and nothing of Python's."""
-    err = done.stderr.decode()
-    assert (done.returncode, done.stdout) == (code, b""), err
-    assert [word for word in words if word not in err] == [], err
-    assert err.startswith("sandbox: ")
-    assert err.count("\n") == 1
+def assert_refused(done: Result, *words: str) -> None:
+    """Status 2, a message with these words in one line, and nothing of Python's."""
+    assert (done.exit_code, done.stdout) == (2, ""), done.output
+    assert [word for word in words if word not in done.stderr] == [], done.stderr
+    assert done.stderr.startswith("sandbox: ")
+    assert done.stderr.count("\n") == 1
 
 
 @pytest.fixture(scope="module")
@@ -73,13 +70,6 @@ def snapshot(server: Served, id: str = "default") -> bytes:
     return server.control("GET", f"/worlds/{id}/snapshot").content
 
 
-def free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        port: int = taken.getsockname()[1]
-        return port
-
-
 # --- save and load ----------------------------------------------------------------------------
 
 
@@ -107,48 +97,52 @@ def test_a_world_that_was_saved_comes_back(server, tmp_path):
         assert read(another, shown, before) == 200
 
 
-def test_without_a_file_the_world_goes_to_standard_output_and_comes_from_standard_input(server):
+def test_a_world_goes_to_standard_output_and_comes_from_standard_input_and_json_says_so(
+    server, tmp_path
+):
     one, other = add_world(server, "one"), add_world(server, "other")
     paid = pay(server, one)
+    file = tmp_path / "told.json"
 
     content = succeeded("save", "--world", "one", "--url", server.facts["control_url"])
     succeeded("load", "-", "--world", "other", "--url", server.url, stdin=content)
-
-    assert content == snapshot(server, "one")
-    assert read(server, other, paid) == 200
-
-
-def test_json_says_what_was_done(server, tmp_path):
-    add_world(server, "told")
-    file = tmp_path / "told.json"
-    options = ["--world", "told", "--url", server.url, "--json"]
-
+    options = ["--world", "other", "--url", server.url, "--json"]
     saved = json.loads(succeeded("save", file, *options))
     loaded = json.loads(succeeded("load", file, *options))
 
-    assert saved == {"world": "told", "file": str(file), "bytes": file.stat().st_size}
-    assert loaded == server.control("GET", "/worlds/told").json()
+    assert content == snapshot(server, "one")
+    assert read(server, other, paid) == 200
+    assert saved == {"world": "other", "file": str(file), "bytes": file.stat().st_size}
+    assert loaded == server.control("GET", "/worlds/other").json()
 
 
-# --- what the server says ---------------------------------------------------------------------
+# --- what is refused --------------------------------------------------------------------------
 
 
-def test_an_unknown_world_is_refused_with_the_nearest(server):
+def test_what_cannot_be_saved_or_loaded_is_refused_in_one_sentence(server, tmp_path):
     add_world(server, "uat-seven")
-
-    for command in (["save"], ["load", "-"]):
-        done = run(*command, "--world", "uat-sevn", "--url", server.url, stdin=b"{}")
-
-        assert_refused(done, 2, "there is no world 'uat-sevn'", "did you mean 'uat-seven'?")
-
-
-def test_an_invalid_id_of_a_world_is_refused(server):
+    at = ("--url", server.url)
+    refused: list[tuple[tuple[str | Path, ...], tuple[str, ...]]] = [
+        (("save", "--world", "uat-sevn", *at), ("no world 'uat-sevn'", "mean 'uat-seven'?")),
+        (("load", "-", "--world", "uat-sevn", *at), ("no world 'uat-sevn'", "mean 'uat-seven'?")),
+        (("save", "--json", *at), ("--json", "FILE")),
+    ]
+    refused += [
+        (("save", "--url", url), ("--url", "http://127.0.0.1:8080"))
+        for url in ("", "127.0.0.1:8080", "ftp://127.0.0.1", "http://[::", "http://")
+    ]
+    refused += [
+        ((command, file, *at), (str(file), why))
+        for command, why in (("save", "cannot be written"), ("load", "cannot be read"))
+        for file in (tmp_path / "nowhere" / "friday.json", tmp_path)
+    ]
+    for arguments, words in refused:
+        assert_refused(run(*arguments, stdin=b"{}"), *words)
     for world in ("../health", "a b", "", "%2e%2e"):
-        done = run("save", "--world", world, "--url", server.url)
+        done = run("save", "--world", world, *at)
 
-        assert done.returncode in (1, 2)
-        assert b"Traceback" not in done.stderr
-        assert done.stdout == b""
+        assert done.exit_code in (1, 2), world
+        assert (isinstance(done.exception, SystemExit), done.stdout) == (True, ""), world
 
 
 def test_a_snapshot_that_is_refused_says_why_and_changes_nothing(server):
@@ -162,56 +156,19 @@ def test_a_snapshot_that_is_refused_says_why_and_changes_nothing(server):
     }.items():
         done = run("load", "-", "--url", server.url, stdin=content)
 
-        assert_refused(done, 2, why, "nothing was changed")
+        assert_refused(done, why, "nothing was changed")
         assert snapshot(server) == before
 
 
-# --- no server, no file -----------------------------------------------------------------------
-
-
-def test_an_invalid_url_is_refused():
-    for url in ("", "127.0.0.1:8080", "ftp://127.0.0.1", "http://[::", "http://"):
-        assert_refused(run("save", "--url", url), 2, "--url", "http://127.0.0.1:8080")
-
-
-def test_the_platform_s_own_port_is_not_a_control_surface():
+def test_what_answers_and_is_no_control_api_is_told(tmp_path, httpserver: HTTPServer):
+    httpserver.expect_request(re.compile("")).respond_with_data("<html>It works!</html>")
+    page = run("save", tmp_path / "page.json", "--url", httpserver.url_for(""))
     with serving("--control-port", str(free_port())) as server:
-        assert_refused(run("save", "--url", server.url), 2, "404", "--control-port")
+        assert_refused(run("save", "--url", server.url), "404", "--control-port")
         assert succeeded("save", "--url", server.facts["control_url"])
 
-
-class _Page(BaseHTTPRequestHandler):
-    """Something else that listens."""
-
-    def do_GET(self) -> None:
-        self.send_response(200)
-        self.end_headers()
-        self.wfile.write(b"<html>It works!</html>")
-
-    def log_message(self, format: str, *args: Any) -> None:
-        pass
-
-
-def test_another_server_that_answers_is_not_taken_for_a_sandbox(tmp_path):
-    page = HTTPServer(("127.0.0.1", 0), _Page)
-    Thread(target=page.serve_forever, daemon=True).start()
-    try:
-        url = f"http://127.0.0.1:{page.server_port}"
-        done = run("save", tmp_path / "page.json", "--url", url)
-    finally:
-        page.shutdown()
-        page.server_close()
-
-    assert_refused(done, 2, "not as a sandbox's control API does")
+    assert_refused(page, "not as a sandbox's control API does")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_file_that_cannot_be_written_or_read_is_refused(server, tmp_path):
-    for command, why in (("save", "cannot be written"), ("load", "cannot be read")):
-        for file in (tmp_path / "nowhere" / "friday.json", tmp_path):
-            done = run(command, file, "--url", server.url)
-            assert_refused(done, 2, str(file), why)
-    assert_refused(run("save", "--json", "--url", server.url), 2, "--json", "FILE")
 
 
 # --- convert ----------------------------------------------------------------------------------
@@ -238,7 +195,7 @@ def test_a_state_file_of_one_kind_becomes_one_of_the_other_and_back_again(tmp_pa
     assert done["worlds"] == ["default", "second"]
     assert one.read_bytes() == again.read_bytes() == content
     refused = run("convert", one, other)
-    assert_refused(refused, 2, "b.db", "holds the worlds default, second", "name a file")
+    assert_refused(refused, "b.db", "holds the worlds default, second", "name a file")
     with serving("--store", str(other), "--clock", NOW) as server:
         assert {id: snapshot(server, id) for id in before} == before
 
@@ -247,7 +204,7 @@ def test_a_source_that_a_server_uses_is_refused(tmp_path):
     with serving("--store", str(tmp_path / "a.json")) as server:
         done = run("convert", tmp_path / "a.json", tmp_path / "b.db")
 
-        assert_refused(done, 2, "a.json", "another server uses it", str(server.process.pid))
+        assert_refused(done, "a.json", "another server uses it", str(server.process.pid))
     assert not (tmp_path / "b.db").exists()
 
 
@@ -267,5 +224,5 @@ def test_what_cannot_be_converted_is_refused_and_leaves_no_target(tmp_path):
     ]:
         done = run("convert", tmp_path / source, tmp_path / target)
 
-        assert_refused(done, 2, *words)
+        assert_refused(done, *words)
         assert source == target or not (tmp_path / target).exists()
