@@ -9,7 +9,7 @@ KIT := pytest-uat-sandbox
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help setup run test whole slow properties soak fast check fix bench golden ledger vendor console dist lock clean
+.PHONY: help setup run test whole slow elsewhere properties soak fast check fix bench golden ledger vendor console dist lock clean
 
 help: ## List what there is to do
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
@@ -38,10 +38,13 @@ run: $(VENV)/.installed ## Serve the demo world on localhost (PORT=8080)
 test: $(VENV)/.developed ## Run all tests but those of `make whole`
 	@$(BIN)/python -m pytest --numprocesses 2 --dist worksteal
 
-whole: slow properties ## Test the whole product, in minutes: kills and restarts, package, documentation, other languages
+whole: slow elsewhere properties ## Test the whole product, in minutes: kills and restarts, package, documentation, other languages
 
 slow: $(VENV)/.developed ## The part of `make whole` that starts servers, browsers and other languages
 	@$(BIN)/python -m pytest tests/whole --numprocesses 2 --dist worksteal
+
+elsewhere: $(VENV)/.developed ## Ask a server that owns no world all tests of a sandbox, not some as `make slow` does
+	@SANDBOX_SUITES=all $(BIN)/python -m pytest tests/whole/test_elsewhere.py -k elsewhere
 
 properties: $(VENV)/.developed ## Test properties with many more examples than `make test` does
 	@SANDBOX_THOROUGH=yes $(BIN)/python -m pytest -m "hypothesis or thorough" --numprocesses 2 --dist worksteal

@@ -2,9 +2,6 @@
 
 import asyncio
 import json
-import os
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,24 +18,7 @@ from tests.state.saved_worlds import SavedWorld
 from tests.webhooks.receiving import receiving
 
 SILENT_S = 5.0
-SUITES = ("payments", "directory", "platform", "readings", "control", "webhooks", "worlds")
 QUERIES = {"find": {"q": "zanzibar@quokka"}}
-DIFFERS = {
-    "test_create_app": "builds applications of its own",
-    "test_metrics": "counts of the server go on from one test to the next",
-    "test_coverage": "counts of the server go on from one test to the next",
-    "test_the_same_world_gives_the_same_capture": "webhooks are sent meanwhile",
-    "test_it_is_filtered_counted_and_read_in_pages": "webhooks are sent meanwhile",
-    "test_a_scenario_registers_its_endpoints_and_they_stay": "webhooks are sent meanwhile",
-    "test_what_cannot_be_asked_of_webhooks_is_refused": "webhooks are sent meanwhile",
-    "test_without_a_server_a_closed_connection_is_raised": "asks an application without a server",
-    "test_two_amounts_of_it_close_the_connection": "asks an application without a server",
-    "test_a_world_needs_nothing": "numbers of worlds go on from one test to the next",
-    "test_chaos_timing": "a request that is forwarded takes longer",
-    "test_health_says_version_and_store": "one that shares worlds says more",
-    "HEAD-/health": "a client of HTTP takes no body with HEAD",
-    "test_the_log_says_each_kind_once_a_minute_in_one_line": "the log is that of another process",
-}
 
 
 @pytest.fixture
@@ -49,25 +29,6 @@ def two(url: str, tmp_path: Path) -> Iterator[tuple[SavedWorld, SavedWorld]]:
 
 
 # --- one world, several doors -----------------------------------------------------------------
-
-
-def test_the_suites_pass_on_a_server_that_has_no_world():
-    folders = [f"tests/{name}" for name in SUITES]
-    unless = " and ".join(f"not {name}" for name in DIFFERS if "/" not in name)
-    command = [sys.executable, "-m", "pytest", *folders, "-n", "2", "-p", "no:cacheprovider"]
-    done = subprocess.run(
-        [*command, "--tb=short", "-k", unless],
-        env={**os.environ, "TESTED_SANDBOX": "elsewhere"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-    failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR "))]
-    assert [line for line in failed if not any(name in line for name in DIFFERS)] == [], (
-        done.stdout[-3_000:]
-    )
-    assert " passed" in done.stdout.splitlines()[-1]
 
 
 @pytest.mark.proves("assumed D25-servers")
@@ -147,34 +108,6 @@ def test_a_stream_a_tap_and_a_wait_go_through_a_server_that_has_no_world(two):
     assert any("transaction.sale" in line for line in told)
 
 
-def test_a_token_of_a_team_holds_at_all_servers_and_is_worthless_at_all_once_deleted(
-    url: str, tmp_path: Path
-):
-    secret = "a-token-of-the-operator"
-    options = ("--shared", "--token", secret, "--known-keys")
-    as_operator = {"authorization": f"Bearer {secret}"}
-    with (
-        serving(url, tmp_path, "one", *options) as one,
-        serving(url, tmp_path, "two", *options) as other,
-    ):
-        made = other.control("POST", "/tokens", json={"team": "mobile"}, headers=as_operator).json()
-        as_team = {"authorization": f"Bearer {made['token']}"}
-
-        def may(server: SavedWorld) -> bool:
-            return server.control("GET", "/worlds", headers=as_team).status_code == 200
-
-        until(lambda: may(one) and may(other))
-        assert other.control("POST", "/worlds", json={}, headers=as_team).status_code == 201
-        assert [
-            w["id"] for w in one.control("GET", "/worlds", headers=as_team).json()["worlds"]
-        ] == ["world-1@mobile"]
-        assert one.control("GET", "/worlds/default", headers=as_team).status_code == 404
-        assert other.control("GET", "/worlds/default", headers=as_team).status_code == 404
-        gone = one.control("DELETE", f"/tokens/{made['id']}", headers=as_operator)
-        assert gone.status_code == 204
-        until(lambda: not may(one) and not may(other))
-
-
 def test_a_key_that_a_client_brings_belongs_to_one_world_on_all_servers(two):
     one, other = two
     made = other.control("POST", "/worlds", json={"id": "mine", "seed": 7}).json()
@@ -197,25 +130,33 @@ def test_a_key_that_a_client_brings_belongs_to_one_world_on_all_servers(two):
 
 
 @pytest.mark.proves("assumed D25-teams, D25-servers")
-def test_a_team_finds_no_trace_of_worlds_that_others_have_on_any_server(url: str, tmp_path: Path):
+def test_a_team_finds_no_trace_of_others_on_any_server_and_its_token_ends_at_all(
+    url: str, tmp_path: Path
+):
     secret = "a-token-of-the-operator"
     options = ("--shared", "--token", secret, "--known-keys")
+    as_operator = {"authorization": f"Bearer {secret}"}
     with (
         serving(url, tmp_path, "one", *options) as one,
         serving(url, tmp_path, "two", *options) as other,
     ):
-        as_operator = {"authorization": f"Bearer {secret}"}
-        tokens = {
-            team: other.control("POST", "/tokens", json={"team": team}, headers=as_operator)
-            for team in ("quokka", "web")
-        }
-        mobile, web = (
-            {"authorization": f"Bearer {made.json()['token']}"} for made in tokens.values()
-        )
-        until(lambda: other.control("GET", "/worlds", headers=web).status_code == 200)
-        until(lambda: one.control("GET", "/worlds", headers=mobile).status_code == 200)
+
+        def issued(team: str) -> tuple[str, dict[str, str]]:
+            body = {"team": team}
+            made = other.control("POST", "/tokens", json=body, headers=as_operator).json()
+            return made["id"], {"authorization": f"Bearer {made['token']}"}
+
+        def may(server: SavedWorld, headers: dict[str, str]) -> bool:
+            return server.control("GET", "/worlds", headers=headers).status_code == 200
+
+        (quokka, mobile), (_, web) = issued("quokka"), issued("web")
+        until(lambda: all(may(server, by) for server in (one, other) for by in (mobile, web)))
         made = one.control("POST", "/worlds", json={"id": "zanzibar"}, headers=mobile)
         assert made.status_code == 201
+        listed = other.control("GET", "/worlds", headers=mobile).json()["worlds"]
+        assert [world["id"] for world in listed] == ["zanzibar@quokka"]
+        for server in (one, other):
+            assert server.control("GET", "/worlds/default", headers=mobile).status_code == 404
         for row in CONTROL:
             path = row.path.removeprefix("/_sandbox").replace("{id}", "x").replace("{name}", "x")
             if "{w}" in path:
@@ -229,31 +170,31 @@ def test_a_team_finds_no_trace_of_worlds_that_others_have_on_any_server(url: str
                 said = other.control("GET", path, headers=web, params=QUERIES.get(row.name))
                 assert "zanzibar" not in said.text, row.name
                 assert "quokka" not in said.text, row.name
+        gone = one.control("DELETE", f"/tokens/{quokka}", headers=as_operator)
+        assert gone.status_code == 204
+        until(lambda: not may(one, mobile) and not may(other, mobile))
+        assert may(one, web)
 
 
 # --- servers that come and go -----------------------------------------------------------------
 
 
 @pytest.mark.proves("assumed D25-servers")
-def test_a_server_that_is_killed_is_replaced_within_a_second(two):
+def test_a_server_that_is_killed_is_replaced_and_retries_go_on_without_a_request(two):
     one, other = two
-    made = pay(one).json()["transaction_id"]
+    with receiving() as receiver:
+        receiver.behave(lambda received: 500 if received.number == 0 else 200)
+        one.control("PUT", "/worlds/default/switches", json={"webhooks.time_scale": 0.0001})
+        one.control("POST", "/worlds/default/endpoints", json={"url": receiver.url})
+        until(lambda: one.control("PUT", "/worlds/default/clock", json={"rate": 1}).is_success)
+        made = pay(one).json()["transaction_id"]
 
-    one.kill()
+        one.kill()
+
+        receiver.wait_for(2, SILENT_S + WAITS_S)
     took_s = until(lambda: works(other))
-
     assert made in payments(other)
     assert took_s < SILENT_S + 2
-
-
-def test_a_server_that_ends_hands_its_worlds_over_at_once(two):
-    one, other = two
-    made = pay(one).json()["transaction_id"]
-
-    one.end()
-
-    assert pay(other).status_code == 200
-    assert made in payments(other)
 
 
 def test_requests_that_are_under_way_when_a_server_ends_are_answered_by_another(two):
@@ -306,19 +247,6 @@ def test_a_world_for_which_many_ask_at_once_is_taken_over_once(two):
     assert came == ["the world 'default' is here now"]
 
 
-def test_retries_go_on_at_another_server_without_a_request(two):
-    one, other = two
-    with receiving() as receiver:
-        receiver.behave(lambda received: 500 if received.number == 0 else 200)
-        one.control("PUT", "/worlds/default/switches", json={"webhooks.time_scale": 0.0001})
-        one.control("POST", "/worlds/default/endpoints", json={"url": receiver.url})
-        until(lambda: one.control("PUT", "/worlds/default/clock", json={"rate": 1}).is_success)
-        pay(one)
-        one.kill()
-        receiver.wait_for(2, SILENT_S + WAITS_S)
-    assert other.process.poll() is None
-
-
 def test_worlds_outlive_all_servers(url: str, tmp_path: Path):
     with serving(url, tmp_path, "one") as one:
         made = pay(one).json()["transaction_id"]
@@ -359,71 +287,38 @@ def test_while_postgresql_is_away_requests_are_503_and_afterwards_all_is_there_o
 # --- what is refused --------------------------------------------------------------------------
 
 
-def test_a_database_that_cannot_be_reached_is_refused_in_a_sentence():
-    said = refused("postgresql://sandbox:secret@127.0.0.1:1/none")
-
-    assert said.startswith("sandbox: PostgreSQL at 127.0.0.1:1/none cannot be reached")
-    assert "secret" not in said
-
-
-@pytest.mark.parametrize(
-    ("part", "why"),
-    [
-        ("@127.0.0.1:port/none", "cannot be used: invalid literal for int() with base 10: 'port'"),
-        ("@[::1/none", "cannot be used: Invalid IPv6 URL"),
-        ("@127.0.0.1:{port}/none", 'cannot be used: database "none" does not exist'),
-        ("@127.0.0.1:{port}/{name}?sslmode=silly", "cannot be used: `sslmode` parameter"),
-        ("@127.0.0.1:{port}/{name}?silly=1", "cannot be used: unrecognized configuration"),
-    ],
-)
-def test_a_url_that_leads_nowhere_is_refused_in_a_sentence(
-    url: str, postgres: Postgres, part: str, why: str
-):
-    name = url.rpartition("/")[2]
-    said = refused("postgresql://postgres:secret" + part.format(port=postgres.port, name=name))
-
-    assert why in said
-    assert (said.count("\n"), "secret" in said) == (1, False)
-
-
-def test_a_role_that_may_not_make_tables_is_refused_in_a_sentence(url: str, postgres: Postgres):
+def test_a_database_that_cannot_be_used_is_refused_in_a_sentence(url: str, postgres: Postgres):
     name = url.rpartition("/")[2]
     postgres.asked(url, f"CREATE ROLE small_{name} LOGIN")
+    here = f"127.0.0.1:{postgres.port}"
+    for part, why in (
+        ("postgres:secret@127.0.0.1:1/none", "PostgreSQL at 127.0.0.1:1/none cannot be reached"),
+        ("postgres:secret@127.0.0.1:port/none", "invalid literal for int() with base 10: 'port'"),
+        ("postgres:secret@[::1/none", "cannot be used: Invalid IPv6 URL"),
+        (f"postgres:secret@{here}/none", 'cannot be used: database "none" does not exist'),
+        (f"postgres:secret@{here}/{name}?sslmode=silly", "cannot be used: `sslmode` parameter"),
+        (f"postgres:secret@{here}/{name}?silly=1", "cannot be used: unrecognized configuration"),
+        (f"small_{name}@{here}/{name}", "cannot be used: permission denied"),
+    ):
+        said = refused(f"postgresql://{part}")
 
-    said = refused(url.replace("postgres@", f"small_{name}@"))
-
-    assert "cannot be used: permission denied" in said
-
-
-def test_the_schema_of_another_program_is_refused(url: str, postgres: Postgres):
+        assert why in said, part
+        assert (said.count("\n"), "secret" in said) == (1, False), said
     postgres.asked(url, "CREATE SCHEMA uat_sandbox")
-
     assert "was made by another program" in refused(url)
 
 
-def test_tables_of_another_version_are_refused(url: str, tmp_path: Path, postgres: Postgres):
+def test_what_servers_cannot_share_is_refused(url: str, tmp_path: Path, postgres: Postgres):
+    assert "need the same token" in refused(url, "--host", "0.0.0.0")
+    assert "speak plain HTTP" in refused(url, "--tls")
     with serving(url, tmp_path, "one"):
-        pass
+        said = refused(url, "--seed", "2")
+    assert "its servers have --seed '1', and this one '2'" in said
     for version in ("1", "99"):
         set_version = f"UPDATE uat_sandbox.meta SET value = '{version}' WHERE name = 'schema'"
         postgres.asked(url, set_version)
 
         assert f"tables have version {version}, and this server knows version 2" in refused(url)
-
-
-def test_a_server_with_another_seed_is_refused(url: str, tmp_path: Path):
-    with serving(url, tmp_path, "one"):
-        said = refused(url, "--seed", "2")
-
-    assert "its servers have --seed '1', and this one '2'" in said
-
-
-@pytest.mark.parametrize(
-    ("options", "why"),
-    [(("--host", "0.0.0.0"), "need the same token"), (("--tls",), "speak plain HTTP")],
-)
-def test_what_servers_cannot_share_is_refused(url: str, options: tuple[str, ...], why: str):
-    assert why in refused(url, *options)
 
 
 def test_a_world_of_a_later_version_waits_for_a_server_of_that_version(

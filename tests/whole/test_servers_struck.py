@@ -27,9 +27,8 @@ from sandbox.cluster.forwarding import Forwarding
 from sandbox.cluster.ownership import COUNT_ALONE
 from sandbox.cluster.server import ClusterServer
 from sandbox.cluster.session import FRESH_S, SILENT_S
-from sandbox.cluster.setup import refuse_pooler
 from sandbox.settings import Settings
-from sandbox.store.files.port import StoreError, Unavailable
+from sandbox.store.files.port import Unavailable
 from sandbox.worlds.elsewhere import Peer
 from tests.servers.cutting import Cutter
 from tests.servers.driving import WAITS_S, pay, payments, until, works
@@ -80,6 +79,8 @@ def test_what_was_acknowledged_is_there_once_whatever_is_struck(tmp_path: Path, 
 def test_reads_that_wait_at_a_frozen_server_know_what_others_did_meanwhile(
     url: str, tmp_path: Path, stopped_s: float
 ):
+    # A session is ended only after its server has stopped to answer.
+    assert SILENT_S > 2 * FRESH_S
     with serving(url, tmp_path, "one") as one, serving(url, tmp_path, "two") as other:
         made = {pay(one).json()["transaction_id"]}
         answers: list[httpx2.Response] = []
@@ -144,10 +145,6 @@ def test_every_request_that_was_sent_on_to_a_server_that_is_gone_is_ended():
 
     with socket.create_server(("127.0.0.1", 0)) as silent:
         asyncio.run(send_on_twice(f"http://127.0.0.1:{silent.getsockname()[1]}"))
-
-
-def test_a_session_is_ended_only_after_a_server_has_stopped_to_answer():
-    assert SILENT_S > 2 * FRESH_S
 
 
 # --- PostgreSQL that fails --------------------------------------------------------------------
@@ -294,20 +291,15 @@ def test_a_commit_that_waits_for_a_lock_is_done_or_refused_but_not_twice(
         assert len(found) == 1
 
 
-@pytest.mark.parametrize("mode", ["transaction", "statement"])
-def test_a_pooler_that_shares_sessions_is_refused_in_a_sentence(
-    url: str, postgres: Postgres, mode: str
-):
-    with postgres.pooled(url, mode) as through:
-        said = refused(through)
-
-    assert "a pooler in transaction mode is in between" in said
-    assert said.count("\n") == 1
-
-
-def test_a_pooler_in_session_mode_lets_worlds_go_when_a_server_dies(
+def test_a_pooler_may_give_out_sessions_and_is_refused_where_it_shares_them(
     url: str, tmp_path: Path, postgres: Postgres
 ):
+    for mode in ("transaction", "statement"):
+        with postgres.pooled(url, mode) as through:
+            said = refused(through)
+
+        assert "a pooler in transaction mode is in between" in said
+        assert said.count("\n") == 1
     with (
         postgres.pooled(url, "session") as through,
         serving(through, tmp_path, "one") as one,
@@ -317,18 +309,6 @@ def test_a_pooler_in_session_mode_lets_worlds_go_when_a_server_dies(
         one.kill()
         until(lambda: works(other))
         assert made in payments(other)
-
-
-def test_two_clients_that_have_one_session_are_behind_a_pooler(url: str):
-    async def connect() -> None:
-        one, other = await asyncpg.connect(url), await asyncpg.connect(url)
-        await refuse_pooler(one, other, "PostgreSQL")
-        with pytest.raises(StoreError, match="a pooler in transaction mode is in between"):
-            await refuse_pooler(one, one, "PostgreSQL")
-        await one.close()
-        await other.close()
-
-    asyncio.run(connect())
 
 
 def test_a_world_that_cannot_be_read_is_told_of_once_and_keeps_no_other_waiting(
@@ -372,21 +352,21 @@ async def running(url: str) -> AsyncIterator[tuple[ClusterServer, httpx2.AsyncCl
         yield server, client
 
 
-@pytest.mark.parametrize("purpose", TASKS)
-def test_a_task_that_ends_costs_the_session_and_begins_again(url: str, purpose: str):
-    async def end_task() -> None:
+def test_a_task_that_ends_costs_the_session_and_begins_again(url: str):
+    async def end_tasks() -> None:
         async with running(url) as (server, client):
-            before = server._session.number
-            server._supervisor.tasks[purpose].cancel()
-            await asyncio.sleep(0.5)
+            for purpose in TASKS:
+                before = server._session.number
+                server._supervisor.tasks[purpose].cancel()
+                await asyncio.sleep(0.5)
 
-            switches = {"webhooks.time_scale": 0.5}
-            switched = await client.put("/_sandbox/worlds/default/switches", json=switches)
+                switches = {"webhooks.time_scale": 0.5}
+                switched = await client.put("/_sandbox/worlds/default/switches", json=switches)
 
-            assert switched.status_code == 200, switched.text
-            assert server._session.number not in (0, before)
+                assert switched.status_code == 200, (purpose, switched.text)
+                assert server._session.number not in (0, before), purpose
 
-    asyncio.run(end_task())
+    asyncio.run(end_tasks())
 
 
 def test_a_task_that_fails_twice_ends_the_process(url: str, monkeypatch: pytest.MonkeyPatch):

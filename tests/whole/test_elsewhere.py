@@ -1,0 +1,67 @@
+"""The tests of one sandbox, asked of servers that are set up in another way.
+
+One is a server that owns no world, since another one has them all; others are ASGI servers that
+know nothing of the sandbox. SANDBOX_SUITES=all asks the first one everything, as `make elsewhere`
+does.
+"""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.servers.elsewhere import COMMANDS
+
+FOLDERS = ("payments", "directory", "platform", "readings", "control", "webhooks", "worlds")
+ALL = [f"tests/{name}" for name in FOLDERS]
+SOME = [
+    *("tests/payments/test_edits.py", "tests/payments/test_fields.py"),
+    *("tests/payments/test_pricing.py", "tests/payments/test_search.py"),
+    *("tests/payments/test_taps.py", "tests/payments/test_waiting.py"),
+    *("tests/platform/test_apikeys_access.py", "tests/platform/test_apikeys_create.py"),
+]
+OF_WORLDS = [
+    *("tests/control/test_advance.py", "tests/control/test_requests.py"),
+    *("tests/control/test_scenarios.py", "tests/control/test_stream.py"),
+    *("tests/webhooks/test_resending.py", "tests/webhooks/test_subscriptions.py"),
+    *("tests/worlds/test_clock.py", "tests/worlds/test_isolation.py"),
+]
+DIFFERS = {
+    "test_create_app": "builds applications of its own",
+    "test_metrics": "counts of the server go on from one test to the next",
+    "test_coverage": "counts of the server go on from one test to the next",
+    "test_the_same_world_gives_the_same_capture": "webhooks are sent meanwhile",
+    "test_it_is_filtered_counted_and_read_in_pages": "webhooks are sent meanwhile",
+    "test_a_scenario_registers_its_endpoints_and_they_stay": "webhooks are sent meanwhile",
+    "test_what_cannot_be_asked_of_webhooks_is_refused": "webhooks are sent meanwhile",
+    "test_without_a_server_a_closed_connection_is_raised": "asks an application without a server",
+    "test_two_amounts_of_it_close_the_connection": "asks an application without a server",
+    "test_a_world_needs_nothing": "numbers of worlds go on from one test to the next",
+    "test_chaos_timing": "a request that is forwarded takes longer",
+    "test_health_says_version_and_store": "one that shares worlds says more",
+    "HEAD-/health": "a client of HTTP takes no body with HEAD",
+    "test_the_log_says_each_kind_once_a_minute_in_one_line": "the log is that of another process",
+}
+
+
+@pytest.mark.parametrize("server", ["elsewhere", *COMMANDS])
+def test_the_suites_pass_on_a_server_that_owns_nothing_and_on_any_asgi_server(server: str):
+    asks_all = os.environ.get("SANDBOX_SUITES") == "all" and server not in COMMANDS
+    suites = ALL if asks_all else SOME if server in COMMANDS else SOME + OF_WORLDS
+    unless = " and ".join(f"not {name}" for name in DIFFERS if "/" not in name)
+    command = [sys.executable, "-m", "pytest", *suites, "-p", "no:cacheprovider"]
+    workers = "2" if asks_all else "0"
+    done = subprocess.run(
+        [*command, "--tb=short", "-k", unless, "-n", workers],
+        env={**os.environ, "TESTED_SANDBOX": server},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR "))]
+    assert [line for line in failed if not any(name in line for name in DIFFERS)] == [], (
+        done.stdout[-3_000:]
+    )
+    assert " passed" in done.stdout.splitlines()[-1], done.stdout[-3_000:]
