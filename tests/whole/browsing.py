@@ -9,8 +9,6 @@ from playwright.sync_api import Browser, sync_playwright
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
-needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no chromium is installed here")
-
 _QUIET = [
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
     *("--disable-background-networking", "--disable-component-update"),
@@ -19,7 +17,9 @@ _QUIET = [
 
 @contextmanager
 def chromium(*arguments: str) -> Iterator[Browser]:
-    """A browser of its own, until the block ends."""
+    """A browser of its own, until the block ends. Skips the test where there is none."""
+    if CHROMIUM is None:
+        pytest.skip("no chromium is installed here")
     with sync_playwright() as playwright:
         opened = playwright.chromium.launch(executable_path=CHROMIUM, args=[*_QUIET, *arguments])
         yield opened

@@ -1,29 +1,51 @@
-"""What is built once for all tests of a worker, and what the tests of the console begin with."""
+"""What is built once for all tests, and the PostgreSQL of a worker."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page
 
-from tests.conftest import NOW
-from tests.driving import Served, serving
 from tests.servers.postgres import Postgres, serving_postgres
-from tests.whole.browsing import chromium
-from tests.whole.installing import Packages, build, install, npm_packages
-from tests.whole.watching import Desk, watched
+from tests.whole.installing import Packages, build, install, npm_packages, once, packages_in
+
+TESTER = (
+    "pytest>=9,<10",
+    "pytest-xdist>=3.8,<4",
+    "freezegun>=1.5,<2",
+    "flask>=3,<4",
+    "django>=5,<7",
+    "fastapi>=0.115,<1",
+)
+"""What guides about tests say that one installs beside the sandbox."""
 
 
 @pytest.fixture(scope="session")
-def packages(tmp_path_factory: pytest.TempPathFactory) -> Packages:
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of all workers of this run."""
+    folder = tmp_path_factory.getbasetemp()
+    return folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
+
+
+@pytest.fixture(scope="session")
+def packages(shared: Path) -> Packages:
     """The wheel and the source distribution of this checkout."""
-    return build(tmp_path_factory.mktemp("dist"))
+    return packages_in(once(shared / "dist", build))
 
 
 @pytest.fixture(scope="session")
-def installed(packages: Packages, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def installed(packages: Packages, shared: Path) -> Path:
     """The commands of an environment that has the wheel, and nothing that it does not ask for."""
-    return install(tmp_path_factory.mktemp("installed") / "venv", packages.wheel)
+    made = once(shared / "installed", lambda folder: install(folder / "venv", packages.wheel))
+    return made / "venv" / "bin"
+
+
+@pytest.fixture(scope="session")
+def tester(packages: Packages, shared: Path) -> Path:
+    """The commands of an environment as a reader of the guides has it, with the test kit."""
+    wanted = (packages.wheel, packages.kit, *TESTER)
+    made = once(shared / "tester", lambda folder: install(folder / "venv", *wanted))
+    return made / "venv" / "bin"
 
 
 @pytest.fixture(scope="session")
@@ -43,32 +65,3 @@ def postgres() -> Iterator[Postgres]:
 def url(postgres: Postgres) -> str:
     """The URL of a database that is empty."""
     return postgres.new_database()
-
-
-# --- the console ------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Served]:
-    """A server of the demo world, for the tests of a module."""
-    with serving("--clock", NOW) as found:
-        yield found
-
-
-@pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    """A page that asks nobody but this machine, and of which no browser complains."""
-    with watched(browser) as opened:
-        yield opened
-
-
-@pytest.fixture
-def desk(page: Page, server: Served) -> Desk:
-    """That page, at the console of the server, with counted clicks."""
-    return Desk(page, server)

@@ -62,6 +62,10 @@ def build(folder: Path, source: Path = ROOT) -> Packages:
     """All packages, each wheel from the source distribution, as `make dist` builds them."""
     for project in (source, source / "pytest-uat-sandbox"):
         uv("build", "--quiet", "--out-dir", folder, project, cwd=folder)
+    return packages_in(folder)
+
+
+def packages_in(folder: Path) -> Packages:
     (wheel,) = folder.glob("uat_sandbox-*.whl")
     (sdist,) = folder.glob("uat_sandbox-*.tar.gz")
     (kit,) = folder.glob("pytest_uat_sandbox-*.whl")
@@ -96,29 +100,27 @@ def python_packages(*packages: str) -> Path | str:
 
 
 def _cached(kind: str, packages: tuple[str, ...], make: Callable[[Path], object]) -> Path | str:
-    """A folder below `build`, by what it holds. The file `complete` says that it is whole."""
+    """A folder below `build`, by what it holds; or why it cannot be had."""
     digest = sha256("\n".join((sys.version, *packages)).encode()).hexdigest()[:16]
-    folder = ROOT / "build" / f"{kind}-{digest}"
+    try:
+        return once(ROOT / "build" / f"{kind}-{digest}", make)
+    except (AssertionError, subprocess.TimeoutExpired) as error:
+        return f"{', '.join(packages)} cannot be installed here: {str(error)[-300:]}"
+
+
+def once(folder: Path, make: Callable[[Path], object]) -> Path:
+    """A folder that the first who wants it makes. The file `complete` says that it is whole."""
     folder.parent.mkdir(exist_ok=True)
-    # Another worker may want the same.
+    # Another worker may want the same. Scripts of an environment name its folder, so it cannot be
+    # made elsewhere and moved.
     with folder.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        return _made(folder, packages, make)
-
-
-def _made(folder: Path, packages: tuple[str, ...], make: Callable[[Path], object]) -> Path | str:
-    # Scripts of an environment name its folder, so it cannot be made elsewhere and moved.
-    is_complete = folder / "complete"
-    if is_complete.exists():
-        return folder
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
-    try:
-        make(folder)
-    except (AssertionError, subprocess.TimeoutExpired) as error:
-        shutil.rmtree(folder, ignore_errors=True)
-        return f"{', '.join(packages)} cannot be installed here: {str(error)[-300:]}"
-    is_complete.touch()
+        is_complete = folder / "complete"
+        if not is_complete.exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+            make(folder)
+            is_complete.touch()
     return folder
 
 

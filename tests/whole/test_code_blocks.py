@@ -16,26 +16,7 @@ from sandbox.scenario_examples.own_sandbox import run_examples
 from sandbox.scenarios.parser import parse_scenario
 from sandbox.settings import read_profile
 from tests.whole.blocks import PREPARED, STAND_INS, Block, blocks_of, documents, markers_of
-from tests.whole.installing import install
 from tests.whole.narrating import Failed, Narrative
-
-TESTER = (
-    "pytest>=9,<10",
-    "pytest-xdist>=3.8,<4",
-    "freezegun>=1.5,<2",
-    "flask>=3,<4",
-    "django>=5,<7",
-    "fastapi>=0.115,<1",
-)
-"""What guides about tests say that one installs beside the sandbox."""
-
-
-@pytest.fixture(scope="session")
-def tester(packages: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The commands of an environment as a reader of the guides has it."""
-    return install(
-        tmp_path_factory.mktemp("reader") / "venv", packages.wheel, packages.kit, *TESTER
-    )
 
 
 @pytest.fixture
@@ -201,23 +182,19 @@ def test_every_block_of_a_document_does_what_it_says(document, narrative):
     assert not failed, "\n\n".join(failed)
 
 
-@pytest.mark.parametrize("document", documents())
-def test_every_marker_opens_or_closes_a_block_of_a_known_language(document):
-    blocks = blocks_of(document)
+def test_every_marker_opens_or_closes_a_block_of_a_known_language():
+    for document in documents():
+        blocks = blocks_of(document)
 
-    assert [str(block) for block in blocks if block.language not in LANGUAGES] == []
-    assert markers_of(document) == 2 * len(blocks)
-
-
-@pytest.mark.parametrize("row", STAND_INS, ids=lambda row: row.pattern)
-def test_every_command_that_is_not_run_as_it_stands_does_stand_somewhere(row):
-    texts = [block.text for name in documents() for block in blocks_of(name)]
-
-    assert any(re.search(rf"^{row.pattern}$", text, re.MULTILINE) for text in texts)
+        assert [str(block) for block in blocks if block.language not in LANGUAGES] == []
+        assert markers_of(document) == 2 * len(blocks), document
 
 
-@pytest.mark.parametrize("row", PREPARED, ids=lambda row: row.fragment)
-def test_everything_that_is_prepared_is_for_one_block(row):
-    blocks = [block for block in blocks_of(row.document) if row.fragment in block.text]
-
-    assert len(blocks) == 1
+def test_what_is_run_in_another_way_or_prepared_stands_somewhere():
+    blocks = [block for name in documents() for block in blocks_of(name)]
+    for row in STAND_INS:
+        whole_line = re.compile(rf"^{row.pattern}$", re.MULTILINE)
+        assert any(whole_line.search(block.text) for block in blocks), row.pattern
+    for prepared in PREPARED:
+        there = [block for block in blocks_of(prepared.document) if prepared.fragment in block.text]
+        assert len(there) == 1, prepared.fragment

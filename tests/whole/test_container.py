@@ -254,81 +254,61 @@ def test_there_is_a_client_that_understands_the_compose_file():
 # --- what it does -----------------------------------------------------------------------------
 
 
-def test_the_container_is_healthy_and_takes_a_payment(image):
-    with container(image) as (port, _):
+def key_of(port: int) -> str:
+    return str(ask(port, "/worlds/default").json()["keys"]["merchant"]["key"])
+
+
+def ended(process: Any, name: str) -> int:
+    """The status with which a process ends at a signal of that name."""
+    process.send_signal(getattr(signal, name))
+    return int(process.wait(10))
+
+
+def test_the_container_is_healthy_takes_a_payment_and_ends_in_order_and_not_as_root(image):
+    with container(image) as (port, process):
         was_healthy = healthy(image, port)
+        status = Path(f"/proc/{process.pid}/status").read_text()
         world = ask(port, "/worlds/default").json()
         answer = httpx2.post(
             f"http://127.0.0.1:{port}/v3/payment",
             headers={"x-service-apikey": world["keys"]["merchant"]["key"]},
             json={"amount": 1000, "terminal_id": world["terminals"]["merchant"]},
         )
+        code = ended(process, DOCKERFILE.one("STOPSIGNAL"))
 
-    assert was_healthy
-    assert (answer.status_code, answer.json()["status"]) == (200, "captured")
-
-
-def test_without_a_server_the_health_check_fails(image):
-    assert not healthy(image, free_port())
-
-
-def test_the_keys_of_a_container_are_its_own_and_with_the_compose_file_the_documented(image):
-    (documented, *_) = re.findall(
-        r"^KEY='x-service-apikey: (\S+)'$",
-        (ROOT / "README.md").read_text(),
-        re.M,
-    )
-    compose = {"SANDBOX_KNOWN_KEYS": SERVICE["environment"]["SANDBOX_KNOWN_KEYS"]}
-
-    found = []
-    for env in ({}, {}, compose):
-        with container(image, **env) as (port, _):
-            world = ask(port, "/worlds/default").json()
-            found.append(world["keys"]["merchant"]["key"])
-
-    assert found[2] == documented
-    assert len(set(found)) == 3
+    assert (was_healthy, healthy(image, port)) == (True, False)
+    assert (answer.status_code, answer.json()["status"], code) == (200, "captured", 0)
+    if image.user:
+        assert re.findall(r"^[UG]id:\t(\d+)", status, re.M) == DOCKERFILE.one("USER").split(":")
 
 
-def test_the_container_does_not_run_as_root(image):
-    if not image.user:
-        pytest.skip("only root can become another user; this one is not root")
-
-    with container(image) as (_, process):
-        status = Path(f"/proc/{process.pid}/status").read_text()
-
-    assert re.findall(r"^[UG]id:\t(\d+)", status, re.M) == DOCKERFILE.one("USER").split(":")
-
-
-@pytest.mark.parametrize("name", [DOCKERFILE.one("STOPSIGNAL"), "SIGTERM"])
-def test_the_container_ends_when_it_is_told_to(image, name):
-    with container(image) as (port, process):
-        healthy(image, port)
-        process.send_signal(getattr(signal, name))
-        code = process.wait(10)
-
-    # The first process of a container is not ended by a signal that it has no handler for: of
-    # SIGTERM, which ends other processes as such, it sees only the orderly end before.
-    assert code == (0 if name == DOCKERFILE.one("STOPSIGNAL") else -signal.SIGTERM)
-
-
-def test_with_the_options_of_the_compose_file_worlds_are_kept_in_the_volume(image):
-    with container(image, *SERVICE["command"]) as (port, process):
+def test_with_the_compose_file_worlds_are_kept_keys_are_known_and_webhooks_go_to_the_service(image):
+    (documented,) = re.findall(
+        r"^KEY='x-service-apikey: (\S+)'$", (ROOT / "README.md").read_text(), re.M
+    )[:1]
+    known = {"SANDBOX_KNOWN_KEYS": SERVICE["environment"]["SANDBOX_KNOWN_KEYS"]}
+    with container(image, *SERVICE["command"], **known) as (port, process):
+        key = key_of(port)
         ask(port, "/worlds", json={"id": "kept"})
-        process.send_signal(signal.SIGINT)
-        process.wait(10)
-
-    with container(image, *SERVICE["command"]) as (port, _):
-        world = ask(port, "/worlds/kept").json()
-
-    assert world["id"] == "kept"
-    assert (Path(image.here(DATA)) / "state.db").exists()
-
-
-def test_webhooks_of_the_compose_file_go_to_the_service_and_to_nothing_else_inside(image):
-    with container(image, *SERVICE["command"]) as (port, _):
         to = ["http://app:9000/hook", "http://127.0.0.1:9000/hook"]
         answers = [ask(port, "/worlds/default/endpoints", json={"url": url}) for url in to]
+        code = ended(process, "SIGTERM")
+    with container(image, *SERVICE["command"], **known) as (port, _):
+        world = ask(port, "/worlds/kept").json()
 
+    assert key == documented
+    # The first process of a container is not ended by a signal that it has no handler for: of
+    # SIGTERM, which ends other processes as such, it sees only the orderly end before.
+    assert (code, world["id"]) == (-signal.SIGTERM, "kept")
+    assert (Path(image.here(DATA)) / "state.db").exists()
     assert [answer.status_code for answer in answers] == [201, 400]
     assert "--webhooks-to" in answers[1].text
+
+
+def test_without_it_the_keys_of_each_container_are_its_own(image):
+    found = set()
+    for _ in range(2):
+        with container(image) as (port, _):
+            found.add(key_of(port))
+
+    assert len(found) == 2

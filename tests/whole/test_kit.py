@@ -1,12 +1,14 @@
 """The test kit where its server is not: beside old packages, and names that projects have."""
 
+import subprocess
 import sys
 import zipfile
 from pathlib import Path
 
 import pytest
 
-from tests.whole.installing import FIRST_TEST, install, run, uv
+from tests.control.exports import RIGHT, contradicted_sale
+from tests.whole.installing import FIRST_TEST, clean_environment, install, once, run, uv
 
 OWN = """\
 import sandbox as own
@@ -17,9 +19,11 @@ def test_the_module_of_the_project_is_the_one_that_is_imported(sandbox):
 """
 
 
-def environment(folder: Path, *what: str | Path) -> Path:
-    """The commands of an environment with these packages."""
-    return install(folder / "venv", *what)
+@pytest.fixture(scope="module")
+def alone(packages, shared) -> Path:
+    """The commands of an environment that has the kit and no server."""
+    made = once(shared / "kit", lambda folder: install(folder / "venv", packages.kit))
+    return made / "venv" / "bin"
 
 
 def project(folder: Path) -> Path:
@@ -40,7 +44,9 @@ def passes(python: Path, folder: Path, count: int, *options: str) -> str:
 def test_five_lines_pass_beside_an_older_web_stack_and_a_module_of_that_name(
     packages, installed, tmp_path
 ):
-    bin = environment(tmp_path, packages.kit, "fastapi==0.115.*", "click==8.1.*", "pydantic==2.8.*")
+    bin = install(
+        tmp_path / "venv", packages.kit, "fastapi==0.115.*", "click==8.1.*", "pydantic==2.8.*"
+    )
     command = f"--sandbox-command={installed / 'sandbox'}"
 
     said = passes(bin / "python", project(tmp_path / "project"), 2, command)
@@ -48,22 +54,18 @@ def test_five_lines_pass_beside_an_older_web_stack_and_a_module_of_that_name(
     assert f"sandbox: {installed / 'sandbox'} serve (from --sandbox-command)" in said
 
 
-def test_the_server_beside_the_kit_serves_a_project_with_a_module_of_that_name(packages, tmp_path):
-    bin = environment(tmp_path, packages.kit, packages.wheel)
-
-    said = passes(bin / "python", project(tmp_path / "project"), 2)
+def test_the_server_beside_the_kit_serves_a_project_with_a_module_of_that_name(tester, tmp_path):
+    said = passes(tester / "python", project(tmp_path / "project"), 2)
 
     assert "because the project has a module 'sandbox' too" in said
 
 
-@pytest.mark.parametrize("resolution", ["lowest-direct", "highest"])
-@pytest.mark.parametrize("extra", ["", "[httpx2]"])
+@pytest.mark.parametrize(("resolution", "extra"), [("lowest-direct", ""), ("highest", "[httpx2]")])
 def test_the_kit_works_at_both_ends_of_what_it_asks_for(
     packages, installed, tmp_path, resolution, extra
 ):
-    bin = environment(
-        tmp_path, "--resolution", resolution, f"pytest-uat-sandbox{extra} @ file://{packages.kit}"
-    )
+    kit = f"pytest-uat-sandbox{extra} @ file://{packages.kit}"
+    bin = install(tmp_path / "venv", "--resolution", resolution, kit)
     folder = project(tmp_path / "project")
 
     passes(bin / "python", folder, 2, f"--sandbox-command={installed / 'sandbox'}")
@@ -71,30 +73,27 @@ def test_the_kit_works_at_both_ends_of_what_it_asks_for(
     uv("pip", "check", "--python", bin / "python", cwd=tmp_path)
 
 
-def test_the_kit_brings_one_plugin_and_the_server_none(packages, installed, tmp_path):
+def test_the_kit_brings_one_plugin_and_the_server_none(alone, installed, tmp_path):
     program = (
         "from importlib.metadata import entry_points\n"
         "print(*sorted(one.value for one in entry_points(group='pytest11')))"
     )
-    bin = environment(tmp_path, packages.kit)
 
-    assert run(bin / "python", "-c", program, cwd=tmp_path) == "uat_sandbox.plugin\n"
+    assert run(alone / "python", "-c", program, cwd=tmp_path) == "uat_sandbox.plugin\n"
     assert "sandbox" not in run(installed / "python", "-c", program, cwd=tmp_path)
 
 
-def test_a_run_without_any_server_says_what_is_possible_and_harms_no_other_test(packages, tmp_path):
-    bin = environment(tmp_path, packages.kit)
+def test_a_run_without_any_server_says_what_is_possible_and_harms_no_other_test(alone, tmp_path):
     folder = tmp_path / "project"
     folder.mkdir()
     (folder / "test_it.py").write_text("def test_it(): pass\n", encoding="utf-8")
 
-    said = passes(bin / "python", folder, 1)
+    said = passes(alone / "python", folder, 1)
 
     assert "no sandbox is here: install uat-sandbox into this environment" in said
 
 
-def test_types_of_the_kit_reach_those_who_use_it(packages, tmp_path):
-    bin = environment(tmp_path, packages.kit, packages.wheel)
+def test_types_of_the_kit_reach_those_who_use_it(tester, tmp_path):
     (tmp_path / "uses.py").write_text(
         "from uat_sandbox import World\n\n\n"
         "def test_it(sandbox: World) -> None:\n"
@@ -102,7 +101,7 @@ def test_types_of_the_kit_reach_those_who_use_it(packages, tmp_path):
     )
 
     said = run(
-        *(sys.executable, "-m", "mypy", "--python-executable", bin / "python", "uses.py"),
+        *(sys.executable, "-m", "mypy", "--python-executable", tester / "python", "uses.py"),
         cwd=tmp_path,
     )
 
@@ -114,3 +113,17 @@ def test_the_wheel_of_the_kit_has_its_package_and_nothing_else(packages):
         folders = {name.split("/")[0] for name in archive.namelist()}
 
     assert {one for one in folders if not one.endswith(".dist-info")} == {"uat_sandbox"}
+
+
+def test_an_exported_test_of_a_contradicting_webhook_fails_wrong_software_only(tester, tmp_path):
+    wrong = contradicted_sale()
+    files = {"test_wrong.py": wrong, "test_right.py": wrong.replace("return webhook.body", RIGHT)}
+    for name, text in files.items():
+        (tmp_path / name).write_text(text, "utf-8")
+    command = [tester / "python", "-m", "pytest", *files]
+    said = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, env=clean_environment()
+    )
+
+    assert "1 failed, 1 passed" in said.stdout, said.stdout
+    assert "assert 'declined' == 'captured'" in said.stdout

@@ -4,20 +4,17 @@ import json
 import subprocess
 import sys
 import tarfile
-import time
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from email.parser import Parser
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import httpx2
-import pytest
 
 from sandbox import __version__
-from tests.whole.installing import FIRST_TEST, ROOT, build, clean_environment, install, run, uv
+from tests.whole.installing import ROOT, build, clean_environment, run, uv
 
 
 @contextmanager
@@ -125,8 +122,15 @@ def test_a_wheel_built_from_the_unpacked_source_is_the_same(packages, tmp_path):
 # --- how it works where nothing else is -------------------------------------------------------
 
 
-def test_the_installed_command_tells_its_version(installed, tmp_path):
+def test_the_installed_command_tells_its_version_and_proves_a_scenario_of_its_library(
+    installed, tmp_path
+):
     said = run(installed / "sandbox", "--version", cwd=tmp_path)
+    name = "insufficient_funds_then_success"
+    story = run(installed / "sandbox", "scenario", "show", name, cwd=tmp_path)
+    (tmp_path / "story.toml").write_text(story, encoding="utf-8")
+
+    run(installed / "sandbox", "scenario", "check", "story.toml", cwd=tmp_path)
 
     assert said == f"uat-sandbox {__version__}\n"
 
@@ -147,25 +151,6 @@ def test_the_installed_server_takes_a_payment_in_the_demo_world(installed, tmp_p
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_installed_server_has_the_busy_month(installed, tmp_path):
-    with serving(installed, tmp_path, "--fixture", "busy") as facts, httpx2.Client() as client:
-        answer = client.get(
-            f"{facts['url']}/v2/transactions?status=settled&limit=5",
-            headers={"x-service-apikey": facts["keys"]["grill"]},
-        )
-
-    assert (facts["fixture"], answer.status_code) == ("busy", 200)
-    assert len(answer.json()["transactions"]) == 5
-
-
-def test_the_installed_command_proves_a_scenario_of_its_library(installed, tmp_path):
-    name = "insufficient_funds_then_success"
-    story = run(installed / "sandbox", "scenario", "show", name, cwd=tmp_path)
-    (tmp_path / "story.toml").write_text(story, encoding="utf-8")
-
-    run(installed / "sandbox", "scenario", "check", "story.toml", cwd=tmp_path)
-
-
 def test_types_reach_those_who_use_the_package(installed, tmp_path):
     (tmp_path / "uses.py").write_text(
         "from sandbox.settings import Settings\n\nreveal_type(Settings().port)\n"
@@ -179,43 +164,5 @@ def test_types_reach_those_who_use_the_package(installed, tmp_path):
     assert 'Revealed type is "int"' in said
 
 
-@pytest.fixture(scope="module")
-def with_pytest(packages, tmp_path_factory):
-    """An environment as a tester's: both wheels, and what they ask for."""
-    return install(tmp_path_factory.mktemp("tester") / "venv", packages.wheel, packages.kit)
-
-
-def seconds_of_the_test(python: Path, folder: Path) -> float:
-    """How long its only test took, set up and torn down, the start of the server included."""
-    said = run(python, "-m", "pytest", "--junitxml=report.xml", "test_first.py", cwd=folder)
-    assert "1 passed" in said
-    (case,) = ElementTree.parse(folder / "report.xml").iter("testcase")
-    return float(case.attrib["time"])
-
-
-def seconds_of_a_start(bin: Path, folder: Path) -> float:
-    """How long the command takes until it serves."""
-    began = time.perf_counter()
-    with serving(bin, folder):
-        return time.perf_counter() - began
-
-
-def test_five_lines_test_a_decline_with_its_webhook_in_under_a_second(with_pytest, tmp_path):
-    (tmp_path / "test_first.py").write_text(FIRST_TEST, encoding="utf-8")
-    python = with_pytest / "python"
-    # As pip does at the installation, the first run compiles what is imported.
-    seconds_of_the_test(python, tmp_path)
-
-    runs = [
-        (seconds_of_the_test(python, tmp_path), seconds_of_a_start(with_pytest, tmp_path))
-        for _ in range(3)
-    ]
-
-    # A ratio, since other tests run beside this one: a start takes a fifth to a fourth of a second
-    # on an idle machine.
-    of_the_test, of_a_start = map(min, zip(*runs, strict=True))
-    assert of_the_test < 4 * of_a_start, runs
-
-
-def test_nothing_is_asked_for_that_clashes(with_pytest, tmp_path):
-    uv("pip", "check", "--python", with_pytest / "python", cwd=tmp_path)
+def test_nothing_is_asked_for_that_clashes(tester, tmp_path):
+    uv("pip", "check", "--python", tester / "python", cwd=tmp_path)

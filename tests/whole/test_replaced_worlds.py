@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tests.driving import Served, serving
 from tests.webhooks.receiving import Answer, receiving
-from tests.whole.consoles import pay
+from tests.whole.console.consoles import pay
 
 ROUNDS = 5
 WAITS_S = 30.0

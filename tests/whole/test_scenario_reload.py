@@ -76,6 +76,11 @@ def test_a_file_that_changes_is_run_from_the_beginning_and_the_world_stays_as_it
     before = watched.pay()
     world = watched.server.control("GET", "/worlds/default").json()
 
+    # What was made to run meanwhile is replaced as well.
+    rule = {"then": {"outcome": "lost_card"}}
+    inline = {"name": "Inline", "rule": [rule]}
+    watched.server.control("PUT", "/worlds/default/scenario", json=inline)
+    assert watched.scenario()["name"] == "Inline"
     watched.write(SECOND)
 
     shown = watched.until_named("Second")
@@ -129,19 +134,6 @@ def test_a_file_that_is_replaced_or_gone_for_a_while_is_read_again(watched):
     )
     assert meanwhile == "Other"
     assert there_again == ("info", f"reloaded scenario 'Other' from {watched.path}")
-
-
-def test_a_change_of_the_file_wins_over_what_was_made_to_run_meanwhile(watched):
-    rule = {"then": {"outcome": "lost_card"}}
-    watched.server.control(
-        "PUT", "/worlds/default/scenario", json={"name": "Inline", "rule": [rule]}
-    )
-    inline = watched.scenario()["name"]
-
-    watched.write(SECOND)
-
-    assert inline == "Inline"
-    watched.until_named("Second")
 
 
 def test_a_scenario_of_the_library_is_watched_by_its_title_too():

@@ -10,7 +10,6 @@ import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,7 +18,7 @@ from tests.conftest import NOW
 from tests.platform.minting import mint
 from tests.state.filling import KEPT_KEY, control, fill
 from tests.state.remote import Remote
-from tests.state.saved_worlds import KINDS, refused, serving_saved
+from tests.state.saved_worlds import KINDS, serving_saved
 from tests.support.payments import paid, pay, read
 from tests.webhooks.hooked import until
 from tests.webhooks.receiving import receiving
@@ -60,56 +59,6 @@ def test_what_was_put_in_the_place_of_a_file_in_use_is_not_written_over(path: Pa
         problems = [one for one in server.said() if one["level"] == "error"]
         assert len(problems) == 1
         server.kill()
-
-
-def test_a_torn_file_is_refused_and_the_good_copy_goes_on(path: Path):
-    id = with_a_sale(path)
-    # The second start keeps a copy of what it found good.
-    with serving_saved(path):
-        pass
-    good = path.with_name(path.name + ".good")
-    whole = path.read_bytes()
-    path.write_bytes(torn := whole[: len(whole) * 2 // 3])
-
-    said = refused(path)
-
-    assert str(path) in said
-    assert str(good) in said
-    assert path.read_bytes() == torn
-    shutil.copy(good, path)
-    with serving_saved(path) as server:
-        assert read(Remote(server), id)["status"] == "captured"
-
-
-def _edit(document: dict[str, Any], table: str) -> dict[str, Any]:
-    found: dict[str, Any] = next(iter(document[f"default.{table}"].values()))
-    return found
-
-
-def test_nonsense_in_a_file_is_refused_with_its_place(tmp_path: Path):
-    path = tmp_path / "state.json"
-    with_a_sale(path)
-    # The second start keeps a good copy.
-    with serving_saved(path):
-        pass
-    good = path.with_name("state.json.good")
-    content, before = path.read_bytes(), good.read_bytes()
-    for table, field, name, value, named in (
-        ("transactions", "transaction", "subtotal", "hunter2", "transaction.subtotal"),
-        ("transactions", "ledger", "captured", 5_000_000, "M3"),
-        ("world", "switches", "lights", True, "lights"),
-    ):
-        document = json.loads(content)
-        _edit(document, table)[field][name] = value
-        path.write_text(edited := json.dumps(document, indent=2), encoding="utf-8")
-
-        said = refused(path)
-
-        words = (str(path), "default", str(good), table, named)
-        assert [word for word in words if word not in said] == []
-        assert "hunter2" not in said
-        assert path.read_text(encoding="utf-8") == edited
-        assert good.read_bytes() == before
 
 
 # --- a full disk ------------------------------------------------------------------------------

@@ -4,12 +4,8 @@ from playwright.sync_api import expect
 
 from tests.conftest import NOW
 from tests.webhooks.receiving import receiving
-from tests.whole.browsing import needs_chromium
-from tests.whole.consoles import SCENARIO, retype
-from tests.whole.watching import faults
-
-pytestmark = needs_chromium
-
+from tests.whole.console.consoles import SCENARIO, retype
+from tests.whole.console.watching import faults
 
 # --- webhooks ---------------------------------------------------------------------------------
 

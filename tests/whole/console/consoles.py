@@ -71,8 +71,8 @@ then = { outcome = "lost_card" }
 
 
 def retype(page: Page, text: str) -> None:
-    """Write another text into the editor of a scenario, with the keyboard."""
+    """Write another text into the editor of a scenario, pasted: the editor indents by itself."""
     page.get_by_role("textbox", name="Scenario file").click()
     page.keyboard.press("Control+a")
     page.keyboard.press("Delete")
-    page.keyboard.type(text)
+    page.keyboard.insert_text(text)

@@ -1,11 +1,9 @@
 """Scenarios in the console: their examples are proved, and played, in a real browser."""
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
-from tests.whole.browsing import needs_chromium
-from tests.whole.watching import faults
-
-pytestmark = needs_chromium
+from tests.whole.console.consoles import retype
+from tests.whole.console.watching import faults
 
 STORY = """name = "Mine"
 
@@ -25,19 +23,10 @@ expect = { status = "declined" }
 """
 
 
-def write(page: Page, text: str) -> None:
-    """Replace what the file box has. The editor indents by itself, so text is pasted at once."""
-    box = page.get_by_role("textbox", name="Scenario file")
-    box.click()
-    page.keyboard.press("Control+a")
-    page.keyboard.press("Delete")
-    page.keyboard.insert_text(text)
-
-
 def test_a_file_is_proved_with_its_mistakes_under_their_lines_before_it_runs(page, desk):
     desk.world("proved")
     desk.open("scenarios?edit=new", at="proved")
-    write(page, STORY)
+    retype(page, STORY)
     prove = page.get_by_role("button", name="Prove", exact=True)
     prove.click()
 
@@ -51,7 +40,7 @@ def test_a_file_is_proved_with_its_mistakes_under_their_lines_before_it_runs(pag
     assert faults(page) == []
     # Nothing happened here, and another text is another matter.
     assert desk.ask("GET", "/worlds/proved/payments")["total"] == 0
-    write(page, STORY.replace('status = "declined"', 'status = "captured"'))
+    retype(page, STORY.replace('status = "declined"', 'status = "captured"'))
     expect(mistake).to_have_count(0)
     expect(proof).to_have_count(0)
     prove.click()

@@ -8,11 +8,8 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 from tests.conftest import NOW
 from tests.driving import Served, serving
 from tests.webhooks.receiving import receiving
-from tests.whole.browsing import needs_chromium
-from tests.whole.consoles import ROOMS, go, pay, ready
+from tests.whole.console.consoles import ROOMS, go, pay, ready
 from tests.whole.installing import free_port
-
-pytestmark = needs_chromium
 
 GUESSES = 11
 
@@ -112,21 +109,3 @@ def test_a_server_that_ends_is_told_with_its_age_and_comes_back_by_itself(contex
         expect(page.get_by_text("The server has not answered")).to_have_count(0)
         pay(server, 4321)
         expect(page.locator(".feed a.ln").first).to_contain_text("$43.21")
-
-
-def test_a_world_that_is_removed_offers_those_there_are(context):
-    with serving("--clock", NOW) as server:
-        worlds = server.facts["control_url"] + "/worlds"
-        for name in ("friday", "monday"):
-            server.client.post(worlds, json={"id": name})
-        page = context.new_page()
-        go(page, server, "journal", at="friday")
-        ready(page, "journal")
-        server.client.delete(f"{worlds}/friday")
-        page.reload()
-
-        expect(page.get_by_role("heading", level=1)).to_have_text("There is no world friday")
-        page.get_by_role("main").get_by_role("link", name="monday").click()
-
-        ready(page, "journal")
-        assert page.url.endswith("#/monday/journal")

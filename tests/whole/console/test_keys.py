@@ -4,10 +4,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.driving import Served
-from tests.whole.browsing import needs_chromium
-from tests.whole.consoles import LETTERS, ROOMS, go, pay, ready
-
-pytestmark = needs_chromium
+from tests.whole.console.consoles import LETTERS, ROOMS, go, pay, ready
 
 STEPS_MAX = 1000
 WHERE = """

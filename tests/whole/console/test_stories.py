@@ -4,10 +4,7 @@ from playwright.sync_api import expect
 
 from tests.conftest import NOW
 from tests.driving import serving
-from tests.whole.browsing import needs_chromium
-from tests.whole.watching import Desk, faults, watched
-
-pytestmark = needs_chromium
+from tests.whole.console.watching import Desk, faults, watched
 
 FROZEN = {"now": NOW, "mode": "frozen"}
 

@@ -6,11 +6,8 @@ from playwright.sync_api import expect
 from tests.conftest import NOW
 from tests.driving import serving
 from tests.webhooks.receiving import receiving
-from tests.whole.browsing import needs_chromium
-from tests.whole.consoles import ROOMS, go, pay, ready
-from tests.whole.watching import faults
-
-pytestmark = needs_chromium
+from tests.whole.console.consoles import ROOMS, go, pay, ready
+from tests.whole.console.watching import faults
 
 ATTACK = '"><img src=x onerror="document.title=\'pwned\'"><script>alert(1)</script>{{7*7}}'
 
@@ -74,9 +71,9 @@ def test_a_hold_is_captured_by_hand_alone_and_its_story_tells_it(page, server, h
     expect(detail.get_by_text("What cannot, and why")).to_be_visible()
 
 
-def test_a_payment_that_waits_is_tapped_with_a_key_of_the_keyboard(page, server):
-    server.client.post(server.facts["control_url"] + "/worlds", json={"id": "desk"})
-    go(page, server, "terminal", at="desk")
+def test_a_payment_that_waits_is_tapped_with_a_key_of_the_keyboard(page, desk):
+    desk.world("desk")
+    desk.open("terminal", at="desk")
     page.get_by_role("button", name="Have payments wait for a card").click()
     page.get_by_role("button", name="Start on the phone").click()
     expect(page.get_by_text("Waits for a card")).to_be_visible()
@@ -88,10 +85,10 @@ def test_a_payment_that_waits_is_tapped_with_a_key_of_the_keyboard(page, server)
     expect(page.get_by_text("Waits for a card")).to_have_count(0)
 
 
-def test_a_message_shows_what_was_sent_and_that_it_verifies(page, server):
-    server.client.post(server.facts["control_url"] + "/worlds", json={"id": "told"})
+def test_a_message_shows_what_was_sent_and_that_it_verifies(page, desk):
+    desk.world("told")
     with receiving() as receiver:
-        go(page, server, "webhooks", at="told")
+        desk.open("webhooks", at="told")
         page.get_by_role("button", name="Endpoint").click()
         page.get_by_label("Address").fill(receiver.url)
         page.get_by_role("button", name="Add it").click()
@@ -103,19 +100,21 @@ def test_a_message_shows_what_was_sent_and_that_it_verifies(page, server):
         detail = page.get_by_role("region", name="Message")
         expect(detail.locator(".sg")).to_contain_text("genuine")
         expect(detail.get_by_role("table")).to_contain_text("200")
-        secret = server.client.get(server.facts["control_url"] + "/worlds/told/endpoints").json()
-        assert secret["endpoints"][0]["secret"] not in page.locator("body").inner_text()
+        (endpoint,) = desk.ask("GET", "/worlds/told/endpoints")["endpoints"]
+        assert endpoint["secret"] not in page.locator("body").inner_text()
 
 
-def test_a_world_that_is_gone_offers_the_nearest(page, server):
-    go(page, server, "journal", at="defualt")
+def test_a_world_that_is_gone_offers_the_nearest(page, desk):
+    desk.world("friday")
+    desk.open("journal", at="friday")
+    desk.ask("DELETE", "/worlds/friday")
+    page.reload()
+    expect(page.get_by_role("heading", level=1)).to_have_text("There is no world friday")
 
-    page.get_by_role("link", name="default", exact=True).click()
+    page.get_by_role("main").get_by_role("link", name="default", exact=True).click()
 
     ready(page, "journal")
-
-
-# --- a server with a token -------------------------------------------------------------------
+    assert page.url.endswith("#/default/journal")
 
 
 # --- every room -------------------------------------------------------------------------------

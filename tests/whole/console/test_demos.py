@@ -4,10 +4,7 @@ from playwright.sync_api import expect
 
 from tests.conftest import NOW
 from tests.control.exports import AS_TOLD, GIVES_UP, ran, waiting
-from tests.whole.browsing import needs_chromium
-from tests.whole.watching import faults
-
-pytestmark = needs_chromium
+from tests.whole.console.watching import faults
 
 
 def test_what_a_customer_sees_whose_card_has_only_fifty_dollars(desk):

@@ -3,10 +3,7 @@
 from playwright.sync_api import expect
 
 from tests.conftest import NOW
-from tests.whole.browsing import needs_chromium
-from tests.whole.watching import faults
-
-pytestmark = needs_chromium
+from tests.whole.console.watching import faults
 
 
 def test_retries_are_seen_without_a_receiver_of_ones_own(desk):
