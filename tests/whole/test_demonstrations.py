@@ -2,8 +2,6 @@
 
 import re
 
-import pytest
-
 from sandbox import library
 from tests.cli.asking import told
 from tests.whole.blocks import blocks_of
@@ -16,9 +14,9 @@ TRANSCRIPTS = {
 }
 
 
-@pytest.mark.parametrize("command", TRANSCRIPTS)
-def test_a_transcript_is_what_the_command_prints(command, served):
-    assert told(*command.split(), server=served) == TRANSCRIPTS[command]
+def test_a_transcript_is_what_the_command_prints(served):
+    for command, transcript in TRANSCRIPTS.items():
+        assert told(*command.split(), server=served) == transcript, command
 
 
 def test_the_table_of_the_guide_leads_to_every_transcript():
@@ -27,9 +25,10 @@ def test_the_table_of_the_guide_leads_to_every_transcript():
     assert [f"scenario play {name}" for name in re.findall(r"\[`(\w+)`\]", text)] == [*TRANSCRIPTS]
 
 
-@pytest.mark.parametrize("name", sorted(library.scenarios()))
-def test_every_story_of_the_library_plays_on_a_server_as_it_expects(name, served):
-    assert re.search(r"steps?, all as expected$", told("scenario", "play", name, server=served))
+def test_every_story_of_the_library_plays_on_a_server_as_it_expects(served):
+    for name in sorted(library.scenarios()):
+        said = told("scenario", "play", name, server=served)
+        assert re.search(r"steps?, all as expected$", said), name
 
 
 def _lines():

@@ -160,7 +160,9 @@ def test_a_snapshot_that_is_refused_says_why_and_changes_nothing(server):
         assert snapshot(server) == before
 
 
-def test_what_answers_and_is_no_control_api_is_told(tmp_path, httpserver: HTTPServer):
+def test_an_answer_of_another_program_is_told_from_that_of_a_control_api(
+    tmp_path, httpserver: HTTPServer
+):
     httpserver.expect_request(re.compile("")).respond_with_data("<html>It works!</html>")
     page = run("save", tmp_path / "page.json", "--url", httpserver.url_for(""))
     with serving("--control-port", str(free_port())) as server:
