@@ -21,7 +21,7 @@ from pydantic_core import from_json, to_json
 from sandbox.control import permissions
 from sandbox.control.batches import BatchDetail, view_batch
 from sandbox.control.clock import DueView, view_timer
-from sandbox.control.console_files import join_scripts, join_styles
+from sandbox.control.console_files import fill_page, join_scripts, join_styles
 from sandbox.control.context import ControlFault, ControlRequest, cast_names, exclusive_world
 from sandbox.control.coverage import Coverage, view_coverage
 from sandbox.control.directory import DirectoryEntry, directory_entries
@@ -262,27 +262,6 @@ def _list_refused(entries: list[Entry]) -> list[tuple[Row, str | None]]:
 CAPTURES_BELONG_HERE: Final = "<!-- captures -->"
 """The place of captures: scripts of the type application/gzip with gzipped JSON in base64."""
 
-_REPORT_PAGE: Final = """<!doctype html>
-<html lang="en" class="report">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>uat-sandbox report</title>
-<link rel="icon" href="data:,">
-<style>{style}</style>
-</head>
-<body>
-<div id="app"></div>
-<noscript><h1>uat-sandbox report</h1><p>This report needs scripts, which this browser does not run.
-The captures beside it can be opened with <code>sandbox world open</code>.</p></noscript>
-<script type="application/gzip" data-ledger>{ledger}</script>
-{captures}
-<script type="module">{script}</script>
-</body>
-</html>
-"""
-
 _POLICY: Final = (
     "default-src 'none'; script-src '{script}'; style-src '{style}'; img-src data:; "
     "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
@@ -309,7 +288,7 @@ def read_page() -> bytes:
     ledger = _zip({"clauses": clauses, "total": len(clauses)})
     policy = _POLICY.format(script=_policy_hash(script), style=_policy_hash(style))
     parts = {"policy": policy, "script": script, "style": style, "ledger": ledger}
-    return _REPORT_PAGE.format(**parts, captures=CAPTURES_BELONG_HERE).encode()
+    return fill_page("report.html", **parts, captures=CAPTURES_BELONG_HERE).encode()
 
 
 def _zip(document: Any) -> str:

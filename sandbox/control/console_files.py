@@ -51,6 +51,11 @@ def join_scripts() -> str:
     return "".join(written.values())
 
 
+def fill_page(name: str, **parts: object) -> str:
+    """Return an HTML file of the console with its parts filled in."""
+    return (FOLDER / name).read_text("utf-8").format(**parts)
+
+
 def join_styles() -> str:
     """All style sheets as one."""
     return "".join((FOLDER / name).read_text("utf-8") for name in _STYLES)
@@ -110,8 +115,7 @@ def read_console_page(request: ControlRequest) -> Written[str]:
 
     It names its files with their version, and can be mounted anywhere.
     """
-    text = (FOLDER / "index.html").read_text("utf-8")
-    return Written(text.replace("{version}", version()).encode())
+    return Written(fill_page("index.html", version=version()).encode())
 
 
 @get(
@@ -156,24 +160,6 @@ def version() -> str:
 
 WELCOME_PATHS: Final = frozenset({"/", PREFIX})
 
-_WELCOME_PAGE: Final = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>uat-sandbox</title>
-<link rel="icon" href="data:,">
-</head>
-<body>
-<h1>uat-sandbox {version}</h1>
-<p>This is a payment sandbox. Programs send it requests with an API key, and it answers as the
-platform would.</p>
-<p>Its console, its documentation and its control API are on port {port}, under
-<code>{prefix}/</code>.</p>
-</body>
-</html>
-"""
-
 
 async def welcome(request: Request) -> Response:
     """Send a browser to the console; say where it is if it has a port of its own.
@@ -191,5 +177,5 @@ async def welcome(request: Request) -> Response:
         status = 308 if path_of(scope) == PREFIX else 307
         where = f"{scope[ROOT_PATH]}{PREFIX}/"
         return Response(status_code=status, headers={**headers, "location": where})
-    page = _WELCOME_PAGE.format(version=escape(__version__), port=state.control_port, prefix=PREFIX)
-    return HTMLResponse(page, headers=headers)
+    about = {"version": escape(__version__), "port": state.control_port, "prefix": PREFIX}
+    return HTMLResponse(fill_page("welcome.html", **about), headers=headers)
