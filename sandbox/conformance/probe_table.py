@@ -273,5 +273,14 @@ _PROBES: Final = TypeAdapter(list[Probe])
 
 def probes_of(phase: str) -> list[Probe]:
     """Return the probes of a phase."""
+    return _PROBES.validate_python(_file_of(phase)["probe"])
+
+
+def describe(phase: str) -> str:
+    """Say what a phase does."""
+    return str(_file_of(phase)["about"])
+
+
+def _file_of(phase: str) -> dict[str, Any]:
     path = Path(__file__).parent / "probes" / f"{phase}.toml"
-    return _PROBES.validate_python(tomllib.loads(path.read_text(encoding="utf-8"))["probe"])
+    return tomllib.loads(path.read_text(encoding="utf-8"))

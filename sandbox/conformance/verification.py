@@ -18,25 +18,13 @@ from uuid import uuid4
 
 from sandbox.conformance import probe_runner
 from sandbox.conformance.probe_runner import INTERVAL_S, Asker, Finding, Register, Run, Stopped
-from sandbox.conformance.probe_table import PHASES, Probe, ProbeRequest, Step, probes_of
+from sandbox.conformance.probe_table import PHASES, Probe, ProbeRequest, Step, describe, probes_of
 from sandbox.domain.json_text import fields_of
 from sandbox.domain.keys import LOOKUP_CHARS, SECRET_CHARS
 from sandbox.domain.profile import Profile
 from sandbox.scenarios.parser import to_toml
 
 KEY_LIFE: Final = timedelta(hours=1)
-
-ABOUT: Final[Mapping[str, str]] = {
-    "looking": "Requests that only read.",
-    "keys": "Makes API keys in your account. They expire in an hour and are deleted at the end. "
-    "Each holds one permission, but for one that asks for all: if the platform makes it, it is "
-    "deleted at once.",
-    "directory": "Makes a merchant under the partner's account, with what belongs to it. Blocks "
-    "and unblocks it. All of it is deleted at the end.",
-    "payments": "Changes the transactions that you named, by one minor unit at a time. A refund "
-    "cannot be taken back, and the last probe captures the hold and releases most of it.",
-}
-"""What each phase does, in the order of `PHASES`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +98,7 @@ def plan_lines(wanted: Wanted, base: str) -> Iterator[str]:
         why = "account: Whether the key is one of the account that you named. If not, the run ends."
         yield from ("", why, f"  GET {_KEYS}?account_id={wanted.account}")
     for phase, probes in wanted.phases():
-        yield from ("", f"Phase {phase}. {ABOUT[phase]}")
+        yield from ("", f"Phase {phase}. {describe(phase)}")
         for probe in probes:
             yield from ("", f"{probe.id}: {probe.asks}")
             if probe.needs:
