@@ -201,15 +201,10 @@ def _show_agenda(shown: dict[str, Any]) -> None:
         say(f"and {shown['total'] - len(agenda):,} more; --limit lists up to 500")
 
 
-def _then(one: dict[str, Any]) -> str | None:
-    then = one["then"]
-    return then and ": ".join(filter(None, (then["status"], then["status_reason"])))
-
-
 _COLUMNS: Final[Columns] = {
     "due": "due",
     "what": "says",
     "of": lambda one: one["subject"]["says"],
-    "leads to": _then,
+    "leads to": lambda one: one["then"] and ": ".join(filter(None, one["then"].values())),
     "clause": "clause",
 }

@@ -21,7 +21,7 @@ from sandbox.domain import clock
 from sandbox.domain.batches import BATCH_LIFE, TRIGGER_OF_ANSWER, Batch
 from sandbox.domain.clock import EARLIEST, LATEST, RATE_MAX, TIMER_KINDS, ClockSetting, Timer
 from sandbox.domain.currencies import format_amount
-from sandbox.domain.directory import TERMINALS, Terminal
+from sandbox.domain.directory import TERMINALS
 from sandbox.domain.instants import Instant, parse_duration, to_ms
 from sandbox.domain.keys import KEY_LIFE, ApiKey
 from sandbox.domain.payments.transactions import Payment
@@ -31,7 +31,7 @@ from sandbox.platform.payments import late_answers
 from sandbox.platform.settlement import coming_result, members_of
 from sandbox.worlds.background import collect
 from sandbox.worlds.due_timers import advance_to, catch_up
-from sandbox.worlds.world import World
+from sandbox.worlds.world import KINDS, World
 
 MOMENT = timedelta(milliseconds=1)
 """Clocks count milliseconds."""
@@ -204,10 +204,6 @@ class _Told(NamedTuple):
     name: str = ""
 
 
-_Row = tuple[SubjectKind, Callable[[World, Timer], _Told]]
-"""What a kind of timer happens to, and how it is told."""
-
-
 @get(f"{WORLD}/agenda", "agenda.read")
 async def list_agenda(request: ControlRequest, query: AgendaQuery) -> Agenda:
     """List what falls due in a world, and what it leads to.
@@ -270,17 +266,14 @@ def _end(payment: Payment | None, effect: Conclusion | None, says: str, clause: 
     return _Told(says, effect.taken.source, (after.status, after.transaction.status_reason))
 
 
-def _ends(says: str, clause: str) -> _Row:
-    """Return how to tell that a payment ends as the row of the timer says."""
-
-    def tell(world: World, timer: Timer) -> _Told:
-        payment, effect = world.store.get(Payment, timer.subject), None
-        if payment and (rows := transitions_from(timer.kind, payment.status)):
-            event_id, at = payment.transaction.event_id, to_ms(timer.due)
-            effect = release(payment, rows[0], event_id=event_id, at=at)
-        return _end(payment, effect, says, clause)
-
-    return "payment", tell
+def _ends(world: World, timer: Timer) -> _Told:
+    """Tell that a payment ends as the row of the timer says."""
+    says, clause = _ENDS[timer.kind]
+    payment, effect = world.store.get(Payment, timer.subject), None
+    if payment and (rows := transitions_from(timer.kind, payment.status)):
+        event_id, at = payment.transaction.event_id, to_ms(timer.due)
+        effect = release(payment, rows[0], event_id=event_id, at=at)
+    return _end(payment, effect, says, clause)
 
 
 def _late_answer(world: World, timer: Timer) -> _Told:
@@ -327,22 +320,18 @@ def _key_expires(world: World, timer: Timer) -> _Told:
     return _Told(says, "spec 3.1-expiry", name=key.name if key else "")
 
 
-def _moves(kind: Literal["key", "terminal"], trigger: str) -> _Row:
-    """Return how to tell that a scenario moves on the life of a key or terminal."""
-    life, of = (KEY_LIFE, ApiKey) if kind == "key" else (TERMINALS.life, Terminal)
-
-    def tell(world: World, timer: Timer) -> _Told:
-        record: Any = world.store.get(of, timer.subject)
-        if record is None:
-            return _nothing("it is gone", "assumed D24")
-        state = "deleted" if record.deleted_at is not None else record.status
-        if not life.has_step(state, trigger):
-            return _nothing(f"it is {state} by now", "assumed D24", record.name)
-        step = life.step(state, trigger)
-        says = f"a scenario has it: {trigger}"
-        return _Told(says, step.source, (step.target, None), record.name)
-
-    return kind, tell
+def _moves(world: World, timer: Timer) -> _Told:
+    """Tell that a scenario moves on the life of a key or terminal."""
+    trigger, _, kind = timer.kind.partition("_")
+    life = KEY_LIFE if kind == "key" else TERMINALS.life
+    record = world.store.get(KINDS[kind], timer.subject)
+    if record is None:
+        return _nothing("it is gone", "assumed D24")
+    state = "deleted" if record.deleted_at is not None else record.status
+    if not life.has_step(state, trigger):
+        return _nothing(f"it is {state} by now", "assumed D24", record.name)
+    step = life.step(state, trigger)
+    return _Told(f"a scenario has it: {trigger}", step.source, (step.target, None), record.name)
 
 
 def _retry(world: World, timer: Timer) -> _Told:
@@ -354,23 +343,26 @@ def _retry(world: World, timer: Timer) -> _Told:
     return _Told(says, "assumed 8.3-retry", name=name)
 
 
-_TELLS: Final[Mapping[str, _Row]] = {
-    clock.AUTHORIZATION_EXPIRES: _ends("the authorization expires uncaptured", "assumed F21"),
-    clock.SURCHARGE_EXPIRES: _ends("the surcharge prompt expired unanswered", "assumed F4"),
-    clock.TAP_EXPIRES: _ends("no card was tapped in time", "assumed F9"),
-    clock.HOLD_REVERSED: _ends("the host reverses an orphaned hold", "assumed F42"),
-    clock.CANCEL: _ends("a scenario cancels the payment", "assumed F5"),
+_ENDS: Final[Mapping[str, tuple[str, str]]] = {
+    clock.AUTHORIZATION_EXPIRES: ("the authorization expires uncaptured", "assumed F21"),
+    clock.SURCHARGE_EXPIRES: ("the surcharge prompt expired unanswered", "assumed F4"),
+    clock.TAP_EXPIRES: ("no card was tapped in time", "assumed F9"),
+    clock.HOLD_REVERSED: ("the host reverses an orphaned hold", "assumed F42"),
+    clock.CANCEL: ("a scenario cancels the payment", "assumed F5"),
+}
+"""What ends a payment, and by which clause, by the kind of timer."""
+
+_TELLS: Final[Mapping[str, tuple[SubjectKind, Callable[[World, Timer], _Told]]]] = {
+    **dict.fromkeys(_ENDS, ("payment", _ends)),
     clock.LATE_ANSWER: ("payment", _late_answer),
     clock.BATCH_RESULT: ("batch", _batch_result),
     clock.BATCH_CLOSES: ("terminal", _batch_closes),
     clock.KEY_EXPIRES: ("key", _key_expires),
-    clock.REVOKE_KEY: _moves("key", "revoke"),
-    clock.REINSTATE_KEY: _moves("key", "reinstate"),
-    clock.BLOCK_TERMINAL: _moves("terminal", "block"),
-    clock.UNBLOCK_TERMINAL: _moves("terminal", "unblock"),
+    **dict.fromkeys((clock.REVOKE_KEY, clock.REINSTATE_KEY), ("key", _moves)),
+    **dict.fromkeys((clock.BLOCK_TERMINAL, clock.UNBLOCK_TERMINAL), ("terminal", _moves)),
     clock.WEBHOOK_RETRY: ("delivery", _retry),
 }
-"""How each kind of timer is told."""
+"""What a kind of timer happens to, and how it is told."""
 
 
 # --- maintenance ------------------------------------------------------------------------------
