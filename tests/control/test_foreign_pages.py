@@ -6,13 +6,10 @@ import pytest
 
 from sandbox.app import build
 from sandbox.control.routes import CONTROL
-from sandbox.domain.clock import ClockSetting
-from sandbox.domain.instants import parse_rfc3339
 from sandbox.settings import Settings, SettingsError
-from tests.conftest import NOW
 from tests.control.refusals import assert_refused
 from tests.driving import InProcess, Response
-from tests.openapi.described import checked, usual_documents
+from tests.openapi.described import fresh_checked
 
 HERE = "127.0.0.1:8080"
 EVIL = "https://evil.example"
@@ -32,8 +29,7 @@ def from_page(sandbox: InProcess, method: str, path: str, **headers: str) -> Res
 @pytest.fixture(scope="module")
 def shared() -> InProcess:
     """One for all requests that change nothing, whose answers are those of the documents."""
-    frozen = ClockSetting(now=parse_rfc3339(NOW), mode="frozen")
-    return checked(Settings(clock=frozen), usual_documents())
+    return fresh_checked()
 
 
 def at(row) -> str:

@@ -4,13 +4,9 @@ import asyncio
 
 import pytest
 
-from sandbox.domain.clock import ClockSetting
-from sandbox.domain.instants import parse_rfc3339
-from sandbox.settings import Settings
-from tests.conftest import NOW
 from tests.control.refusals import assert_refused
 from tests.directory.making import terminal_id
-from tests.openapi.described import checked, usual_documents
+from tests.openapi.described import fresh_checked
 from tests.payments.tapping import desk_opens, tap, taps
 from tests.support.payments import ask_on_loop
 from tests.webhooks.calling import control
@@ -22,8 +18,7 @@ SEND = f"{WORLD}/send"
 @pytest.fixture
 def sandbox():
     """A sandbox whose every answer is compared with the documents."""
-    frozen = ClockSetting(now=parse_rfc3339(NOW), mode="frozen")
-    return checked(Settings(clock=frozen), usual_documents())
+    return fresh_checked()
 
 
 def sale(sandbox, **more):
@@ -39,17 +34,13 @@ def send(sandbox, **body):
     return sandbox.control("POST", SEND, body)
 
 
-def entry(sandbox, id):
-    return sandbox.control("GET", f"{WORLD}/requests/{id}").json()
-
-
 @pytest.mark.proves("assumed D25-send")
 def test_a_request_takes_the_way_of_any_other_and_is_not_counted(sandbox):
     before = sandbox.control("GET", f"{WORLD}/coverage").json()
 
     answer = send(sandbox, **sale(sandbox))
     shown = answer.json()
-    kept = entry(sandbox, shown["request_id"])
+    kept = sandbox.look(f"requests/{shown['request_id']}")
     by_id = send(sandbox, method="GET", path="/v5/apikeys", key=sandbox.key_id("merchant")).json()
 
     assert (answer.status, shown["status"], shown["fault"]) == (200, 200, None)
@@ -59,7 +50,7 @@ def test_a_request_takes_the_way_of_any_other_and_is_not_counted(sandbox):
     assert kept["key_id"] == sandbox.key_id("partner")
     assert kept["request"]["amount"] == 1000
     assert by_id["status"] == 200
-    assert entry(sandbox, by_id["request_id"])["key_id"] == sandbox.key_id("merchant")
+    assert sandbox.look(f"requests/{by_id['request_id']}")["key_id"] == sandbox.key_id("merchant")
     after = sandbox.control("GET", f"{WORLD}/coverage").json()
     assert after["operations"] == before["operations"]
 
@@ -71,7 +62,7 @@ def test_refusals_of_the_platform_are_answers_and_not_errors(sandbox):
 
     assert [one["status"] for one in (nobody, nowhere, broken)] == [401, 404, 400]
     assert "error" in nobody["body"]
-    assert entry(sandbox, nobody["request_id"])["key"] is None
+    assert sandbox.look(f"requests/{nobody['request_id']}")["key"] is None
 
 
 def test_query_and_headers_arrive(sandbox):
@@ -137,7 +128,7 @@ def test_a_request_is_sent_again_as_it_was_or_with_changes(sandbox):
 
     assert (again["status"], again["body"]["status"]) == (200, "captured")
     assert again["request_id"] != first
-    assert entry(sandbox, again["request_id"])["key_id"] == sandbox.key_id("partner")
+    assert sandbox.look(f"requests/{again['request_id']}")["key_id"] == sandbox.key_id("partner")
     assert other["status"] in (403, 404)
     assert keyless["status"] == 401
     assert changed["body"]["total_amount"] == 777

@@ -14,6 +14,7 @@ from sandbox.control.routing import PREFIX
 from sandbox.domain.faults import MISDIRECTED
 from sandbox.settings import Settings
 from tests.driving import InProcess, Response
+from tests.platform.refusals import FROZEN
 
 CONSOLE = re.compile(rf"{PREFIX}/(docs|assets/[^/]*/[^/]*)?")
 """The console's page and its files."""
@@ -156,6 +157,11 @@ def checked(settings: Settings, documents: tuple[Described, Described] | None = 
     """A fresh sandbox; with `documents`, those of another with the same settings."""
     sandbox = build(settings)
     return Checked(sandbox, *(documents or described(sandbox)))
+
+
+def fresh_checked() -> Checked:
+    """A sandbox like that of the fixture."""
+    return checked(Settings(clock=FROZEN), usual_documents())
 
 
 @cache

@@ -6,8 +6,6 @@ import pytest
 
 from sandbox.control.console_files import version
 from sandbox.control.routes import CONTROL
-from sandbox.domain.clock import ClockSetting
-from sandbox.domain.instants import parse_rfc3339
 from sandbox.scenarios.queue import QUEUE_MAX, WEBHOOK_FAULTS_MAX
 from sandbox.settings import Settings
 from tests.conftest import NOW
@@ -16,10 +14,11 @@ from tests.openapi.asking import Request
 from tests.openapi.described import Checked, checked, usual_documents
 from tests.payments.tapping import at_desk, desk_opens
 from tests.payments.waits import sale
+from tests.platform.refusals import FROZEN
 from tests.webhooks.calling import control
 
-SETTINGS = Settings(clock=ClockSetting(now=parse_rfc3339(NOW), mode="frozen"), ca=b"a certificate")
-GUARDED = Settings(token="a-token-of-the-test", clock=SETTINGS.clock)
+SETTINGS = Settings(clock=FROZEN, ca=b"a certificate")
+GUARDED = Settings(token="a-token-of-the-test", clock=FROZEN)
 FOR_PROGRAMS = [row for row in CONTROL if row.is_for_programs]
 
 WORLD = "/worlds/default"

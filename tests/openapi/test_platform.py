@@ -7,22 +7,26 @@ from itertools import cycle, product
 import pytest
 
 from sandbox.app import build
-from sandbox.domain.clock import ClockSetting
 from sandbox.domain.events import EVENTS
 from sandbox.domain.faults import BLOCK_FAULTS
-from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.payments.outcomes import Operation
 from sandbox.domain.profile import DateFilters, Errors, KeyPrefixes, Profile
 from sandbox.domain.readings import DECLINE_STATUSES
 from sandbox.platform.routes import OPERATIONS
 from sandbox.settings import Settings
-from tests.conftest import NOW
 from tests.openapi.asking import Request, refused
-from tests.openapi.described import Checked, checked, described, usual_documents
+from tests.openapi.described import (
+    Checked,
+    Described,
+    checked,
+    described,
+    fresh_checked,
+    usual_documents,
+)
+from tests.platform.refusals import FROZEN
 from tests.properties import IS_THOROUGH
 from tools import golden_events
 
-FROZEN = ClockSetting(now=parse_rfc3339(NOW), mode="frozen")
 NAMES = [row.name for row in OPERATIONS]
 
 OTHER_NAMES = Profile(
@@ -38,39 +42,38 @@ THREE_FIELDS = Profile(errors=Errors(shape="error_message_details"))
 
 
 @pytest.fixture(scope="module")
-def documents():
-    return usual_documents()
+def platform() -> Described:
+    return usual_documents()[0]
 
 
 @pytest.fixture
-def sandbox(documents) -> Checked:
-    return checked(Settings(clock=FROZEN), documents)
+def sandbox() -> Checked:
+    return fresh_checked()
 
 
-def test_the_document_has_an_operation_for_every_row_and_no_others(documents):
-    shown = {name: one["summary"] for name, one in documents[0].operations.items()}
+def test_the_document_has_an_operation_for_every_row_and_no_others(platform):
+    shown = {name: one["summary"] for name, one in platform.operations.items()}
 
     assert shown == {row.name: row.summary for row in OPERATIONS}
 
 
-def test_an_example_succeeds_in_a_fresh_demo_world(documents):
+def test_an_example_succeeds_in_a_fresh_demo_world():
     for row in OPERATIONS:
         if row.run is not None:
-            answer = Request(checked(Settings(clock=FROZEN), documents), row.name).send()
+            answer = Request(fresh_checked(), row.name).send()
             assert answer.status == row.status, (row.name, answer)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_an_operation_refuses_with_every_status_that_its_document_names(documents, name):
-    promised = [int(status) for status in documents[0].operations[name]["responses"]]
-    is_attempt = "429" in documents[0].operations[name]["responses"]
+def test_an_operation_refuses_with_every_status_that_its_document_names(platform, name):
+    promised = [int(status) for status in platform.operations[name]["responses"]]
+    is_attempt = "429" in platform.operations[name]["responses"]
 
     for status in promised:
         # That the state file cannot be written takes a full disk.
         if status < 400 or (status == 500 and not is_attempt):
             continue
-        sandbox = checked(Settings(clock=FROZEN), documents)
-        assert refused(sandbox, name, status).status == status
+        assert refused(fresh_checked(), name, status).status == status
 
 
 def test_a_method_that_a_path_does_not_serve_is_told_those_that_are_described(sandbox):
@@ -110,8 +113,8 @@ def test_a_body_that_is_otherwise_than_described_is_noticed(sandbox):
 # --- webhooks ---------------------------------------------------------------------------------
 
 
-def test_every_event_is_described_as_a_webhook_with_its_three_headers(documents):
-    webhooks = documents[0].document["webhooks"]
+def test_every_event_is_described_as_a_webhook_with_its_three_headers(platform):
+    webhooks = platform.document["webhooks"]
 
     assert list(webhooks) == list(EVENTS)
     for webhook in webhooks.values():
@@ -119,11 +122,11 @@ def test_every_event_is_described_as_a_webhook_with_its_three_headers(documents)
         assert names == ["webhook-id", "webhook-timestamp", "webhook-signature"]
 
 
-def test_the_golden_body_of_an_event_is_what_its_webhook_says(documents):
+def test_the_golden_body_of_an_event_is_what_its_webhook_says(platform):
     for event in EVENTS:
         body = json.loads((golden_events.FOLDER / f"{event}.json").read_text(encoding="utf-8"))
         pointer = f"/webhooks/{event}/post/requestBody/content/application~1json/schema"
-        documents[0].validate(body, pointer, event)
+        platform.validate(body, pointer, event)
 
 
 # --- profiles ---------------------------------------------------------------------------------
