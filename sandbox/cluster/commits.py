@@ -10,7 +10,7 @@ from msgspec import Struct, field, json
 from pydantic_core import from_json
 
 from sandbox.domain.keys import ApiKey
-from sandbox.store.files.port import FORMAT, WORLD, Change, Document
+from sandbox.store.files.port import FORMAT, MESSAGES, RECORDS, WORLD, Change, Document
 from sandbox.store.tables import NAMES
 from sandbox.store.world_documents import SavedWorld
 
@@ -35,23 +35,28 @@ class Head(Struct):
 class Rows(Struct):
     """The rows to write and to delete, for all worlds of one commit.
 
-    They are as in the table: wid, table, id, number, text, lookup; of those that are `gone` only
-    the first three count.
+    They are as in the table: wid, table, id, number, text, lookup, body; of those that are `gone`
+    only the first three count. A message has its record in the same row.
     """
 
-    documents: list[tuple[int, str, str, str, str, str | None]] = field(default_factory=list)
-    gone: list[tuple[int, str, str, None, None, None]] = field(default_factory=list)
+    documents: list[tuple[int, str, str, str, str, str | None, str | None]] = field(
+        default_factory=list
+    )
+    gone: list[tuple[int, str, str, None, None, None, None]] = field(default_factory=list)
 
     def add(self, change: Change, wid: int) -> str | None:
         """Add the rows of a change. Returns the state of the world, if it changed."""
         state = None
-        for table, document in change.puts:
-            id, number, text = document
+        bodies = {one.id: one.text for table, one in change.puts if table == RECORDS}
+        for table, (id, number, text) in change.puts:
+            if table == RECORDS:
+                continue
+            body = bodies.get(id) if table == MESSAGES else None
             lookup = from_json(text)["lookup"] if table == NAMES[ApiKey] else None
-            self.documents.append((wid, table, id, str(number), text, lookup))
+            self.documents.append((wid, table, id, str(number), text, lookup, body))
             if table == WORLD:
                 state = text
-        self.gone += [(wid, table, id, None, None, None) for table, id in change.gone]
+        self.gone += [(wid, table, id, None, None, None, None) for table, id in change.gone]
         return state
 
 
@@ -69,7 +74,8 @@ WITH said AS (
 ), put AS (
     INSERT INTO uat_sandbox.documents SELECT d.* FROM unnest($4::uat_sandbox.documents[]) d
     WHERE wid IN (SELECT wid FROM mine) ON CONFLICT (wid, tbl, id) DO UPDATE
-    SET number = excluded.number, text = excluded.text, lookup = excluded.lookup
+    SET number = excluded.number, text = excluded.text, lookup = excluded.lookup,
+        body = excluded.body
 ), gone AS (
     DELETE FROM uat_sandbox.documents d USING unnest($5::uat_sandbox.documents[]) g
     WHERE d.wid = g.wid AND d.tbl = g.tbl AND d.id = g.id AND g.wid IN (SELECT wid FROM mine)
@@ -84,7 +90,8 @@ WITH said AS (
 ) SELECT former FROM mine"""
 
 _LOAD: Final = """
-SELECT tbl, id, number, text FROM uat_sandbox.documents WHERE wid = $1 ORDER BY number::numeric"""
+SELECT tbl, id, number, text, body FROM uat_sandbox.documents
+WHERE wid = $1 ORDER BY number::numeric"""
 
 
 async def commit(
@@ -119,6 +126,8 @@ async def load(connection: Connection, wid: int) -> SavedWorld:
 
 def _build(rows: Iterable[Sequence[Any]]) -> SavedWorld:
     tables: dict[str, list[Document]] = defaultdict(list)
-    for table, id, number, text in rows:
+    for table, id, number, text, body in rows:
         tables[table].append(Document(id, int(number), text))
+        if body is not None:
+            tables[RECORDS].append(Document(id, int(number), body))
     return SavedWorld(tables, is_from_file=True, is_trusted=True)

@@ -15,7 +15,7 @@ from asyncpg import Connection, LockNotAvailableError
 from sandbox.cluster.database import ANSWER_S, Database
 from sandbox.store.files.port import PROGRAM, SECRET_BYTES, StoreError
 
-VERSION: Final = 2
+VERSION: Final = 3
 
 OWNERS: Final = 7_265_316
 """The class of the advisory locks that sessions hold on their numbers."""
@@ -26,7 +26,7 @@ _LOCK: Final = 7_265_316_201
 _TABLES: Final = """
 CREATE SCHEMA uat_sandbox;
 CREATE TABLE uat_sandbox.meta (name text PRIMARY KEY, value text NOT NULL);
-INSERT INTO uat_sandbox.meta VALUES ('program', 'uat-sandbox'), ('schema', '2');
+INSERT INTO uat_sandbox.meta VALUES ('program', 'uat-sandbox'), ('schema', '3');
 CREATE TABLE uat_sandbox.sessions (
     number integer PRIMARY KEY,
     name text NOT NULL,
@@ -59,13 +59,19 @@ SELECT w.*, l.number AS owner, l.name, l.url, l.control_url
 FROM uat_sandbox.worlds w LEFT JOIN uat_sandbox.living l ON l.number = w.session;
 CREATE TABLE uat_sandbox.documents (
     wid bigint NOT NULL,
-    tbl text NOT NULL,
-    id text NOT NULL,
+    tbl text COLLATE "C" NOT NULL,
+    id text COLLATE "C" NOT NULL,
     number text NOT NULL,
     text text NOT NULL,
     lookup text,
+    body text,
     PRIMARY KEY (wid, tbl, id)
 );
+DO $$ BEGIN
+    ALTER TABLE uat_sandbox.documents
+        ALTER text SET COMPRESSION lz4, ALTER body SET COMPRESSION lz4;
+EXCEPTION WHEN feature_not_supported THEN NULL;
+END $$;
 CREATE INDEX keys ON uat_sandbox.documents (lookup) WHERE lookup IS NOT NULL;
 CREATE TABLE uat_sandbox.leftovers (
     wid bigint PRIMARY KEY,

@@ -73,7 +73,16 @@ def counters_document(counters: Counters) -> Document:
 
 def message_documents(number: int, message: Message) -> Iterator[Put]:
     """Both documents of a message."""
-    head = MessageHead(**{name: getattr(message, name) for name in MessageHead.__struct_fields__})
+    # By name, which takes a tenth of the time of a list of names.
+    head = MessageHead(
+        id=message.id,
+        event_type=message.event_type,
+        account_id=message.account_id,
+        subject=message.subject,
+        request_id=message.request_id,
+        created_at=message.created_at,
+        only_for=message.only_for,
+    )
     yield port.MESSAGES, Document(message.id, number, to_text(head))
     record = message.record
     if isinstance(record, ApiKey):

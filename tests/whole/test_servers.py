@@ -314,11 +314,11 @@ def test_what_servers_cannot_share_is_refused(url: str, tmp_path: Path, postgres
     with serving(url, tmp_path, "one"):
         said = refused(url, "--seed", "2")
     assert "its servers have --seed '1', and this one '2'" in said
-    for version in ("1", "99"):
+    for version in ("2", "99"):
         set_version = f"UPDATE uat_sandbox.meta SET value = '{version}' WHERE name = 'schema'"
         postgres.asked(url, set_version)
 
-        assert f"tables have version {version}, and this server knows version 2" in refused(url)
+        assert f"tables have version {version}, and this server knows version 3" in refused(url)
 
 
 def test_a_world_of_a_later_version_waits_for_a_server_of_that_version(
