@@ -9,9 +9,10 @@ import asyncio
 import logging
 import secrets
 import time
+from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, NamedTuple
 
@@ -46,8 +47,9 @@ log = logging.getLogger("sandbox.cluster")
 class OwnedWorld:
     """A world that the session owns, and how much of it is written.
 
-    `n` is the number of the last commit. `noted` and `written` count changes. While it `is_busy`,
-    all of it is being written, and later changes wait.
+    `n` is the number of the last commit. `noted` and `written` count changes. Answers are
+    `waiting`, each for a change to be written. While it `is_busy`, all of it is being written, and
+    later changes wait.
     """
 
     world: World
@@ -59,6 +61,21 @@ class OwnedWorld:
     is_lost: bool = False
     is_gone: bool = False
     is_busy: bool = False
+    waiting: deque[tuple[int, asyncio.Future[None]]] = field(default_factory=deque)
+
+    async def wait(self) -> None:
+        """Wait until all changes so far are written, or the world is lost."""
+        if self.written < self.noted and not self.is_lost:
+            future = asyncio.get_running_loop().create_future()
+            self.waiting.append((self.noted, future))
+            await future
+
+    def tell(self) -> None:
+        """Have the answers go on that wait no longer."""
+        while self.waiting and (self.is_lost or self.waiting[0][0] <= self.written):
+            _, future = self.waiting.popleft()
+            if not future.done():
+                future.set_result(None)
 
     def head(self, new_wid: int, state: str | None) -> Head:
         """Return what its next commit says of it."""
@@ -107,8 +124,6 @@ class ClusterSaver:
         # Tokens that were changed here and are not written, so what was read may be older.
         self.new_tokens: str | None = None
         self._work = asyncio.Event()
-        # Set and replaced whenever something was written or lost.
-        self._news = asyncio.Event()
         self._aside: set[asyncio.Task[None]] = set()
 
     @property
@@ -163,12 +178,7 @@ class ClusterSaver:
             if (owned := self._owned.pop(id, None)) is not None:
                 owned.is_lost = True
                 self._dirty.pop(owned, None)
-        self._tell()
-
-    def _tell(self) -> None:
-        """Have what waits look again."""
-        self._news.set()
-        self._news = asyncio.Event()
+                owned.tell()
 
     def drop_all(self) -> None:
         """Write nothing more of what was owned."""
@@ -193,9 +203,7 @@ class ClusterSaver:
         owned = self._owned.get(world.id)
         if owned is None or owned.world is not world:
             raise WorldLost(world.id)
-        wanted = owned.noted
-        while owned.written < wanted and not owned.is_lost:
-            await self._news.wait()
+        await owned.wait()
         with suppress(SessionLost):
             await self._session.confirm()
             if not owned.is_lost:
@@ -216,9 +224,10 @@ class ClusterSaver:
     async def keep_writing(self) -> None:
         """Write what changes, until cancelled."""
         while True:
-            await self._work.wait()
-            # All requests of this round of the loop share the commit.
-            await asyncio.sleep(0)
+            if not self._work.is_set():
+                await self._work.wait()
+                # All requests of this round of the loop share the commit.
+                await asyncio.sleep(0)
             self._work.clear()
             # With the session, everything was dropped.
             with suppress(SessionLost):
@@ -237,6 +246,7 @@ class ClusterSaver:
                 parts.append(_Part(owned, owned.noted, None))
             elif (change := owned.log.take()) is None:
                 owned.written = owned.noted
+                owned.tell()
             elif change.is_replacement and len(change.puts) > ROWS_AT_ONCE:
                 owned.is_busy = True
                 task = asyncio.create_task(self._write_whole(owned, change, owned.noted))
@@ -248,8 +258,6 @@ class ClusterSaver:
                 parts.append(_Part(owned, owned.noted, owned.head(wid, rows.add(change, wid))))
         if parts:
             await self._commit(parts, rows)
-        else:
-            self._tell()
 
     async def _commit(self, parts: list[_Part], rows: Rows) -> None:
         began_s = time.monotonic()
@@ -259,6 +267,7 @@ class ClusterSaver:
         for owned, noted, head in parts:
             if mine is not None and (head is None or head.wid in mine):
                 owned.written = max(owned.written, noted)
+                owned.tell()
                 if head is not None:
                     owned.wid, owned.n = head.new_wid, head.n
                 elif self._owned.get(owned.world.id) is owned:
@@ -267,7 +276,6 @@ class ClusterSaver:
                 why = "cannot be written" if mine is None else "has other commits than ours"
                 log.error("the world %r %s", owned.world.id, why)
                 self._on_lost(owned.world)
-        self._tell()
 
     async def _persist(self, parts: list[_Part], rows: Rows) -> set[int] | None:
         """Carry out a commit, for some seconds if PostgreSQL refuses it; None if it never does."""

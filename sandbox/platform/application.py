@@ -106,11 +106,14 @@ class Platform:
         read only with a usable key; otherwise the request is refused at once, and the pipeline
         applies the same rule again. Source: assumed D25-bodies.
         """
+        if (forwarder := self._forwarder) is not None:
+            await forwarder.take_turn()
         while True:
-            forwarder = self._forwarder
-            if forwarder is not None and await forwarder.forward(incoming, scope, receive, send):
-                return None
             presented = self._identify(incoming)
+            if forwarder is not None and (presented.world is None or forwarder.has_keys(incoming)):
+                if await forwarder.forward(incoming, scope, receive, send):
+                    return None
+                presented = self._identify(incoming)
             if not (incoming.has_unread_body and self._is_usable(presented)):
                 return presented
             # Meanwhile the key may move to another world or server, or be deleted.

@@ -1,7 +1,8 @@
 """Forwarding: other servers answer the requests for worlds that they have."""
 
+import asyncio
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from starlette.types import Receive, Scope, Send
@@ -19,6 +20,9 @@ log = logging.getLogger("sandbox.cluster")
 FORWARDED: Final = b"x-sandbox-forwarded"
 """The header of a request that another server has sent on. It is not sent on again."""
 
+ROUND_MAX: Final = 8
+"""The most requests of one round of the loop."""
+
 _NOT_HERE: Final = Refusal(MISDIRECTED, "another server has the world")
 
 
@@ -34,6 +38,23 @@ class Forwarder:
     elsewhere: Elsewhere
     worlds: Worlds
     body_bytes_max: int
+    _turns: asyncio.Semaphore = field(
+        default_factory=lambda: asyncio.Semaphore(ROUND_MAX), init=False
+    )
+
+    async def take_turn(self) -> None:
+        """Leave a request to a later round of the loop if this one has enough.
+
+        A commit that has ended is seen between two rounds, and only then does the next one begin.
+        With all requests of many clients in one round, server and database would wait for each
+        other.
+        """
+        await self._turns.acquire()
+        asyncio.get_running_loop().call_soon(self._turns.release)
+
+    def has_keys(self, incoming: IncomingRequest) -> bool:
+        """Whether the body that was read may bring keys of the user's own."""
+        return self.worlds.profile.key_format.hint_bytes in (incoming.body or b"")
 
     async def _agree_on_keys(self, incoming: IncomingRequest) -> None:
         """Learn which keys of the body are taken in the worlds of other servers."""
@@ -56,7 +77,7 @@ class Forwarder:
         path, profile = incoming.path, self.worlds.profile
         try:
             # All servers have to agree on a key that the body may bring.
-            if profile.key_format.hint_bytes in (incoming.body or b""):
+            if self.has_keys(incoming):
                 await self._agree_on_keys(incoming)
             while (peer := await self._peer(incoming)) is not None:
                 if was_forwarded(incoming.headers):

@@ -15,7 +15,6 @@ from typing import Final
 
 from pydantic_core import from_json
 
-from sandbox.domain.events import Message
 from sandbox.measurements import Measured
 from sandbox.store.documents import to_text
 from sandbox.store.files.port import COUNTERS, TIMERS, Change, Document, StateFile, StoreError
@@ -42,7 +41,7 @@ class ChangeLog:
     def forget(self) -> None:
         """Forget all changes: the store is as the file has it."""
         self._changed: dict[tuple[Records, str], None] = {}
-        self._messages: list[tuple[int, Message]] = []
+        self._messages: list[Put] = []
         self._timers: dict[str, None] = {}
         self._counters = counters_document(self._store.counters)
 
@@ -56,7 +55,9 @@ class ChangeLog:
         """Note that a unit of work was committed."""
         self._changed |= dict.fromkeys(unit.changed)
         first = len(self._store.messages()) - len(unit.emitted)
-        self._messages += enumerate(unit.emitted, start=first)
+        # A message never changes. Its documents are made while the last write still runs.
+        for number, message in enumerate(unit.emitted, start=first):
+            self._messages += message_documents(number, message)
         self._timers |= dict.fromkeys(unit.timed)
         can_wait = all(records.table.can_wait for records, _ in unit.changed)
         if unit.emitted or unit.timed or not can_wait:
@@ -77,8 +78,7 @@ class ChangeLog:
                 gone.append((table, id))
             else:
                 puts.append((table, Document(id, records.numbers[id], to_text(record))))
-        for number, message in self._messages:
-            puts += message_documents(number, message)
+        puts += self._messages
         for id in self._timers:
             if (entry := self._store.timers.entry(id)) is None:
                 gone.append((TIMERS, id))
