@@ -1,17 +1,18 @@
 """`make console` checks the console's scripts: types with TypeScript, style with Biome.
 
 It needs npm, which installs both, and the types of the vendored modules, into `build/`.
+openapi-typescript makes types of the control API from its OpenAPI document.
 """
 
 import json
-import os
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any, Final
 
-from tools import console_types
+from tools.openapi import FOLDER
 from tools.vendor import LOCKED, PROJECT, VENDOR
 
 SCRIPTS: Final = VENDOR.parent
@@ -23,7 +24,7 @@ _TYPES: Final = {
     "@preact/signals": "@preact/signals/dist/signals.d.ts",
 }
 """Where the modules that the scripts import have their types."""
-_CHECKERS: Final = ("typescript@7.0.2", "@biomejs/biome@2.6.8")
+_CHECKERS: Final = ("typescript@5.9.3", "openapi-typescript@7.13.0", "@biomejs/biome@2.6.8")
 
 
 def packages() -> tuple[str, ...]:
@@ -48,36 +49,36 @@ def main() -> None:
 
 
 def problems(modules: Path, folder: Path, scripts: Path = SCRIPTS) -> str:
-    """List what TypeScript and Biome find in the scripts.
-
-    "" if nothing. `folder` keeps a file.
-    """
-    settings = folder / "tsconfig.json"
-    settings.write_text(json.dumps(_settings(modules, scripts)), "utf-8")
-    commands: list[list[str | Path]] = [
-        [modules / ".bin" / "tsc", "--project", settings, "--pretty", "false"],
-        [
-            *(modules / ".bin" / "biome", "lint", "--error-on-warnings", "--colors=off"),
-            *(f"--config-path={LOCKED}", "--max-diagnostics=50"),
-            *sorted([*scripts.glob("*.js"), *scripts.glob("*.css")]),
-        ],
-    ]
-    said = ""
-    for command in commands:
-        done = subprocess.run(  # noqa: S603
-            command,
-            cwd=PROJECT,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
-        said += done.stdout if done.returncode else ""
-    return said
+    """List what TypeScript and Biome find in the scripts; "" if nothing. `folder` keeps files."""
+    settings, api = folder / "tsconfig.json", folder / "control.d.ts"
+    settings.write_text(json.dumps(_settings(modules, scripts, api)), "utf-8")
+    generator = modules / ".bin" / "openapi-typescript"
+    _run(generator, FOLDER / "control.json", "--output", api, "--default-non-nullable=false")
+    # Scripts may look into values of any type.
+    api.write_text(re.sub(r"\bunknown\b", "any", api.read_text("utf-8")), "utf-8")
+    files = sorted([*scripts.glob("*.js"), *scripts.glob("*.css")])
+    biome = [modules / ".bin" / "biome", "lint", "--error-on-warnings", "--colors=off"]
+    return _run(modules / ".bin" / "tsc", "--project", settings, "--pretty", "false") + _run(
+        *biome, f"--config-path={LOCKED}", "--max-diagnostics=50", *files
+    )
 
 
-def _settings(modules: Path, scripts: Path) -> dict[str, Any]:
+def _run(*command: str | Path) -> str:
+    """Return what a command says when it fails, and else ""."""
+    done = subprocess.run(  # noqa: S603
+        command,
+        cwd=PROJECT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    return done.stdout if done.returncode else ""
+
+
+def _settings(modules: Path, scripts: Path, api: Path) -> dict[str, Any]:
     """TypeScript's settings. Values may be null: the answers say so of too many."""
+    types = {name: modules / path for name, path in _TYPES.items()} | {"control-api": api}
     options = {
         "target": "es2023",
         "lib": ["es2023", "dom", "dom.iterable"],
@@ -88,10 +89,9 @@ def _settings(modules: Path, scripts: Path) -> dict[str, Any]:
         "noEmit": True,
         "strict": False,
         "types": [],
-        "paths": {name: [str(modules / path)] for name, path in _TYPES.items()},
+        "paths": {name: [str(path)] for name, path in types.items()},
     }
-    included = [scripts / "*.js", console_types.FILE, console_types.PATHS]
-    return {"compilerOptions": options, "include": [os.fspath(path) for path in included]}
+    return {"compilerOptions": options, "include": [f"{scripts}/*.js", f"{LOCKED}/paths.d.ts"]}
 
 
 if __name__ == "__main__":

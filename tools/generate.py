@@ -15,7 +15,7 @@ from sandbox.cli.main import COMMANDS_FILE, main
 from sandbox.control.ledger import LEDGER_FILE as LEDGER
 from sandbox.library import folder
 from sandbox.scenarios.schema import NAME, scenario_schema
-from tools import busy_fixture, console_types, golden_answers, golden_events, openapi
+from tools import busy_fixture, golden_answers, golden_events, openapi
 from tools.pages import answers, bodies, ledger, machines, surface
 
 FOLDER: Final = Path(__file__).parents[1] / "docs" / "reference"
@@ -84,7 +84,6 @@ def files() -> Iterator[tuple[Path, str]]:
         yield FOLDER / name, text
     for name, text in openapi.documents().items():
         yield openapi.FOLDER / name, text
-    yield console_types.FILE, console_types.content()
 
 
 if __name__ == "__main__":

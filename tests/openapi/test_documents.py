@@ -19,7 +19,7 @@ from sandbox.platform.openapi.schemas import (
 from sandbox.settings import Settings
 from tests.driving import InProcess
 from tests.openapi.described import Described
-from tools import console_types, golden_answers
+from tools import golden_answers
 from tools.openapi import FOLDER, documents
 
 
@@ -49,12 +49,6 @@ def test_the_committed_document_is_what_the_tables_say_now(name):
     written = (FOLDER / name).read_text(encoding="utf-8") if (FOLDER / name).exists() else ""
 
     assert written == documents()[name], f"{name} is old: run `make golden` and commit"
-
-
-def test_the_console_checks_itself_with_the_types_of_now():
-    written = console_types.FILE.read_text(encoding="utf-8")
-
-    assert written == console_types.content(), "api.d.ts is old: run `make golden` and commit"
 
 
 def test_no_two_types_of_the_documents_have_one_name(sandbox):

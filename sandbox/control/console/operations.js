@@ -158,7 +158,7 @@ function First({ example, all, onId }) {
   const { operation, by, body } = example.first;
   const make = async () => {
     const { path, method } = all.find(({ id }) => id === operation);
-    const { status, body: made } = /** @type {Api.Answered} */ (await send({ method, path, key: by, body }));
+    const { status, body: made } = /** @type {Api.Schemas["Answered"]} */ (await send({ method, path, key: by, body }));
     if (status >= 400) return `${operation} was answered ${status}`;
     const id = made.transaction_id ?? made.id ?? made.terminal_id;
     onId(id);

@@ -132,6 +132,7 @@ export async function carryOut(steps, world) {
   const cast = await ask("GET", inWorld(world));
   const all = await operations(cast);
   const send = (request) => ask("POST", inWorld(world, "send"), request);
+  /** @type {any} */
   let last = null;
   let id = "";
   const shot = async (example, more = {}) => {

@@ -11,17 +11,17 @@ import { route } from "./route.js";
  */
 /**
  * The time of the world, and when this browser read it (milliseconds).
- * @typedef {Api.ClockView & { read: number }} ClockRead
+ * @typedef {Api.Schemas["ClockView"] & { read: number }} ClockRead
  */
 
 /**
  * What the server says about itself and this browser, null before it did.
- * @type {Signal<Api.SessionView | null>}
+ * @type {Signal<Api.Schemas["SessionView"] | null>}
  */
 export const session = signal(null);
 /**
  * The world that is shown; null before it is known.
- * @type {Signal<Api.WorldView | null>}
+ * @type {Signal<Api.Schemas["WorldView"] | null>}
  */
 export const world = signal(null);
 /**
@@ -31,25 +31,25 @@ export const world = signal(null);
 export const trouble = signal(null);
 /** @type {Signal<ClockRead | null>} */
 export const clock = signal(null);
-/** @type {Signal<Api.RunningScenario | null>} */
+/** @type {Signal<Api.Schemas["RunningScenario"] | null>} */
 export const scenario = signal(null);
-/** @type {Signal<Api.TapView[]>} */
+/** @type {Signal<Api.Schemas["TapView"][]>} */
 export const taps = signal([]);
-/** @type {Signal<Api.Agenda | null>} */
+/** @type {Signal<Api.Schemas["Agenda"] | null>} */
 export const agenda = signal(null);
 /**
  * What the server sees at a glance; null where that is unknown, as in a capture.
- * @type {Signal<Api.OverviewView | null>}
+ * @type {Signal<Api.Schemas["OverviewView"] | null>}
  */
 export const glance = signal(null);
-/** @type {Signal<Api.EndpointView[]>} */
+/** @type {Signal<Api.Schemas["EndpointView"][]>} */
 export const endpoints = signal([]);
 /**
  * Requests and messages as rows, newest first.
- * @type {Signal<Api.RequestRow[]>}
+ * @type {Signal<Api.Schemas["RequestRow"][]>}
  */
 export const requests = signal([]);
-/** @type {Signal<Api.MessageRow[]>} */
+/** @type {Signal<Api.Schemas["MessageRow"][]>} */
 export const messages = signal([]);
 /** The requests with those that wait for a card or their processor, newest first. */
 export const listed = computed(() => {
