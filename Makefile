@@ -76,8 +76,10 @@ ledger: $(VENV)/.developed ## Write the ledger of clauses, with the name of ever
 vendor: $(VENV)/.developed ## Copy the console's modules anew from npm, at the versions of tools/console (needs npm)
 	@$(BIN)/python -m tools.vendor
 
-console: $(VENV)/.developed ## Check the types and the style of the console's scripts (needs npm)
-	@$(BIN)/python -m tools.console_check
+console: ## Check the types and the style of the console's scripts (needs npm)
+	@npm --prefix tools/console ci --ignore-scripts --silent
+	@npm --prefix tools/console run --silent types
+	@npm --prefix tools/console run --silent lint
 
 dist: $(VENV)/.developed ## Build the wheels and source distributions, of the server and the test kit, into dist/
 	@$(BIN)/uv build --quiet --out-dir dist

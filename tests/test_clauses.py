@@ -7,8 +7,7 @@ import pytest
 
 from sandbox.control.ledger import _ID, citations, marks, marks_in
 from sandbox.domain.events import EVENTS
-from tools.pages.citations import CLAUSES, clauses, headings
-from tools.pages.ledger import by_parts, entries
+from tools.pages.ledger import CLAUSES, by_parts, clauses, entries, headings
 
 PROJECT = Path(__file__).parents[1]
 ALLOWED = {"title", "summary", "fills", "needs_no_proof"}

@@ -22,7 +22,9 @@ class InProcess:
     def __init__(self, fixture: str, now: str) -> None:
         frozen = ClockSetting(now=parse_rfc3339(now), mode="frozen")
         self._sandbox = build(Settings(clock=frozen, fixture=fixture, seed=1))
-        self.cast = self._sandbox.worlds.default.cast
+        self.cast = cast = self._sandbox.worlds.default.cast
+        kinds = ("accounts", "terminals", "locations")
+        self.ids: dict[str, Mapping[str, str]] = {kind: getattr(cast, kind) for kind in kinds}
 
     def ask(
         self,

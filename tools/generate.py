@@ -5,6 +5,7 @@ All of it comes from the tables in the code. Tests compare it with the committed
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Final
@@ -42,14 +43,17 @@ PAGES: Final[Mapping[str, Callable[[], str]]] = {
 }
 
 
+@cache
 def pages() -> dict[str, str]:
     """File name to text, for every generated page."""
     return {name: write() for name, write in PAGES.items()}
 
 
-def schema_file() -> str:
-    """Return the JSON Schema of scenario files, which lies beside those of the library."""
-    return json.dumps(scenario_schema(), indent=2) + "\n"
+def of_tables() -> dict[Path, str]:
+    """Path to text of the pages, the ledger, the commands, and the schema of scenario files."""
+    written = {FOLDER / name: text for name, text in pages().items()}
+    written |= {LEDGER: ledger.ledger_file(), COMMANDS_FILE: commands_file()}
+    return written | {SCHEMA: json.dumps(scenario_schema(), indent=2) + "\n"}
 
 
 def commands_file() -> str:
@@ -74,14 +78,10 @@ def commands_file() -> str:
 def files() -> Iterator[tuple[Path, str]]:
     """Path and text of every file. The later ones show the answers and the events."""
     yield busy_fixture.FILE, busy_fixture.content()
-    yield SCHEMA, schema_file()
-    yield LEDGER, ledger.ledger_file()
-    yield COMMANDS_FILE, commands_file()
     for event_type, text in golden_events.bodies().items():
         yield golden_events.FOLDER / f"{event_type}.json", text
     yield from golden_answers.files().items()
-    for name, text in pages().items():
-        yield FOLDER / name, text
+    yield from of_tables().items()
     for name, text in openapi.documents().items():
         yield openapi.FOLDER / name, text
 

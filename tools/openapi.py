@@ -6,13 +6,12 @@ from pathlib import Path
 from typing import Final
 
 from sandbox import __version__
-from sandbox.app import build
 from sandbox.control import docs as control
 from sandbox.control.routes import CONTROL
 from sandbox.domain.profile import Profile
 from sandbox.library import sample
 from sandbox.platform.openapi import document as platform
-from sandbox.settings import Settings
+from tools.asking import InProcess
 
 FOLDER: Final = Path(__file__).parents[1] / "docs" / "reference" / "openapi"
 
@@ -23,8 +22,7 @@ URL: Final = "http://127.0.0.1:8080"
 @cache
 def documents() -> dict[str, str]:
     """File name to text."""
-    cast = build(Settings()).worlds.default.cast
-    ids = {"accounts": cast.accounts, "terminals": cast.terminals, "locations": cast.locations}
+    ids = InProcess("demo", "2026-03-01T12:00:00Z").ids
     written = {
         "platform.json": platform.document(
             Profile(), version=__version__, url=URL, cast=ids, sample=sample

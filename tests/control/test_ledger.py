@@ -1,7 +1,7 @@
 """The ledger is served: for every clause the code, the rows and the tests behind it."""
 
 from sandbox.control.ledger import _clauses, read_ledger
-from tools.pages.citations import clauses
+from tools.pages.ledger import clauses
 
 
 def test_every_clause_that_anything_can_cite_is_in_the_ledger(sandbox):

@@ -3,7 +3,7 @@
 from sandbox.control.ledger import citations
 from sandbox.doctor.probe import Severity, Way, grade_of, score_of
 from sandbox.doctor.probes import PROBES
-from tools.pages.citations import clauses
+from tools.pages.ledger import clauses
 
 
 def graded(**failures: str) -> tuple[int, str]:

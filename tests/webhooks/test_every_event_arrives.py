@@ -14,7 +14,7 @@ from sandbox.domain import events
 from tests.conftest import NOW
 from tests.driving import Served, serving
 from tests.webhooks.receiving import Received, overtakers, receiving
-from tools.golden_events import FOLDER, Places, tell
+from tools.golden_events import FOLDER, tell
 
 SECRET = "whsec_c3Rvcnktc3Rvcnktc3Rvcnktc3Rvcnktc3RvcnktMQ=="
 MERCHANT = "64e24377-b0e9-4882-9386-a4e53c72c012"
@@ -110,7 +110,7 @@ def story():
         world = "/worlds/default"
         endpoint = {"id": "everything", "url": receiver.url, "secret": SECRET}
         assert server.control("POST", f"{world}/endpoints", json=endpoint).status_code == 201
-        tell(_asking(server), Places(MERCHANT, TERMINAL, LOCATION))
+        tell(_asking(server), MERCHANT, TERMINAL, LOCATION)
         last = server.control("GET", f"{world}/wait?event_type=account.deleted&delivered=true")
         assert last.status_code == 200, last.text
         messages = server.control("GET", f"{world}/messages").json()["messages"]

@@ -1,25 +1,16 @@
 """The console's scripts have the types of the control API, and the linter finds nothing in them."""
 
+import json
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.whole.installing import npm_packages
-from tools import console_check
+from tests.whole.installing import ROOT, npm_packages
 
-
-@pytest.fixture(scope="module")
-def modules() -> Path:
-    found = npm_packages(*console_check.packages())
-    if isinstance(found, str):
-        pytest.skip(found)
-    return found
-
-
-def test_types_and_linter_find_nothing(modules, tmp_path):
-    assert console_check.problems(modules, tmp_path) == ""
-
+SCRIPTS = Path("sandbox", "control", "console")
+CHECKS = Path("tools", "console")
 
 MISTAKES = {
     "field": ("(await act('GET', ['taps'])).tasps;", "Property 'tasps' does not exist"),
@@ -31,16 +22,46 @@ MISTAKES = {
 }
 
 
-def test_a_mistake_is_noticed(modules, tmp_path):
-    scripts = tmp_path / "console"
-    shutil.copytree(console_check.SCRIPTS, scripts)
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A copy of what `make console` looks at, with what it installs."""
+    wanted = json.loads((ROOT / CHECKS / "package.json").read_text("utf-8"))
+    packages = wanted["dependencies"] | wanted["devDependencies"]
+    modules = npm_packages(*(f"{name}@{version}" for name, version in packages.items()))
+    if isinstance(modules, str):
+        pytest.skip(modules)
+    for folder in (SCRIPTS, CHECKS, Path("docs", "reference", "openapi")):
+        left_out = shutil.ignore_patterns("node_modules")
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=left_out)
+    (tmp_path / CHECKS / "node_modules").symlink_to(modules)
+    return tmp_path
+
+
+def problems(checkout: Path) -> str:
+    """What the two checks say when they find something."""
+    found = ""
+    for check in ("types", "lint"):
+        command = ["npm", "run", "--silent", check]
+        done = subprocess.run(
+            command, cwd=checkout / CHECKS, capture_output=True, text=True, check=False
+        )
+        found += done.stdout + done.stderr if done.returncode else ""
+    return found
+
+
+def test_types_and_linter_find_nothing(checkout):
+    assert problems(checkout) == ""
+
+
+def test_a_mistake_is_noticed(checkout):
     imports = 'import { ask } from "./api.js";\nimport { act, clock } from "./state.js";\n'
     right = "await ask('GET', '/worlds');\nawait act('GET', ['taps']);\nclock.value.mode;\n"
     for name, (line, _) in MISTAKES.items():
-        (scripts / f"mistake_{name}.js").write_text(imports + right + line + "\n", "utf-8")
+        script = checkout / SCRIPTS / f"mistake_{name}.js"
+        script.write_text(imports + right + line + "\n", "utf-8")
 
-    problems = console_check.problems(modules, tmp_path, scripts)
+    found = problems(checkout)
 
     for name, (_, said) in MISTAKES.items():
-        assert problems.count(f"mistake_{name}.js") == 1, problems
-        assert said in problems.partition(f"mistake_{name}.js")[2].partition("mistake_")[0], name
+        assert found.count(f"mistake_{name}.js") == 1, found
+        assert said in found.partition(f"mistake_{name}.js")[2].partition("mistake_")[0], name

@@ -17,11 +17,9 @@ from sandbox.domain.payments.outcomes import (
     Trigger,
     for_operation,
 )
-from sandbox.domain.transport_faults import SLOW_MS, TRANSPORT_FAULTS, TransportFault
+from sandbox.domain.transport_faults import SLOW_MS, TRANSPORT_FAULTS
 from tools.pages.markdown import NONE, code, dollars, listed, page, table
 
-_ANY: Final = "any"
-_YES_NO: Final = ("no", "yes")
 _STARTS: Final = [one for one in Operation if one in INITIATING]
 
 
@@ -51,7 +49,15 @@ def outcomes() -> str:
         "Failures between client and platform, for any operation (assumed 5.3).\n",
         table(
             ("key", "what happens", "the payment", "default"),
-            [_fault(fault) for fault in TRANSPORT_FAULTS.values()],
+            [
+                (
+                    code(fault.key),
+                    fault.effect,
+                    "nothing is recorded" if fault.when == "before" else "recorded as usual",
+                    f"{SLOW_MS} ms" if fault.key == "slow" else NONE,
+                )
+                for fault in TRANSPORT_FAULTS.values()
+            ],
         ),
     )
 
@@ -59,11 +65,17 @@ def outcomes() -> str:
 def _operations(key: str) -> str:
     """Return the operations that an outcome is for, as choosing one has it."""
     found = [one for one in Operation if for_operation(key, one) is not None]
-    return _ANY if len(found) == len(Operation) else ", ".join(found)
+    return "any" if len(found) == len(Operation) else ", ".join(found)
 
 
 def _outcome(row: Outcome) -> tuple[str, ...]:
-    other = _as_increment(row)
+    found = for_operation(row.key, Operation.INCREMENT)
+    other = found.status_reason if found and found.status_reason != row.status_reason else None
+    special = {
+        "5.2-forced": row.key in FORCED_RULES,
+        "5.2-prompt": row.key in AFTER_PROMPT,
+        "5.2-increment": other is not None,
+    }
     return (
         code(row.key),
         _operations(row.key),
@@ -72,39 +84,12 @@ def _outcome(row: Outcome) -> tuple[str, ...]:
         code(row.response_code),
         row.message or NONE,
         code(row.host_code),
-        _YES_NO[row.has_approval_code],
-        _YES_NO[row.has_gateway_id],
+        "yes" if row.has_approval_code else "no",
+        "yes" if row.has_gateway_id else "no",
         f"{row.latency_ms} ms",
         row.retry,
-        _clauses(row),
+        ", ".join(("assumed 5.2", *(clause for clause, holds in special.items() if holds))),
     )
-
-
-def _as_increment(row: Outcome) -> str | None:
-    """Return the reason at an increment, if it differs."""
-    found = for_operation(row.key, Operation.INCREMENT)
-    return found.status_reason if found and found.status_reason != row.status_reason else None
-
-
-def _clauses(row: Outcome) -> str:
-    special = {
-        "5.2-forced": row.key in FORCED_RULES,
-        "5.2-prompt": row.key in AFTER_PROMPT,
-        "5.2-increment": _as_increment(row) is not None,
-    }
-    return ", ".join(("assumed 5.2", *(clause for clause, holds in special.items() if holds)))
-
-
-def _fault(fault: TransportFault) -> tuple[str, ...]:
-    return (
-        code(fault.key),
-        fault.effect,
-        "nothing is recorded" if fault.when == "before" else "recorded as usual",
-        f"{SLOW_MS} ms" if fault.key == "slow" else NONE,
-    )
-
-
-# --- what chooses -----------------------------------------------------------------------------
 
 
 def cards() -> str:
@@ -161,4 +146,4 @@ def _heeded_by(row: Trigger) -> str:
     """Return the operations that an amount is a trigger for."""
     if row.kind == "outcome":
         return _operations(row.key)
-    return _ANY if row.kind == "fault" else ", ".join(_STARTS)
+    return "any" if row.kind == "fault" else ", ".join(_STARTS)

@@ -56,11 +56,11 @@ def _rows(named: dict[str, Schema], schema: Schema, before: str) -> Iterator[tup
         required = "yes" if field in schema.get("required", ()) else NONE
         about = " ".join((shown.get("description") or found.get("description") or NONE).split())
         value = _value(named, found)
-        if _may_be_null(shown):
+        if "null" in (*(one.get("type") for one in shown.get("anyOf", ())), *_kinds(shown)):
             value += ", or null" if "," in value else " or null"
         yield f"`{before}{field}`", value, required, about
         yield from _rows(named, found, f"{before}{field}.")
-        if found.get("type") == "array" or "array" in found.get("type", ()):
+        if "array" in _kinds(found):
             items = _resolved(named, found.get("items", {}))
             yield from _rows(named, items, f"{before}{field}[].")
 
@@ -73,9 +73,9 @@ def _resolved(named: dict[str, Schema], schema: Schema) -> Schema:
     return _resolved(named, others[0]) if len(others) == 1 else schema
 
 
-def _may_be_null(schema: Schema) -> bool:
-    kinds = [one.get("type") for one in schema.get("anyOf", ())]
-    return "null" in kinds or "null" in (schema.get("type") or ())
+def _kinds(schema: Schema) -> list[str]:
+    kinds = schema.get("type", "any")
+    return kinds if isinstance(kinds, list) else [kinds]
 
 
 def _value(named: dict[str, Schema], schema: Schema) -> str:
@@ -85,16 +85,14 @@ def _value(named: dict[str, Schema], schema: Schema) -> str:
     if "anyOf" in schema:
         each = [_value(named, _resolved(named, one)) for one in schema["anyOf"]]
         return " or ".join(dict.fromkeys(one for one in each if one != "null"))
-    kinds = schema.get("type", "any")
-    kind = " or ".join(one for one in kinds if one != "null") if isinstance(kinds, list) else kinds
+    kind = " or ".join(one for one in _kinds(schema) if one != "null")
     if kind == "array":
         items = _value(named, _resolved(named, schema.get("items", {})))
         return f"list: each {items}"
     low = schema.get("minimum", schema.get("minLength"))
     high = schema.get("maximum", schema.get("maxLength"))
     if low is None and high is None:
-        return str(kind)
-    bounds = f"{low or 0} to {high}"
-    if high is None:
-        bounds = "not empty" if kind == "string" else f"{low} or more"
-    return f"{kind}, {bounds}"
+        return kind
+    if high is not None:
+        return f"{kind}, {low or 0} to {high}"
+    return "string, not empty" if kind == "string" else f"{kind}, {low} or more"

@@ -6,12 +6,13 @@ ledger` writes the whole one into `build/`.
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Set
+import tomllib
+from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from functools import cache
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from sandbox.control.ledger import CHECKOUT_COMMAND, Clause, by_clause, marks
 from sandbox.domain.access import ACCESS
@@ -25,11 +26,31 @@ from sandbox.domain.payments.transactions import STATUSES
 from sandbox.domain.payments.transitions import TRANSITIONS
 from sandbox.domain.switches import SWITCHES
 from sandbox.platform.routes import OPERATIONS
-from tools.pages.citations import clauses, headings
-from tools.pages.markdown import code, listed, page, table
+from tools.pages.markdown import listed, page, table
 
 _PROJECT: Final = Path(__file__).parents[2]
 _PACKAGE: Final = _PROJECT / "sandbox"
+CLAUSES: Final = _PROJECT / "spec" / "clauses.toml"
+
+_ENTRY: Final = re.compile(r'\[(spec|assumed)\."?([^"\]]+)"?\]')
+
+
+@cache
+def clauses() -> dict[str, dict[str, Any]]:
+    """Every entry, by kind and id."""
+    return tomllib.loads(CLAUSES.read_text(encoding="utf-8"))
+
+
+@cache
+def headings() -> dict[tuple[str, str], str]:
+    """Kind and id of every entry, in their order, with the heading below which it stands."""
+    found: dict[tuple[str, str], str] = {}
+    heading = ""
+    for line in CLAUSES.read_text(encoding="utf-8").splitlines():
+        heading = line.removeprefix("# ---- ") if line.startswith("# ---- ") else heading
+        if entry := _ENTRY.fullmatch(line):
+            found[entry[1], entry[2]] = heading
+    return found
 
 
 def _rows() -> Iterator[tuple[str, str]]:
@@ -78,8 +99,9 @@ def entries() -> tuple[Clause, ...]:
     found = []
     for kind, ids in clauses().items():
         proved = {id for its_kind, id in tests if its_kind == kind}
+        needless = {id for id, clause in ids.items() if "needs_no_proof" in clause}
         for id, clause in ids.items():
-            parts = _parts(kind, id, proved)
+            parts = () if id in proved | needless else by_parts(id, ids, proved, needless)
             found.append(
                 Clause(
                     id=f"{kind} {id}",
@@ -89,7 +111,7 @@ def entries() -> tuple[Clause, ...]:
                     code=list(_nearest((kind, id), files)),
                     rows=list(rows.get((kind, id), ())),
                     tests=list(tests.get((kind, id), ())),
-                    parts=parts,
+                    parts=[f"{kind} {part}" for part in parts],
                     needs_no_proof=clause.get("needs_no_proof"),
                     proved=id in proved or bool(parts),
                     verified=None,
@@ -98,21 +120,14 @@ def entries() -> tuple[Clause, ...]:
     return tuple(found)
 
 
-def _parts(kind: str, id: str, proved: set[str]) -> list[str]:
-    ids = clauses()[kind]
-    if id in proved or "needs_no_proof" in ids[id]:
-        return []
-    needless = {one for one in ids if "needs_no_proof" in ids[one]}
-    return [f"{kind} {one}" for one in by_parts(id, ids, proved, needless)]
-
-
-def by_parts(id: str, ids: Iterable[str], proved: Set[str], needless: Set[str]) -> tuple[str, ...]:
+def by_parts(
+    id: str, ids: Collection[str], proved: Set[str], needless: Set[str]
+) -> tuple[str, ...]:
     """List the parts of a clause that prove it; none if they do not.
 
     The parts of 5 are 5.1 and 5-accept. Each has to be proved, by a test or by parts of its own,
     unless it is `needless`; at least one has to be proved.
     """
-    ids = list(ids)
     below = [one for one in ids if one.startswith((f"{id}.", f"{id}-"))]
     parts = [one for one in below if not any(one.startswith((f"{up}.", f"{up}-")) for up in below)]
     found = {one for one in parts if one in proved or by_parts(one, ids, proved, needless)}
@@ -128,11 +143,10 @@ def ledger_file() -> str:
 def ledger(*, whole: bool = False) -> str:
     """Return the ledger as a page; the whole one names every test."""
     parts = []
-    proof = _all_tests if whole else _proof
     for heading, group in groupby(zip(headings().values(), entries(), strict=True), itemgetter(0)):
         rows = [
-            (entry.id, entry.title, listed(entry.code), listed(entry.rows), proof(entry))
-            for _, entry in group
+            (one.id, one.title, listed(one.code), listed(one.rows), _proof(one, whole=whole))
+            for _, one in group
         ]
         parts += [f"## {heading}\n", table(("clause", "title", "code", "rows", "proof"), rows)]
     return page(
@@ -145,26 +159,22 @@ def ledger(*, whole: bool = False) -> str:
     )
 
 
-def _proof(entry: Clause) -> str:
+def _proof(entry: Clause, *, whole: bool) -> str:
     if entry.needs_no_proof:
         return f"needs none: {entry.needs_no_proof}"
     if entry.parts:
         return f"by its parts, {', '.join(entry.parts)}"
-    return "tests" if entry.tests else "**none**"
-
-
-def _all_tests(entry: Clause) -> str:
-    return ", ".join(map(code, entry.tests or ())) or _proof(entry)
+    if not entry.tests:
+        return "**none**"
+    return listed(entry.tests) if whole else "tests"
 
 
 def main() -> None:
-    """Write the whole ledger as a page and as JSON, and print the paths."""
-    text, document = _PROJECT / "build" / "ledger.md", _PROJECT / "build" / "ledger.json"
-    text.parent.mkdir(exist_ok=True)
-    text.write_text(ledger(whole=True), encoding="utf-8")
-    found = [entry.model_dump(exclude={"verified"}) for entry in entries()]
-    document.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    print(f"{len(found)} clauses: {text} and {document}")
+    """Write the whole ledger as a page, and print its path."""
+    path = _PROJECT / "build" / "ledger.md"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(ledger(whole=True), encoding="utf-8")
+    print(f"{len(entries())} clauses: {path}")
 
 
 if __name__ == "__main__":

@@ -39,25 +39,22 @@ from tools.pages.markdown import BEGINNING, NONE, Arrow, code, diagram, listed, 
 _FOLLOW_UPS: Final = tuple(operation for operation in Operation if operation not in INITIATING)
 
 
-# --- keys and the directory -------------------------------------------------------------------
-
-
 def states() -> str:
     """Return the machines whose records begin as active."""
-    parts = []
-    for machine in (KEY_LIFE, *(directory.life for directory in DIRECTORIES)):
-        begins = Arrow(BEGINNING, "active", "")
-        parts.append(f"## {machine.name}\n\n{_drawn(machine, begins)}\n{_steps(machine)}\n")
+    begins = (BEGINNING, "active", "")
     return page(
         "State machines",
         "Generated from the rows that the code executes. Payments and batches have pages of their\n"
         "own:  [transactions](transactions.md), [batches](batches.md).",
-        *parts,
+        *(
+            f"## {machine.name}\n\n{_drawn(machine, begins)}\n{_steps(machine)}\n"
+            for machine in (KEY_LIFE, *(directory.life for directory in DIRECTORIES))
+        ),
     )
 
 
 def _drawn(machine: Machine, *more: Arrow) -> str:
-    return diagram((*more, *(Arrow(row.state, row.target, row.trigger) for row in machine.steps)))
+    return diagram((*more, *((row.state, row.target, row.trigger) for row in machine.steps)))
 
 
 def _steps(machine: Machine) -> str:
@@ -66,9 +63,6 @@ def _steps(machine: Machine) -> str:
         for step in machine.steps
     ]
     return table(("from", "trigger", "to", "event", "source"), rows)
-
-
-# --- payments ---------------------------------------------------------------------------------
 
 
 def transactions() -> str:
@@ -95,7 +89,11 @@ def transactions() -> str:
         "is a rule failure.\n\n"
         "Money: A authorized, C captured, R0 reversed before the capture, R1 reversed after it,\n"
         "F refunded. Shown: `transaction_type` / `status` / `status_reason`.\n",
-        table(_COLUMNS, [_cells(row) for row in sorted(TRANSITIONS, key=_order)]),
+        # Rows of one trigger together, in the order in which they are tried.
+        table(
+            _COLUMNS,
+            [_cells(row) for one in _TRIGGERS for row in TRANSITIONS if row.trigger == one],
+        ),
         "## Refused in any case\n",
         "For each state and operation that has no row which could succeed: the error, and the\n"
         "row that refuses.\n",
@@ -118,16 +116,10 @@ _COLUMNS: Final = (
     *("batch entry", "error", "clause"),
 )
 
-
 _TOLD: Final = get_args(get_args(EditTransaction.model_fields["status"].annotation)[0])
 """The statuses that an edit can set."""
 
 _TRIGGERS: Final = list(dict.fromkeys(row.trigger for row in TRANSITIONS))
-
-
-def _order(row: Transition) -> int:
-    """Put rows of one trigger together, in the order in which they are tried."""
-    return _TRIGGERS.index(row.trigger)
 
 
 def _cells(row: Transition) -> tuple[str, ...]:
@@ -194,13 +186,13 @@ def _refusal(operation: Operation, state: str) -> str:
 
 def _arrows() -> Iterator[Arrow]:
     """One arrow per trigger and pair of states, with the ids of its rows."""
-    ids: dict[tuple[str, str, str], list[str]] = {}
+    ids: dict[Arrow, list[str]] = {}
     for row in TRANSITIONS:
         for state in row.states:
             for target in _targets(row, state):
                 ids.setdefault((state, target, row.trigger), []).append(row.id)
     for (state, target, trigger), names in ids.items():
-        yield Arrow(state, target, f"{trigger} {' '.join(names)}")
+        yield state, target, f"{trigger} {' '.join(names)}"
 
 
 def _targets(row: Transition, state: str) -> Iterable[str]:
@@ -212,8 +204,11 @@ def _targets(row: Transition, state: str) -> Iterable[str]:
     if row.next_status == SAME:
         return (state,)
     if row.next_status == AS_ANSWERED:
-        told = _BY_TRIGGER.get(row.trigger) or _failures(row.trigger)
-        return tuple(target for target in told if target != state)
+        told = _BY_TRIGGER.get(row.trigger)
+        if told is None:
+            found = (for_operation(key, Operation(row.trigger)) for key in OUTCOMES)
+            told = tuple(one.verdict for one in found if one and one.verdict != "ok")
+        return [target for target in dict.fromkeys(told) if target != state]
     return (row.next_status,)
 
 
@@ -225,15 +220,6 @@ _BY_TRIGGER: Final = {
     LATE_ANSWER: ("authorized", "captured", "declined", "error"),
 }
 """The next status of a row whose outcome is reported."""
-
-
-def _failures(trigger: str) -> tuple[str, ...]:
-    """Return the statuses of the outcomes with which an operation fails."""
-    found = (for_operation(key, Operation(trigger)) for key in OUTCOMES)
-    return tuple(dict.fromkeys(one.verdict for one in found if one and one.verdict != "ok"))
-
-
-# --- batches ----------------------------------------------------------------------------------
 
 
 def batches() -> str:
@@ -271,6 +257,5 @@ def batches() -> str:
 
 
 def _comes_to(row: Settlement) -> str:
-    if row.answer == "none":
-        return "stays submitted"
-    return f"{row.answer}, at its first close only" if row.is_once else row.answer
+    answer = "stays submitted" if row.answer == "none" else row.answer
+    return f"{answer}, at its first close only" if row.is_once else answer

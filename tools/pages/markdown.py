@@ -1,7 +1,7 @@
 """The parts of every generated page: a heading, tables, diagrams, code."""
 
 from collections.abc import Iterable, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 _HEAD: Final = "<!-- Written by `make golden` from the tables in the code. Do not edit. -->\n\n"
 
@@ -12,12 +12,8 @@ BEGINNING: Final = "-"
 """How the rows name the state before there is a record."""
 
 
-class Arrow(NamedTuple):
-    """One arrow of a diagram."""
-
-    state: str
-    target: str
-    label: str
+Arrow = tuple[str, str, str]
+"""One arrow of a diagram: the states from and to which it leads, and its label."""
 
 
 def page(title: str, about: str, *parts: str) -> str:
@@ -35,22 +31,12 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def diagram(arrows: Iterable[Arrow]) -> str:
     """Return a state diagram. Two states have one arrow between them, with the labels of all."""
     labels: dict[tuple[str, str], list[str]] = {}
-    for arrow in arrows:
-        labels.setdefault((arrow.state, arrow.target), []).append(arrow.label)
-    lines = "".join(
-        f"    {_drawn(state)} --> {target}{_label(words)}\n"
-        for (state, target), words in labels.items()
-    )
+    for state, target, label in arrows:
+        labels.setdefault(("[*]" if state == BEGINNING else state, target), []).append(label)
+    lines = ""
+    for (state, target), words in labels.items():
+        lines += f"    {state} --> {target}: {', '.join(words)}".removesuffix(": ") + "\n"
     return f"```mermaid\nstateDiagram-v2\n{lines}```\n"
-
-
-def _drawn(state: str) -> str:
-    return "[*]" if state == BEGINNING else state
-
-
-def _label(words: Iterable[str]) -> str:
-    joined = ", ".join(filter(None, words))
-    return f": {joined}" if joined else ""
 
 
 def code(word: str | None) -> str:

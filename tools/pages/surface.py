@@ -14,7 +14,6 @@ from sandbox.domain.permissions import ACTIONS
 from sandbox.domain.readings import READINGS
 from sandbox.domain.switches import SWITCHES
 from sandbox.library import scenarios
-from sandbox.platform.operation import Row
 from sandbox.platform.routes import OPERATIONS
 from sandbox.platform.security import SECURITY_HEADERS
 from tools.pages.markdown import NONE, code, listed, page, table
@@ -28,7 +27,7 @@ def endpoints() -> str:
             code(row.name),
             str(row.need or NONE).replace(" or ", ", ")
             + (f". {row.about_besides}" if row.needs_besides else ""),
-            _status(row),
+            "405, retired" if row.run is None else str(row.status),
             ", ".join(row.events) or NONE,
             row.source,
         )
@@ -41,17 +40,12 @@ def endpoints() -> str:
     )
 
 
-def _status(row: Row) -> str:
-    return "405, retired" if row.run is None else str(row.status)
-
-
 def access() -> str:
     """Who may see and do what."""
-    rows = []
-    for held, cells in ACCESS.items():
-        row = [held.value]
-        row += [f"{cells[relation].verdict} ({cells[relation].source})" for relation in Relation]
-        rows.append(row)
+    rows = [
+        (held.value, *(f"{cells[one].verdict} ({cells[one].source})" for one in Relation))
+        for held, cells in ACCESS.items()
+    ]
     permissions = [(code(resource), listed(names)) for resource, names in ACTIONS.items()]
     return page(
         "Who may see and do what",
@@ -80,12 +74,11 @@ def events() -> str:
 def errors() -> str:
     """Every refusal."""
     rows = [(str(f.status), code(f.code), f.message, f.source) for f in FAULTS]
-    columns = ("status", "error", "message", "source")
     return page(
         "Errors",
         "Every refusal. API-key endpoints answer `error`, `message`, `details`; the others the\n"
         "shape that the profile names.",
-        table(columns, rows),
+        table(("status", "error", "message", "source"), rows),
         "Bytes that are no HTTP get a 400 in plain text, and a head of more than 64 KiB too.",
     )
 
@@ -93,22 +86,19 @@ def errors() -> str:
 def control() -> str:
     """Return the control endpoints."""
     rows = [(code(f"{row.method} {row.path}"), row.summary, str(row.status)) for row in CONTROL]
+    headers = []
+    for row in SECURITY_HEADERS:
+        for value in dict.fromkeys(row.values.values()):
+            kinds = ", ".join(kind.value for kind, one in row.values.items() if one == value)
+            headers.append((code(row.name), code(value), kinds, row.why))
     return page(
         "Control endpoints",
         "For the operator; errors are `error`, `message`, `details`, and `nearest` for a\n"
         "misspelt word.",
         table(("endpoint", "what it does", "success"), rows),
         "## Headers of answers\n",
-        table(("header", "value", "for", "why"), list(_headers())),
+        table(("header", "value", "for", "why"), headers),
     )
-
-
-def _headers() -> Iterator[tuple[str, str, str, str]]:
-    """Each header of the table, once for each of its values."""
-    for row in SECURITY_HEADERS:
-        for value in dict.fromkeys(row.values.values()):
-            kinds = [kind.value for kind, one in row.values.items() if one == value]
-            yield code(row.name), code(value), ", ".join(kinds), row.why
 
 
 def switches() -> str:
@@ -187,13 +177,7 @@ def _options() -> Iterator[tuple[str, str, str, str]]:
         if not isinstance(option, click.Option):
             continue
         assert isinstance(option.envvar, str)
-        record = option.get_help_record(context)
-        assert record is not None
-        shown, default = option.opts[0], option.get_default(context)
+        default = option.get_default(context)
         has_default = isinstance(default, str | int) and not isinstance(default, bool)
-        yield (
-            code(shown),
-            code(option.envvar),
-            code(str(default)) if has_default else NONE,
-            option.help or "",
-        )
+        shown = code(str(default)) if has_default else NONE
+        yield code(option.opts[0]), code(option.envvar), shown, option.help or ""
