@@ -28,13 +28,6 @@ VENDOR: Final = FOLDER / "vendor"
 """The folder of modules of others, as they publish them."""
 
 _STYLES: Final = ("base.css", "rooms.css", "acting.css")
-_VENDORED: Final = {
-    "preact": "preact.mjs",
-    "preact/hooks": "hooks.mjs",
-    "htm": "htm.mjs",
-    "@preact/signals": "signals.mjs",
-    "@preact/signals-core": "signals-core.mjs",
-}
 _IMPORT: Final = re.compile(r'\bimport\s*(?:\{([^}]*)\}|(\w+))\s*from\s*"([^"]+)";?')
 _NAMED: Final = re.compile(r'\bexport\s*\{([^}]*)\}(?:\s*from\s*"([^"]+)")?;?')
 _DEFAULT: Final = re.compile(r"\bexport default\b")
@@ -71,7 +64,9 @@ def _add_module(name: str, written: dict[str, str]) -> None:
 
 
 def _file_of(source: str) -> str:
-    return _VENDORED.get(source) or source.removeprefix("./")
+    """Return the file of a module: one of ours, or of a package, by its last word."""
+    own = source.removeprefix("./")
+    return f"{source.rpartition('/')[2]}.mjs" if own == source else own
 
 
 def _variable(name: str) -> str:
