@@ -78,18 +78,11 @@ def expired(sandbox, tx):
     return after
 
 
-def failed_by_rule(sandbox, tx):
-    refused(sandbox, act(sandbox, tx, "capture"), 400, "invalid_capture_sequence")
-    return read(sandbox, tx)
-
-
 DRAWN = {
     "a sale": (None, lambda sandbox, tx: sold(sandbox)),
     "a capture": (held, lambda sandbox, tx: acted(sandbox, tx, "capture")),
     "a confirmation": (prompted, lambda sandbox, tx: acted(sandbox, tx, "confirm", confirm=True)),
-    "a failure by a rule": (sold, failed_by_rule),
     "an expired authorization": (held, expired),
-    "an expired surcharge prompt": (prompted, expired),
 }
 """What is there before an attempt that draws its own event_id, and the attempt."""
 

@@ -8,7 +8,7 @@ from sandbox.domain.profile import parse_profile
 from sandbox.domain.switches import SWITCHES
 from sandbox.settings import Settings
 from tests.driving import InProcess
-from tests.support.payments import act, acted, ask, pay, read, sold
+from tests.support.payments import acted, ask, pay, read, sold
 
 FORMER = {name: switch for name, switch in SWITCHES.items() if switch.reading is not None}
 PAIRS = [
@@ -76,49 +76,25 @@ def test_a_snapshot_may_name_a_reading_by_its_former_switch():
     assert shown(sandbox, "switches")["lifecycle.rule_failures"] == "http_200"
 
 
-@pytest.mark.proves("assumed D35-partial-refund")
-@pytest.mark.parametrize(("value", "status"), [("unchanged", "captured"), ("refunded", "refunded")])
-def test_a_payment_refunded_in_part_is_unchanged_or_refunded(sandbox, value, status):
-    put(sandbox, "readings", status_after_partial_refund=value)
-    sale = sold(sandbox)
-
-    assert acted(sandbox, sale, "refund", amount=400)["status"] == status
-
-    assert read(sandbox, sale)["status"] == status
-    assert acted(sandbox, sale, "refund", amount=400)["status"] == status
-
-
-@pytest.mark.proves("assumed D35-rule-failures")
-@pytest.mark.parametrize(("value", "status"), [("http_400", 400), ("http_200", 200)])
-def test_a_rule_failure_is_refused_or_answered_with_the_failed_transaction(sandbox, value, status):
-    put(sandbox, "readings", rule_failures=value)
-    sale = sold(sandbox)
-
-    answer = act(sandbox, sale["transaction_id"], "capture", amount=sale["total_amount"])
-
-    assert answer.status == status
-    assert "invalid_capture_sequence" in answer.body.decode()
-
-
-@pytest.mark.proves("assumed D35-headers")
-@pytest.mark.parametrize(("value", "status"), [("served", 200), ("refused", 400)])
-def test_a_request_without_accept_is_served_or_refused(sandbox, value, status):
-    put(sandbox, "readings", missing_headers=value)
-    headers = [(b"x-service-apikey", sandbox.key("merchant").encode())]
-
-    assert sandbox.ask("GET", "/v5/apikeys", headers=headers).status == status
-    assert ask(sandbox, "GET", "/v5/apikeys").status == 200
-
-
-@pytest.mark.proves("assumed D35-duplicate")
-@pytest.mark.parametrize(("value", "status"), [("reject", 400), ("replay", 200)])
-def test_a_repeated_event_id_is_refused_or_answered_again(sandbox, value, status):
-    put(sandbox, "readings", duplicate_event_id=value)
+@pytest.mark.proves("assumed D35-partial-refund, D35-rule-failures, D35-headers, D35-duplicate")
+def test_what_is_chosen_by_the_name_of_a_reading_is_done(sandbox):
+    # tests/payments says what the defaults do, and test_outcomes and test_event_ids the rest.
+    values = {
+        "status_after_partial_refund": "refunded",
+        "rule_failures": "http_200",
+        "missing_headers": "refused",
+        "duplicate_event_id": "replay",
+    }
+    put(sandbox, "readings", **values)
     sale = sold(sandbox, event_id="one")
-
-    again = pay(sandbox, event_id="one")
-
-    assert again.status == status
-    if status == 200:
-        assert again.json() == sale
+    assert pay(sandbox, event_id="one").json() == sale
     assert pay(sandbox, 2000, event_id="one").status == 400
+
+    failed = acted(sandbox, sale, "capture")
+    refunds = [acted(sandbox, sale, "refund", amount=400)["status"] for _ in range(2)]
+
+    assert (failed["status"], failed["status_reason"]) == ("error", "invalid_capture_sequence")
+    assert [*refunds, read(sandbox, sale)["status"]] == ["refunded"] * 3
+    headers = [(b"x-service-apikey", sandbox.key("merchant").encode())]
+    assert sandbox.ask("GET", "/v5/apikeys", headers=headers).status == 400
+    assert ask(sandbox, "GET", "/v5/apikeys").status == 200
