@@ -13,7 +13,7 @@ from msgspec import Struct
 from pydantic import AfterValidator, AliasPath, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import core_schema
 
-from sandbox.domain.instants import from_ms, parse_duration, to_wire
+from sandbox.domain.instants import check_duration, from_ms, to_wire
 from sandbox.platform.openapi.schemas import as_class
 
 T = TypeVar("T")
@@ -198,12 +198,7 @@ def either(one: str, other: str) -> Any:
     return pydantic.model_validator(mode="after")(check)
 
 
-def _is_duration(text: str) -> str:
-    parse_duration(text)
-    return text
-
-
-DurationText = Annotated[str, AfterValidator(_is_duration)]
+DurationText = Annotated[str, AfterValidator(check_duration)]
 """A duration in words, like 90d."""
 
 

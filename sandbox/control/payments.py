@@ -19,7 +19,7 @@ from sandbox.domain.instants import Instant, to_ms
 from sandbox.domain.payments import transactions
 from sandbox.domain.payments.action_records import record_id
 from sandbox.domain.payments.cards import CARDS
-from sandbox.domain.payments.late_answers import why_no_answer
+from sandbox.domain.payments.follow_ups import why_no_answer
 from sandbox.domain.payments.outcomes import OUTCOMES
 from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.payments.transitions import BY_ITSELF

@@ -137,3 +137,9 @@ def parse_duration(text: str) -> timedelta:
     except OverflowError:
         raise ValueError("is longer than a calendar lasts") from None
     raise ValueError('must be a duration like "30s", "5m", "2h", "3d" or "PT36H"')
+
+
+def check_duration(text: str) -> str:
+    """Return the text itself. Raises ValueError unless it is a duration."""
+    parse_duration(text)
+    return text

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from sandbox.domain import field_types
 from sandbox.domain.field_types import DelayMs
-from sandbox.domain.instants import DURATION_PATTERN, parse_duration, parse_rfc3339
+from sandbox.domain.instants import DURATION_PATTERN, check_duration, parse_duration, parse_rfc3339
 from sandbox.domain.text import KnownWord, UnknownWord, obeyed_in
 
 T = TypeVar("T")
@@ -86,16 +86,11 @@ RuleName = Annotated[
 Count = Annotated[int, Field(ge=1)]
 
 
-def _duration(text: str) -> str:
-    parse_duration(text)
-    return text
-
-
 _LIKE_DURATIONS: Final[dict[str, Any]] = {
     "pattern": DURATION_PATTERN,
     "examples": ["30s", "5m", "2h", "3d", "PT36H"],
 }
-Duration = Annotated[str, AfterValidator(_duration), Field(json_schema_extra=_LIKE_DURATIONS)]
+Duration = Annotated[str, AfterValidator(check_duration), Field(json_schema_extra=_LIKE_DURATIONS)]
 """A length of time as people write it; `parse_duration` reads it."""
 
 

@@ -15,7 +15,7 @@ from sandbox.domain.directory import Account, Credential, Location, Terminal
 from sandbox.domain.keys import ApiKey, KeyUsage
 from sandbox.domain.payments.action_records import records_of
 from sandbox.domain.payments.cards import CARDS
-from sandbox.domain.payments.late_answers import Unanswered
+from sandbox.domain.payments.follow_ups import Unanswered
 from sandbox.domain.payments.transactions import BusyPayment, Payment, Transaction
 from sandbox.domain.records import Record
 from sandbox.domain.webhooks import Application, Delivery, Endpoint

@@ -1,6 +1,9 @@
-"""Changes of a payment after its initiation: actions of the merchant, and timers.
+"""Changes of a payment after its initiation: actions of the merchant, timers, and late answers.
 
-Applies the rows F1 to F41 of `transitions`.
+Applies the rows F1 to F41 of `transitions`. A late answer is that of the processor to an attempt
+that has ended without one. An initiation takes the row that a timely answer would have taken. So
+does an action, on the payment as it is by then; one that can no longer be carried out changes
+nothing. Source: assumed D24, D24-late.
 """
 
 from collections.abc import Callable, Mapping
@@ -8,15 +11,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+from msgspec import Struct
 from msgspec.structs import replace
 
+from sandbox.domain.clock import LATE_ANSWER
 from sandbox.domain.faults import VALIDATION_ERROR, Refusal
 from sandbox.domain.payments import outcomes, transitions
 from sandbox.domain.payments.action_plans import ActionRequest, Plan, plan
-from sandbox.domain.payments.amounts import EMPTY, Ledger
+from sandbox.domain.payments.amounts import EMPTY, Amounts, Ledger
+from sandbox.domain.payments.cards import NOT_READ
 from sandbox.domain.payments.initiation import part_of
 from sandbox.domain.payments.outcomes import Operation, Outcome
-from sandbox.domain.payments.transactions import Payment, change, with_attempt
+from sandbox.domain.payments.transactions import Payment, StatusWord, change, with_attempt
 from sandbox.domain.payments.transitions import Conclusion, Transition, gateway_id
 
 
@@ -258,3 +264,79 @@ def _failed(
     over = with_attempt(over, case.amount, at)
     record = over if taken.money == "emptied" else change(case.payment, history=over.history)
     return Conclusion.announcing(taken, record, over, event)
+
+
+# --- late answers -------------------------------------------------------------------------------
+
+
+class UnansweredAction(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
+    """An action whose processor may still answer, with the payment's state before it."""
+
+    event_id: str
+    action: ActionRequest
+    amount: int
+    status: StatusWord
+    amounts: Amounts
+
+
+class Unanswered(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
+    """The actions on a payment whose processor may still answer, the oldest first."""
+
+    transaction_id: str
+    actions: tuple[UnansweredAction, ...]
+
+    def action(self, event_id: str) -> UnansweredAction | None:
+        """Return the action with this event_id, or None."""
+        return next((one for one in self.actions if one.event_id == event_id), None)
+
+    def without(self, event_id: str) -> "Unanswered":
+        """Return the others."""
+        return replace(self, actions=tuple(x for x in self.actions if x.event_id != event_id))
+
+
+def unanswered_action(case: Case, event_id: str) -> UnansweredAction:
+    """Return what to remember of an action that timed out."""
+    action, plan = case.action, case.plan
+    if action.operation in (Operation.REFUND, Operation.REVERSE):
+        # Without an amount it is for all that there was, and not for what there will be.
+        action = replace(action, amount=plan.amount)
+    return UnansweredAction(
+        event_id=event_id,
+        action=action,
+        amount=plan.amount,
+        status=case.payment.status,
+        amounts=case.payment.amounts,
+    )
+
+
+def can_be_answered(payment: Payment, late: Outcome | None = None) -> bool:
+    """Whether the processor may still answer the initiation, and so."""
+    if payment.card is NOT_READ or not transitions.transitions_from(LATE_ANSWER, payment.status):
+        return False
+    if payment.status == "pending":
+        return True
+    # The host that holds the amount has approved it.
+    is_known = payment.ledger.held > 0 and late is not None and not late.is_approval
+    tx = payment.transaction
+    return tx.status_reason in outcomes.TIMED_OUT and tx.status == "error" and not is_known
+
+
+def can_still_happen(case: Case, waiting: UnansweredAction) -> bool:
+    """Whether the action can be carried out on the payment as it is now, that of the case."""
+    payment, operation = case.payment, waiting.action.operation
+    if operation is Operation.CONFIRM and payment.status == "error":
+        # The time-out ended the sale, and dropped its surcharge.
+        case.payment = change(payment, status=waiting.status, amounts=waiting.amounts)
+    elif payment.status != waiting.status and operation is not Operation.REFUND:
+        return False
+    try:
+        return rule_for(case) is None
+    except Refusal:
+        return False
+
+
+def why_no_answer(key: str, operation: Operation) -> str | None:
+    """Why the outcome cannot be a late answer to the operation; None if it is one."""
+    if outcomes.OUTCOMES[key].response_code in (None, "E"):
+        return f"{key} is not an answer of a processor"
+    return outcomes.why_not_for(key, operation)

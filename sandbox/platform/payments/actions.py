@@ -197,7 +197,7 @@ async def _act(
     if isinstance(again, Payment):
         return again
     new_id = sent if again is None else None
-    case = _case(context, payment, action)
+    case = conclusions.case_of(context, payment, action)
     ruled = follow_ups.rule_for(case)
     if ruled is not None:
         event_id = new_id or attempts.new_event_id(context, payment.account_id)
@@ -232,7 +232,7 @@ async def _act(
         lost = processor.begin_second_phase(context)
         current = context.unit.get(Payment, payment.id)
         assert current
-        case = _case(context, current, action)
+        case = conclusions.case_of(context, current, action)
         acted = _finish(context, case, choice, event_id, is_key_lost=lost is not None)
         return lost or acted
 
@@ -272,20 +272,13 @@ def row_if_approved(
 
     Raises Refusal, as the action itself would, also for a rule failure.
     """
-    case = _case(context, payment, action)
+    case = conclusions.case_of(context, payment, action)
     ruled = follow_ups.rule_for(case)
     if ruled is None:
         return follow_ups.transition_for(case, APPROVED)
     if ruled.is_rule_failure:
         raise follow_ups.refusal(case, ruled)
     return ruled
-
-
-def _case(context: OperationContext, payment: Payment, action: ActionRequest) -> Case:
-    is_closed = settlement.is_closed(context, payment.batch_id)
-    return Case(
-        payment=payment, action=action, is_batch_closed=is_closed, readings=context.world.readings
-    )
 
 
 def _conclude(

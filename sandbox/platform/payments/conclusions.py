@@ -6,7 +6,9 @@ from sandbox.domain.batches import Batch
 from sandbox.domain.clock import AUTHORIZATION_EXPIRES, HOLD_REVERSED, SURCHARGE_EXPIRES, Timer
 from sandbox.domain.instants import from_ms
 from sandbox.domain.payments import transitions
+from sandbox.domain.payments.action_plans import ActionRequest
 from sandbox.domain.payments.action_records import with_own_record
+from sandbox.domain.payments.follow_ups import Case
 from sandbox.domain.payments.pricing import above_cap
 from sandbox.domain.payments.transactions import Payment, change
 from sandbox.domain.payments.transitions import Conclusion
@@ -38,6 +40,14 @@ def save(
     row = conclusion.taken
     context.explain("apply", "ok", f"{row.trigger}: {was} to {status}", row.source)
     return conclusion
+
+
+def case_of(context: OperationContext, payment: Payment, action: ActionRequest) -> Case:
+    """Return the facts that decide about an action on the payment as it is now."""
+    is_closed = settlement.is_closed(context, payment.batch_id)
+    return Case(
+        payment=payment, action=action, is_batch_closed=is_closed, readings=context.world.readings
+    )
 
 
 def _note_cap(context: OperationContext, before: Payment, record: Payment) -> None:

@@ -6,13 +6,7 @@ Source: assumed D24-late.
 from msgspec import Struct
 
 from sandbox.domain.payments import follow_ups, initiation
-from sandbox.domain.payments.follow_ups import Case
-from sandbox.domain.payments.late_answers import (
-    Unanswered,
-    can_be_answered,
-    case_now,
-    unanswered_action,
-)
+from sandbox.domain.payments.follow_ups import Case, Unanswered, can_be_answered
 from sandbox.domain.payments.outcomes import APPROVED, OUTCOMES, PARTIAL, Operation, for_operation
 from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.payments.transitions import Conclusion
@@ -33,7 +27,7 @@ def remember(context: OperationContext, case: Case, event_id: str) -> None:
     """Remember an action that has timed out, so that its answer can come late."""
     id = case.payment.id
     known = context.unit.get(Unanswered, id)
-    actions = (*(known.actions if known else ()), unanswered_action(case, event_id))
+    actions = (*(known.actions if known else ()), follow_ups.unanswered_action(case, event_id))
     context.unit.put(Unanswered(transaction_id=id, actions=actions))
 
 
@@ -87,13 +81,8 @@ def preview(
         row = initiation.transition_for(start)
         return initiation.conclude(start, row, at=at, batch_id=batch_id)
     outcome = for_operation(key, action.action.operation)
-    case = case_now(
-        action,
-        payment,
-        is_batch_closed=settlement.is_closed(context, payment.batch_id),
-        readings=context.world.readings,
-    )
-    if outcome is None or case is None:
+    case = conclusions.case_of(context, payment, action.action)
+    if outcome is None or not follow_ups.can_still_happen(case, action):
         return None
     if outcome is PARTIAL and not follow_ups.approve_in_part(case, None):
         outcome = APPROVED
