@@ -196,7 +196,7 @@ def _tapped(body: TapBody, waiting: Waiting) -> Tapped:
         raise invalid("card: name a test card by its token, like tok_visa_credit")
     must_be_known("card", body.card, CARDS)
     card = CARDS[body.card]
-    if (problem := waiting.payment.why_not_with(card)) is not None:
+    if (problem := waiting.why_not(card)) is not None:
         raise invalid(f"card: {card.token} cannot pay this: {problem}")
     return Tapped(card=card)
 

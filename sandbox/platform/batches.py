@@ -44,12 +44,12 @@ class ListBatches(Query):
     repeatable: ClassVar[frozenset[str]] = frozenset({"statuses"})
 
     account_id: str | None = None
-    terminal_id: Annotated[str, Field(min_length=1)] | None = None
+    terminal_id: str | None = None
     statuses: Annotated[
         list[Annotated[str, OneOf(BATCH_STATUSES)]],
         all_known(BATCH_STATUSES, "a status of batches"),
     ] = Field(default_factory=list)
-    processor_config_id: Annotated[str, Field(min_length=1)] | None = None
+    processor_config_id: str | None = None
     limit: Annotated[WholeNumber, Field(ge=1, le=500)] = 50
     offset: Offset = 0
 

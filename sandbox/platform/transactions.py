@@ -42,8 +42,6 @@ MOMENT_MS_MAX = 253_402_300_799_999
 
 Moment = Annotated[WholeNumber, Field(ge=0, le=MOMENT_MS_MAX)]
 
-Word = Annotated[str, Field(min_length=1)]
-
 
 class SearchTransactions(PageQuery):
     """Which transactions, and in which order. Dates have the names of the profile.
@@ -53,7 +51,7 @@ class SearchTransactions(PageQuery):
 
     repeatable: ClassVar[frozenset[str]] = frozenset({"account_id", "status", "transaction_type"})
 
-    account_id: list[Word] = Field(default_factory=list)
+    account_id: list[Annotated[str, Field(min_length=1)]] = Field(default_factory=list)
     status: Annotated[list[Annotated[str, OneOf(STATUSES)]], all_known(STATUSES)] = Field(
         default_factory=list
     )
@@ -64,22 +62,22 @@ class SearchTransactions(PageQuery):
     max_amount: Annotated[WholeNumber, Field(ge=0)] | None = None
     start_ms: Moment | None = None
     end_ms: Moment | None = None
-    event_id: Word | None = None
-    batch_id: Word | None = None
-    location_id: Word | None = None
-    terminal_id: Word | None = None
-    tid: Word | None = None
-    mid: Word | None = None
-    processor_mid: Word | None = None
-    processor_tid: Word | None = None
-    owner_id: Word | None = None
-    card_brand: Word | None = None
+    event_id: str | None = None
+    batch_id: str | None = None
+    location_id: str | None = None
+    terminal_id: str | None = None
+    tid: str | None = None
+    mid: str | None = None
+    processor_mid: str | None = None
+    processor_tid: str | None = None
+    owner_id: str | None = None
+    card_brand: str | None = None
     card_number: Annotated[str, Field(pattern=r"^[0-9]{4}$|^[0-9]{6}\**[0-9]{0,4}$")] | None = None
-    payment_method: Word | None = None
-    reader_identifier: Word | None = None
-    gateway_transaction_id: Word | None = None
-    transaction_id: Word | None = None
-    search_term: Word | None = None
+    payment_method: str | None = None
+    reader_identifier: str | None = None
+    gateway_transaction_id: str | None = None
+    transaction_id: str | None = None
+    search_term: str | None = None
     sort_by: Literal["created_at", "total_amount"] = "created_at"
     sort_order: Literal["asc", "desc"] = "desc"
 
@@ -102,13 +100,13 @@ def search_query(profile: Profile) -> type[SearchTransactions]:
 class ListTransactions(Query):
     """The older list, which remains available. Source: spec 4.3-search-v1; assumed 1.7-v1."""
 
-    mid: Word | None = None
-    tid: Word | None = None
-    location_id: Word | None = None
-    account_id: Word | None = None
-    event_id: Word | None = None
-    reader_identifier: Word | None = None
-    gateway_transaction_id: Word | None = None
+    mid: str | None = None
+    tid: str | None = None
+    location_id: str | None = None
+    account_id: str | None = None
+    event_id: str | None = None
+    reader_identifier: str | None = None
+    gateway_transaction_id: str | None = None
     # Source: spec 9.6; the maximum assumed D20.
     limit: Annotated[WholeNumber, Field(ge=1, le=500)] = 100
     offset: Offset = 0

@@ -6,19 +6,14 @@ as canceled or timed out.
 
 from asyncio import Event, Future, get_running_loop
 from collections.abc import Callable, Iterator
-from typing import Protocol
 
 from msgspec import Struct, field
 
 from sandbox.domain.faults import NOT_FOUND, Refusal
 from sandbox.domain.payments.cards import Card, Tap, Tapped
 
-
-class PaymentByCard(Protocol):
-    """A payment that a card can be held to."""
-
-    def why_not_with(self, card: Card) -> str | None:
-        """Why this card cannot pay; None if it can."""
+WhyNot = Callable[[Card], str | None]
+"""Says why a card cannot pay; None if it can."""
 
 
 class Waiting(Struct):
@@ -30,7 +25,7 @@ class Waiting(Struct):
 
     tap: Tap
     request_id: str
-    payment: PaymentByCard
+    why_not: WhyNot
     came: "Future[Tapped | None]"
     left: Event = field(default_factory=Event)
 
@@ -56,13 +51,13 @@ class TapDesk:
         waiting = self._waiting.get(transaction_id)
         return None if waiting is None or waiting.came.done() else waiting
 
-    async def wait(self, tap: Tap, request_id: str, payment: PaymentByCard) -> Tapped | None:
+    async def wait(self, tap: Tap, request_id: str, why_not: WhyNot) -> Tapped | None:
         """Wait for the tap; None if the payment ended without one.
 
         Raises Refusal if the world was reset in the meantime.
         """
         came: Future[Tapped | None] = get_running_loop().create_future()
-        self._waiting[tap.transaction_id] = Waiting(tap, request_id, payment, came)
+        self._waiting[tap.transaction_id] = Waiting(tap, request_id, why_not, came)
         self._on_change(tap, True)
         return await came
 

@@ -88,10 +88,7 @@ def transition_for(start: Start) -> Transition:
     ):
         # Most initiations: no condition holds but that of the last row.
         return _ROWS[start.payment.operation][-1][0]
-    for row, applies in _ROWS[start.payment.operation]:
-        if applies(start):
-            return row
-    raise AssertionError(f"no row for {start.payment.operation}")
+    return next(row for row, applies in _ROWS[start.payment.operation] if applies(start))
 
 
 _ROWS: Final = {

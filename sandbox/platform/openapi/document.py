@@ -20,7 +20,6 @@ from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.profile import Profile
 from sandbox.domain.records import Extended
 from sandbox.domain.transport_faults import TRANSPORT_FAULTS
-from sandbox.platform import wire
 from sandbox.platform.openapi.examples import VERSION_OF_NAME, Cast, example_of
 from sandbox.platform.openapi.schemas import Mode, Schema
 from sandbox.platform.openapi.writer import JSON, TEXT, Writer, body_of, in_path, in_query
@@ -195,11 +194,7 @@ class _Platform(Writer):
             yield one | ({"example": self.fill(example.id)} if example and example.id else {})
         fields: Schema = {}
         if row.query is not None:
-            shape = row.query(self._profile)
-            fields = self.query_fields(shape)
-            for name in wire.name_filters(shape).intersection(fields):
-                # An empty one is as if it was not sent.
-                fields[name].pop("minLength", None)
+            fields = self.query_fields(row.query(self._profile))
         if row.target is not None and row.target.where == "query":
             about = {"description": "An account that the caller may see."}
             fields[row.target.name] = fields.get(row.target.name, TEXT) | about

@@ -142,7 +142,7 @@ async def _start(
     async with processor.in_flight(context, payment.id):
         if tap is not None:
             # Other actions do not wait: the merchant can still cancel it. Source: assumed D24.
-            tapped = await context.world.tap_desk.wait(tap, context.request_id, begun)
+            tapped = await context.world.tap_desk.wait(tap, context.request_id, begun.why_not_with)
             context.begin()
             delay_ms = begun.note_tap(tapped)
         if delay_ms > 0:
