@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, Literal, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, WithJsonSchema
 
 from sandbox.domain.access import Need, need
 from sandbox.domain.directory import Account, Relation, relate, relate_with_admin_reach
@@ -98,7 +98,7 @@ class Example(Struct, frozen=True, kw_only=True, gc=False):
     takes: str = ""
 
 
-Count = Annotated[int, Field(ge=0)]
+Count = Annotated[int, WithJsonSchema({"type": "integer", "format": "int64", "minimum": 0})]
 
 
 def listing(plural: str, of: Any) -> Extended:

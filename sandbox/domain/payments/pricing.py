@@ -5,12 +5,13 @@ refused with ValueError, in a sentence for the client.
 """
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from sandbox.domain.directory import Account, Location, Terminal
+from sandbox.domain.field_types import SurchargeBasis
 from sandbox.domain.payments.amounts import Amounts, percent_of
 
 PROHIBITED_STATES: Final = frozenset({"CT", "MA", "ME", "PR"})
@@ -268,7 +269,7 @@ def agreed_rate(before: Amounts, surcharge: int, rate: float) -> float:
     `rate` is a percentage, or a fraction of 1 if only that agrees. Raises ValueError if neither
     does. Source: assumed 2.8-stated.
     """
-    bases = {based_on(basis, before) for basis in SURCHARGE_BASES}
+    bases = {based_on(basis, before) for basis in get_args(SurchargeBasis)}
     for percent in (rate, round(rate * 100, 6)):
         if any(abs(percent_of(base, percent) - surcharge) <= 1 for base in bases):
             return percent
@@ -276,9 +277,6 @@ def agreed_rate(before: Amounts, surcharge: int, rate: float) -> float:
         f"surcharge: the amount {surcharge} and the percentage {rate:g} do not agree; "
         f"{rate:g} % of {before.total} is {percent_of(before.total, rate)}"
     )
-
-
-SURCHARGE_BASES: Final = ("subtotal", "subtotal_plus_tax", "subtotal_plus_tip", "total")
 
 
 def above_cap(brand: str, amounts: Amounts) -> float | None:

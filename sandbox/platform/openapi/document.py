@@ -67,6 +67,7 @@ _TAGS: Final = {
     "webhooks": "What the platform sends by itself",
 }
 _DONE: Final = {201: "Made.", NO_CONTENT: "Done; there is nothing to show."}
+_ABOUT_PAGES: Final = "Which part of a list this is, and how long the list is."
 _REQUEST_ID: Final[Schema] = {
     "description": "Finds the request in the journal. Left out with --no-explain-headers.",
     "schema": TEXT,
@@ -250,9 +251,12 @@ class _Platform(Writer):
         if not isinstance(response, Extended):
             return self.describe(response)
         fields = {name: self.describe(one) for name, one in response.fields.items()}
+        if response.record is None and self.is_strict:
+            return self.record(fields)
         if response.record is None:
-            plural, *_ = fields
-            return self.page(plural, fields[plural])
+            (plural, rows), *counts = fields.items()
+            page = self.record(dict(counts)) | {"description": _ABOUT_PAGES}
+            return {"allOf": [self.reference("schemas", "Page", page), self.record({plural: rows})]}
         # Its further fields are only present on request.
         record = self.schemas[response.record.__name__]
         return {**record, "properties": {**record["properties"], **fields}}

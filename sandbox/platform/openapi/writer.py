@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from pydantic_core import from_json
 
 from sandbox.platform.openapi.examples import Cast, with_ids
-from sandbox.platform.openapi.schemas import INT64, Mode, Schema, finish, query_of, schemas_of
+from sandbox.platform.openapi.schemas import Mode, Schema, finish, query_of, schemas_of
 
 VERSION: Final = "3.1.1"
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
@@ -22,9 +22,6 @@ JSON: Final = "application/json"
 TEXT: Final[Schema] = {"type": "string"}
 
 _PARAMETER: Final = re.compile(r"\{(\w+)\}")
-_COUNT: Final[Schema] = {"type": "integer", "format": INT64, "minimum": 0}
-_PAGE: Final = ("total", "limit", "offset", "page")
-_ABOUT_PAGES: Final = "Which part of a list this is, and how long the list is."
 
 
 class Writer:
@@ -75,15 +72,6 @@ class Writer:
         shown: Schema = {"type": "object", "properties": fields | optional}
         shown["required"] = list(fields)
         return shown | ({"additionalProperties": False} if self.is_strict else {})
-
-    def page(self, plural: str, rows_schema: Schema) -> Schema:
-        """Return a page of a list under its name, with the counts beside it."""
-        rows: Schema = {plural: rows_schema}
-        counts: Schema = dict.fromkeys(_PAGE, _COUNT)
-        if self.is_strict:
-            return self.record(rows | counts)
-        page = self.record(counts) | {"description": _ABOUT_PAGES}
-        return {"allOf": [self.reference("schemas", "Page", page), self.record(rows)]}
 
     def fill(self, value: Any) -> Any:
         """Return the example with the ids of the cast in it."""
