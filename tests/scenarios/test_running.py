@@ -1,12 +1,15 @@
 """Which rule of a running scenario applies to an attempt, and what it does to it and to batches."""
 
+import asyncio
 from itertools import product
 
 import pytest
 
+from tests.payments import waits
 from tests.scenarios.running import LOST, SCENARIO, carrying, counts, put, running, source, tipping
 from tests.support.payments import (
     act,
+    ask_on_loop,
     batch,
     close_batch,
     fresh_sandbox,
@@ -267,6 +270,21 @@ def test_a_rule_without_an_outcome_leaves_it_to_card_and_amount(sandbox):
     assert by_amount.headers["x-sandbox-outcome"].endswith("; source=amount; rule=amount:900051")
     assert approved.json()["status"] == "captured"
     assert approved.headers["x-sandbox-outcome"] == "approved; source=scenario; rule=1"
+
+
+def test_a_delay_holds_the_payment_with_its_processor(sandbox):
+    running(sandbox, {"then": LOST | {"delay_ms": waits.DELAY_MS, "times": 1}})
+
+    async def one_waits_while_the_other_is_served():
+        task = await waits.waiting(sandbox, waits.sale(sandbox))
+        other = await ask_on_loop(sandbox, *waits.sale(sandbox))
+        return task.done(), other, await task
+
+    was_done, other, slow = asyncio.run(one_waits_while_the_other_is_served())
+
+    assert was_done is False
+    assert [source(slow), source(other)] == ["scenario 1", NONE]
+    assert [slow.json()["status"], other.json()["status"]] == ["declined", "captured"]
 
 
 # --- who is heard first -----------------------------------------------------------------------

@@ -164,6 +164,12 @@ def test_what_happens_at_the_desk_ends_the_payment():
         assert mistakes(sale(expect, tap=tap), rules=[WAITING]) == []
 
 
+def test_a_tip_is_sent_with_the_subtotal_that_it_leaves():
+    fields = {"tip_amount": 200, "subtotal": 1000}
+
+    assert mistakes(sale({"fields": fields}, amount=1200, tip_amount=200)) == []
+
+
 REFUSED = [
     ({"tap": {}}, "send.tap: says nothing: give after, card, outcome or cancel"),
     ({"tap": {"card": "tok_amex", "cancel": "user"}}, "send.tap: one of card, outcome and"),
