@@ -60,7 +60,7 @@ def requests_of(server: Serving) -> list[bytes]:
     control = b"POST /_sandbox/worlds HTTP/1.1\r\nhost: localhost\r\ncontent-length: 2\r\n\r\n{}"
     chunked = request(server, "POST /v3/payment", "transfer-encoding: chunked")
     return [
-        request(server, "POST /v3/payment", "content-type: application/json", body=sale),
+        request(server, "POST /v3/payment", body=sale),
         request(server, "GET /v2/terminals?limit=5"),
         chunked + b"5\r\n12345\r\n0\r\n\r\n",
         control,
