@@ -70,6 +70,7 @@ def test_an_answer_may_take_longer_than_all_of_these():
     times = dict.fromkeys(("head_s", "body_s", "idle_s"), SHORT_S)
     wait = f"/_sandbox/worlds/default/wait?event_type=transaction.sale&timeout_s={2 * SHORT_S}"
     with serving(**times) as sandbox, Client(sandbox.port) as client:
+        assert client.ask(HEALTH).status == 200
         answer = client.ask(head_of(f"GET {wait}"))
         assert json.loads(answer.body)["error"] == "nothing_came"
         assert json.loads(client.ask(HEALTH).body)["status"] == "ok"
