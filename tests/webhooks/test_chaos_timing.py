@@ -109,18 +109,18 @@ def test_what_is_done_by_hand_during_a_delay_counts(served):
         for act in (deliver, cancel_and_recover, resend):
             hooked = another_world(served)
             hooked.endpoint(receiver.url, id="e")
-            hooked.run(rule(delay_ms=500))
+            hooked.run(rule(delay_ms=500, duplicate=2))
             first = hooked.emit()
             act(hooked, first)
             hooked.tried(first)
             worlds.append((hooked, first, hooked.emit()))
         for hooked, _, later in worlds:
-            hooked.tried(later)
+            hooked.tried(later, times=2)
 
     delivered, recovered, failed = (hooked.delivery(first) for hooked, first, _ in worlds)
     assert triggers(delivered) == triggers(recovered) == ["manual"]
-    assert (failed["status"], triggers(failed)) == ("delivered", ["manual", "scenario"])
-    assert len(receiver.requests) == 7
+    assert (failed["status"], triggers(failed)) == ("delivered", ["manual", "scenario", "scenario"])
+    assert len(receiver.requests) == 11
 
 
 # --- before_answer ----------------------------------------------------------------------------
