@@ -41,12 +41,6 @@ def test_citations_are_found_in_all_their_forms(text, expected):
     assert list(citations(text)) == expected
 
 
-def test_there_are_clauses_of_both_kinds():
-    assert sorted(clauses()) == ["assumed", "spec"]
-    assert len(clauses()["spec"]) > 100
-    assert len(clauses()["assumed"]) > 100
-
-
 def test_every_citation_of_a_file_has_an_entry():
     missing = sorted(
         f"{path.relative_to(PROJECT).as_posix()}: {kind} {id}"
@@ -56,13 +50,6 @@ def test_every_citation_of_a_file_has_an_entry():
     )
 
     assert missing == []
-
-
-def test_the_code_cites_what_it_does():
-    cited = {one for path in FILES for one in citations(path.read_text(encoding="utf-8"))}
-
-    assert {("spec", "4.1"), ("spec", "5.9"), ("assumed", "D5"), ("assumed", "C5")} <= cited
-    assert len(cited) > 60
 
 
 def test_every_event_has_an_entry():

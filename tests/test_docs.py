@@ -1,6 +1,5 @@
 """Documentation that can be wrong is tested."""
 
-import json
 import re
 from pathlib import Path
 
@@ -14,13 +13,7 @@ from sandbox.control.messages import WAIT_S_MAX, WAITS_MAX
 from sandbox.control.routes import CONTROL
 from sandbox.control.routing import PREFIX
 from sandbox.control.stream import STREAMS_MAX
-from sandbox.domain.batches import BATCH_LIFE, REASONS
-from sandbox.domain.payments.cards import CARDS
-from sandbox.domain.payments.outcomes import INITIATING, OUTCOMES, TRIGGERS, Operation
-from sandbox.domain.payments.transactions import STATUSES
-from sandbox.domain.payments.transitions import TRANSITIONS
 from sandbox.domain.switches import SWITCHES
-from sandbox.domain.transport_faults import TRANSPORT_FAULTS
 from sandbox.domain.webhooks import ATTEMPTS_MAX, ENDPOINTS_MAX, TIMEOUT_S
 from sandbox.scenarios.matcher import NEAR_MISSES_MAX
 from sandbox.scenarios.parser import PARTS_MAX, PROBLEMS_MAX
@@ -68,18 +61,6 @@ LIMITS = {
 """The rows of docs/limits.md that have a number, in their order, and the constant of each."""
 
 
-def rows_of(name, first):
-    """The cells of each line of the page's table whose first column has that name."""
-    lines = pages()[name].splitlines()
-    start = next(number for number, line in enumerate(lines) if line.startswith(f"| {first} |"))
-    rows = []
-    for line in lines[start + 2 :]:
-        if not line.startswith("|"):
-            break
-        rows.append([cell.strip().strip("`") for cell in line.strip("|").split(" | ")])
-    return rows
-
-
 def diagrams_of(name):
     return re.findall(r"```mermaid\nstateDiagram-v2\n(.*?)```", pages()[name], re.S)
 
@@ -95,71 +76,6 @@ def test_what_is_generated_is_what_the_tables_say_now():
 
 def test_every_generated_page_has_a_generator():
     assert {path.name for path in FOLDER.glob("*.md")} == set(pages())
-
-
-def test_the_page_of_transactions_has_one_line_for_every_row_in_the_order_in_which_it_is_tried():
-    written = [(row[0], row[1], row[2]) for row in rows_of("transactions.md", "id")]
-
-    rows = [(row.id, str(row.trigger), ", ".join(row.states)) for row in TRANSITIONS]
-    assert sorted(written) == sorted(rows)
-    for trigger in {trigger for _, trigger, _ in rows}:
-        page, table = ([row for row in one if row[1] == trigger] for one in (written, rows))
-        assert page == table
-
-
-def test_every_state_and_operation_is_either_refused_on_the_page_or_has_a_row_that_succeeds():
-    follow_ups = [operation for operation in Operation if operation not in INITIATING]
-
-    table = {row[0]: row[1:] for row in rows_of("transactions.md", "state")}
-
-    assert list(table) == list(STATUSES)
-    for state, cells in table.items():
-        for operation, cell in zip(follow_ups, cells, strict=True):
-            rows = [row for row in TRANSITIONS if row.trigger == operation and state in row.states]
-            if any(row.answer == "approved" or row.next_status != "same" for row in rows):
-                assert cell == "-", (state, operation)
-            else:
-                (row,) = rows
-                assert cell == f"400 `{row.fault.code}`, {row.id}"
-
-
-@pytest.mark.parametrize(
-    ("name", "first", "words"),
-    [
-        ("outcomes.md", "key", list(OUTCOMES)),
-        ("cards.md", "token", list(CARDS)),
-        ("triggers.md", "amount", sorted(map(str, TRIGGERS))),
-        ("batches.md", "key", list(REASONS)),
-    ],
-)
-def test_a_page_has_one_line_for_every_entry_of_its_table(name, first, words):
-    assert [row[0] for row in rows_of(name, first)] == words
-
-
-def test_the_page_of_outcomes_names_every_transport_fault():
-    page = pages()["outcomes.md"]
-
-    assert [key for key in TRANSPORT_FAULTS if f"| `{key}` |" not in page] == []
-
-
-def test_the_page_of_cards_shows_every_number_plain_and_masked():
-    shown = [(row[1], row[2]) for row in rows_of("cards.md", "token")]
-
-    assert shown == [(card.pan, card.masked) for card in CARDS.values()]
-
-
-@pytest.mark.parametrize(
-    ("name", "states"),
-    [
-        ("transactions.md", {state for row in TRANSITIONS for state in row.states}),
-        ("batches.md", {state for row in BATCH_LIFE.steps for state in (row.state, row.target)}),
-    ],
-)
-def test_a_diagram_names_every_state_that_has_a_row(name, states):
-    (diagram,) = diagrams_of(name)
-
-    drawn = {state for pair in re.findall(r"(\S+) --> ([^\s:]+)", diagram) for state in pair}
-    assert drawn == {"[*]" if state == "-" else state for state in states}
 
 
 @pytest.mark.parametrize("name", ["states.md", "transactions.md", "batches.md"])
@@ -299,18 +215,3 @@ def test_no_page_or_message_installs_the_package_by_its_name():
     ]
 
     assert found == []
-
-
-def test_every_request_with_a_body_has_its_body_in_the_reference():
-    document = json.loads((FOLDER / "openapi" / "platform.json").read_text(encoding="utf-8"))
-    page = (FOLDER / "bodies.md").read_text(encoding="utf-8")
-    with_a_body = [
-        f"`{method.upper()} {path}`"
-        for path, item in document["paths"].items()
-        for method, operation in item.items()
-        if "requestBody" in operation
-    ]
-
-    assert len(with_a_body) > 20
-    assert [one for one in with_a_body if one not in page] == []
-    assert "| `breakdown.tipAmount` |" in page

@@ -24,7 +24,6 @@ from tests.directory.making import (
     messages,
     mint,
     post,
-    put,
     shown,
     terminal_id,
 )
@@ -55,17 +54,6 @@ def test_a_new_account_has_the_fields_that_it_may_choose_and_no_others(sandbox):
     assert account == ACCOUNTS.expected(sandbox, account) | {"address": address}
     assert sandbox.journal(answer)["notes"] == []
     assert chosen == ACCOUNTS.expected(sandbox, chosen)
-
-
-@pytest.mark.proves("spec 5.6", "assumed 4.7-write-only")
-def test_an_update_needs_no_permission_to_read_and_shows_its_result(sandbox):
-    path = path_of(an_account(sandbox))
-    writer = mint(sandbox, ["accounts:edit"], by="partner")["key"]
-
-    written, read = put(sandbox, path, {"name": "x"}, by=writer), get(sandbox, path, by=writer)
-
-    assert shown(written)["name"] == "x"
-    assert detail(read, 401, "permission_denied")
 
 
 # --- parents and kinds ------------------------------------------------------------------------
@@ -204,16 +192,6 @@ def test_the_key_that_comes_along_never_holds_more_than_its_creator_and_may_be_m
         if permissions is None:
             assert events(sandbox)[known:] == ["account.created"]
             assert listed == []
-
-
-@pytest.mark.proves("spec 9.2", "assumed 1.3-v1")
-def test_v1_gives_neither_organization_nor_key_and_nor_does_a_refused_creation(sandbox):
-    account = an_account(sandbox)
-    refused = post(sandbox, "/v2/accounts", ACCOUNT | {"mcc": "x"}, by="psp")
-
-    assert refused.status == 400
-    assert account == ACCOUNTS.expected(sandbox, account)
-    assert events(sandbox) == ["account.created"]
 
 
 @pytest.mark.proves("assumed D38")

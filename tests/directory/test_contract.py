@@ -35,8 +35,8 @@ def large(request):
 @pytest.mark.proves(
     "spec 2.3, 2.6, 2.6-status, 2.6-type, 2.6-rates, 2.4-unset, 2.7, 2.7-status, 2.7-null-fields",
     "spec 2.8, 2.8-status, 2.8-null-fields",
-    "spec 4.4-paths, 4.4-paths-accounts, 4.4-paths-locations, 4.4-paths-terminals, 9.4",
-    "assumed 0.5-ids, D20, 1.3, 1.3-alias, 1.4-constant, 1.5-create, 1.5-metadata",
+    "spec 4.4-paths, 4.4-paths-accounts, 4.4-paths-locations, 4.4-paths-terminals, 9.2, 9.4",
+    "assumed 1.3-v1, 0.5-ids, D20, 1.3, 1.3-alias, 1.4-constant, 1.5-create, 1.5-metadata",
 )
 def test_a_new_record_has_what_it_is_created_with_and_defaults_for_the_rest(sandbox, large):
     nulls = dict.fromkeys([*large.full, *large.null_when_created])

@@ -78,17 +78,6 @@ def test_a_change_of_pin_is_silent(sandbox):
     assert events(sandbox) == ["credential.created", "credential.blocked"]
 
 
-@pytest.mark.proves("assumed 0.5-lists, 1.6")
-def test_credentials_are_listed_newest_first_as_reading_each_shows_them(sandbox):
-    made_here = [a_credential(sandbox, name) for name in ("merchant", "second_merchant", "partner")]
-    a_credential(sandbox, "other_merchant", by="psp")
-
-    listed = shown(get(sandbox, PATH))
-
-    counts = {"total": 3, "limit": 50, "offset": 0, "page": 1}
-    assert listed == {"credentials": made_here[::-1], **counts}
-
-
 @pytest.mark.proves("assumed 1.6-delete, C11")
 @pytest.mark.parametrize("is_blocked", [False, True])
 def test_deleting_a_credential_shows_it_inactive_and_it_is_gone(sandbox, is_blocked):

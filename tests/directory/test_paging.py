@@ -41,7 +41,7 @@ def window(sandbox, plural, query="", by="partner"):
 # --- shape and order --------------------------------------------------------------------------
 
 
-@pytest.mark.proves("spec 4.4-paths-gap", "assumed 0.5-lists, Q28, 1.3-list, 1.4-list")
+@pytest.mark.proves("spec 4.4-paths-gap", "assumed 0.5-lists, Q28, 1.3-list, 1.4-list, 1.6")
 def test_a_listing_shows_total_limit_offset_and_page_beside_its_rows_newest_first(sandbox):
     for plural, total in {"accounts": 8, "terminals": 7, "locations": 8, "credentials": 0}.items():
         page = shown(get(sandbox, LISTINGS[plural]))
@@ -51,6 +51,8 @@ def test_a_listing_shows_total_limit_offset_and_page_beside_its_rows_newest_firs
         # All of them are made at one instant.
         added = [add(sandbox, plural, number) for number in range(100, 105)]
         assert window(sandbox, plural)[0][:5] == added[::-1]
+        for row in shown(get(sandbox, LISTINGS[plural]))[plural]:
+            assert shown(get(sandbox, f"{LISTINGS[plural]}/{row[KEYS[plural]]}")) == row
 
 
 @pytest.mark.proves("assumed 1.3-alias")

@@ -100,18 +100,3 @@ def test_the_same_key_sent_twice_is_one_key(sandbox):
     answer = sandbox.ask("GET", "/v5/apikeys", headers=[(name, value), (name, value)])
 
     assert answer.status == 200
-
-
-@pytest.mark.proves("assumed C5, Q22")
-def test_a_key_that_may_not_is_told_so_before_its_headers_and_body_are_judged(sandbox):
-    wrong = [(b"accept", b"text/html"), (b"content-type", b"text/plain")]
-    reader, blind, editor = (
-        (sandbox.header.encode(), mint(sandbox, [held], by="merchant").key.encode())
-        for held in ("apikeys:read", "payments:read", "apikeys:edit")
-    )
-
-    for operation, (method, path) in OPERATIONS.items():
-        other = editor if operation in ("list", "read") else reader
-        for key, status in ((blind, 404), (other, 401)):
-            answer = sandbox.ask(method, path.format(id=NOBODY), headers=[key, *wrong], body=b"{")
-            assert answer.status == status, operation

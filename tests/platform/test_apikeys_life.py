@@ -125,17 +125,6 @@ def test_a_key_can_revoke_or_delete_itself_and_then_stops_authenticating_at_once
         assert change(own).status == 401
 
 
-@pytest.mark.proves("spec 3.1-reinstate, 5.11", "assumed 8.2-revoke")
-def test_a_reinstated_key_authenticates_again_with_its_old_expiry(sandbox, made):
-    assert put(sandbox, made.id, status="revoked").json() == metadata(made, status="revoked")
-    assert not authenticates(sandbox, made.key)
-
-    answer = put(sandbox, made.id, status="active")
-
-    assert (answer.status, answer.json()) == (200, metadata(made))
-    assert authenticates(sandbox, made.key)
-
-
 @pytest.mark.proves(
     "spec 3.1-delete, 4.4-delete, 4.4-delete-answer, 4.4-delete-repeat, 2.1-status, 5.10, 5.11",
     "assumed 4.3-repeat",
@@ -170,15 +159,6 @@ def test_the_key_of_a_deleted_account_is_gone_and_does_not_authenticate(wider):
     assert not authenticates(wider, wider.key("orphan"))
 
 
-@pytest.mark.proves("spec 4.4-delete-rotation")
-def test_replacing_a_key_leaves_no_moment_without_one(sandbox):
-    old = mint(sandbox, ["all"], by="merchant")
-    new = mint(sandbox, ["all"], by=old.key)
-
-    assert delete(sandbox, old.id, by=new.key).status == 200
-    assert (authenticates(sandbox, old.key), authenticates(sandbox, new.key)) == (False, True)
-
-
 # --- events -----------------------------------------------------------------------------------
 
 
@@ -206,27 +186,6 @@ def test_each_event_shows_the_key_as_it_was_then_masked_and_without_permissions(
     ]
     assert {message["account_id"] for message in found} == {sandbox.account("merchant")}
     assert found[2]["request_id"] == reinstated.headers["x-sandbox-request-id"]
-
-
-def test_messages_are_found_by_type_by_subject_and_since_an_instant(sandbox, made):
-    other = mint(sandbox, ["payments:read"], by="merchant")
-    set_clock(sandbox, LATER)
-    put(sandbox, made.id, status="revoked")
-    delete(sandbox, other.id)
-
-    def found(**query):
-        return [
-            f"{one['event_type']} {'made' if one['subject'] == made.id else 'other'}"
-            for one in messages(sandbox, **query)
-        ]
-
-    created = ["api_key.created made", "api_key.created other"]
-    changed = ["api_key.revoked made", "api_key.deleted other"]
-    assert found(event_type="api_key.created") == created
-    assert found(subject=other.id) == ["api_key.created other", "api_key.deleted other"]
-    assert found(since=LATER) == changed
-    assert found(event_type="api_key.deleted", subject=made.id) == []
-    assert found() == created + changed
 
 
 # --- last use ---------------------------------------------------------------------------------

@@ -7,8 +7,6 @@ import pytest
 
 from tests.platform.minting import (
     NOBODY,
-    citations,
-    known_clauses,
     messages,
     mint,
     refused_by,
@@ -106,22 +104,3 @@ def test_all_steps_are_there_in_order_up_to_the_one_that_refuses_and_the_caller_
     shown = [lost[name] for name in ("key", "account_id", "route", "status")]
     masked = f"****{sandbox.key('merchant')[-4:]}"
     assert shown == [masked, sandbox.account("merchant"), "apikeys.read", 404]
-
-
-def test_every_change_in_the_life_of_a_key_cites_a_clause_that_exists(sandbox):
-    path = f"/v5/apikeys/{mint(sandbox, ['all'], by='merchant').id}"
-    for status in ("revoked", "revoked", "active", "active"):
-        sandbox.ask("PUT", path, key="merchant", json_body={"status": status})
-    for _ in range(2):
-        sandbox.ask("DELETE", path, key="merchant")
-
-    cited = set(citations(sandbox))
-
-    assert {
-        "spec 3.1-revoke",
-        "spec 3.1-reinstate",
-        "spec 3.1-delete",
-        "spec 4.4-delete",
-        "assumed 4.3-same-status",
-    } <= cited
-    assert cited <= known_clauses()

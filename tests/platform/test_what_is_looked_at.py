@@ -8,7 +8,6 @@ from sandbox.app import build
 from sandbox.domain.clock import ClockSetting
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.profile import Profile
-from sandbox.domain.text import nearest
 from sandbox.settings import Settings
 from sandbox.worlds.journal import (
     ADDRESS_CHARS_MAX,
@@ -105,14 +104,6 @@ def test_nor_is_a_key(sandbox):
         assert secret_of(KEY)[:4].encode() not in entry.request, before
 
 
-def test_a_long_text_is_kept_up_to_the_last_character_that_is():
-    text = "x" * 500
-
-    assert Profile().scrub_start(text, 100) == "x" * 100
-    assert Profile().scrub_start(text, 500) == text
-    assert Profile().scrub_start(text[:400] + NUMBER, 416).endswith("453201******0366")
-
-
 def test_a_reason_that_repeats_a_body_is_cut_too(sandbox):
     """A thousand of them are kept."""
     body = {"amount": 1000, "terminal_id": "x" * 50_000}
@@ -157,11 +148,3 @@ def test_nor_does_the_platform(sandbox):
 
     assert (keys.status, search.status) == (400, 400)
     assert max(len(keys.body), len(search.body)) < 10_000
-
-
-def test_a_long_word_resembles_none():
-    known = ["payments:read", "x" * 100]
-
-    assert nearest("payments:reed", known) == "payments:read"
-    assert nearest("x" * 90, known) == "x" * 100
-    assert nearest("payments:read" * 100_000, known) is None

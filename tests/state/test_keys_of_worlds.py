@@ -4,13 +4,11 @@ Source: assumed D25; docs/design/worlds.md.
 """
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 from sandbox.app import build
 from sandbox.domain.keys import digest_of
@@ -19,7 +17,15 @@ from sandbox.store.files.port import StoreError
 from tests.driving import InProcess, Response
 from tests.platform.minting import mint
 from tests.support.payments import paid
-from tests.worlds.worlds import KEY, add_world, create, supplied, totals
+from tests.worlds.worlds import (
+    KEY,
+    add_world,
+    create,
+    kept,
+    make_another,
+    supplied,
+    totals,
+)
 
 Document = dict[str, Any]
 
@@ -152,23 +158,14 @@ def test_a_world_whose_key_another_one_has_by_now_is_not_reset(sandbox, mallory)
 # --- in a file --------------------------------------------------------------------------------
 
 
-@contextmanager
-def _on(path: Path) -> Iterator[InProcess]:
-    """A server on this file, which writes when the block ends."""
-    built = build(Settings(store=path))
-    saver = built.worlds.saver
-    assert saver is not None
-    try:
-        yield InProcess(built)
-        saver.save()
-    finally:
-        saver.file.close()
+def _on(path: Path) -> AbstractContextManager[InProcess]:
+    return kept(InProcess(build(Settings(store=path))))
 
 
 def test_a_key_leads_to_the_same_world_after_a_restart(tmp_path: Path):
     path = tmp_path / "state.json"
     with _on(path) as sandbox:
-        sandbox.sandbox.worlds.create(replace(sandbox.sandbox.worlds.default.spec, id="alice"))
+        make_another(sandbox, "alice")
 
     with _on(path) as sandbox:
         key_format = sandbox.sandbox.worlds.profile.key_format
@@ -186,7 +183,7 @@ def test_a_file_in_which_a_world_has_the_key_of_another_is_refused(tmp_path: Pat
     path = tmp_path / "state.json"
     with _on(path) as sandbox:
         victim = sandbox.key("merchant")
-        sandbox.sandbox.worlds.create(replace(sandbox.sandbox.worlds.default.spec, id="alice"))
+        make_another(sandbox, "alice")
     document = json.loads(path.read_bytes())
     own = {"api_keys": document["alice.api_keys"]}
     document["alice.api_keys"] = with_key(own, victim)["api_keys"]

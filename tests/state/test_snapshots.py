@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from sandbox.store.files.port import FORMAT
 from tests.driving import InProcess
 from tests.payments.tapping import at_desk, taps
 from tests.payments.waits import sale
@@ -250,7 +251,10 @@ REFUSED: list[tuple[Change, str, *tuple[str, ...]]] = [
     (lambda whole: {}, "file"),
     (lambda whole: {"accounts": whole["accounts"]}, "file"),
     (_set("file", "program", to="tinydb"), "file"),
-    (_set("file", "format", to=99), "file", "99"),
+    *(
+        (_set("file", "format", to=one), f"of format {one!r}", "save the world again with this ver")
+        for one in (0, FORMAT - 1, FORMAT + 1, "1", None)
+    ),
     (_table("accounts", [{}]), "accounts", "object"),
     (_table("transactions", 5), "transactions", "object"),
     (_table("terminals", {"1": SECRET}), "terminals", "1", "_id"),

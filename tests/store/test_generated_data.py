@@ -84,13 +84,16 @@ def test_a_world_has_as_many_invented_records_as_were_asked_for_beside_its_cast(
 # --- shapes -----------------------------------------------------------------------------------
 
 
-def test_an_invented_merchant_looks_like_one(server):
-    world = add_world(server, "shapes", {"merchants": 120})
+def test_invented_records_look_like_real_ones_and_fit_each_other(server):
+    sizes = {"terminals_per_merchant": 15, "locations_per_merchant": 3}
+    world = add_world(server, "shapes", {"merchants": 40, **sizes})
     partners = {world.account(name) for name in ("partner", "other_partner")}
+    merchants = {one["id"]: one for one in invented(world, "accounts")}
+    terminals = {one["terminal_id"]: one for one in invented(world, "terminals")}
+    locations = invented(world, "locations")
 
-    merchants = invented(world, "accounts")
-
-    for one in merchants:
+    assert (len(merchants), len(terminals), len(locations)) == (40, 600, 120)
+    for one in merchants.values():
         assert (one["type"], one["status"]) == ("merchant", "active")
         assert one["mcc"] in MCCS
         assert one["name"]
@@ -102,8 +105,28 @@ def test_an_invented_merchant_looks_like_one(server):
         assert one["created_at"] == FROZEN
         assert (one["deleted_at"], one["updated_at"], one["organization_id"]) == (None, None, None)
         is_believable_address(one["address"])
-    assert len({one["id"] for one in merchants}) == 120
-    assert len({one["mcc"] for one in merchants}) > 4
+    assert len({one["mcc"] for one in merchants.values()}) > 4
+    for one in terminals.values():
+        assert re.fullmatch(r"[0-9]{12}", one["mid"])
+        assert re.fullmatch(r"[0-9]{8}", one["tid"])
+        assert re.fullmatch(r"V[0-9]{7}", one["vid"])
+        assert one["merchant_category_code"] == merchants[one["account_id"]]["mcc"]
+        assert one["merchant_name"] == merchants[one["account_id"]]["name"]
+        assert one["processor_config_id"] == "cfg-tsys-001"
+        assert (one["currency_code"], one["country_code"]) == ("USD", "840")
+        assert (one["bin"], one["store_number"]) == ("999991", "0001")
+    everything = listed(world, "terminals")
+    boards = {(one["processor_config_id"], one["mid"], one["tid"]) for one in everything}
+    assert len(boards) == len(everything)
+    for one in locations:
+        assert re.fullmatch(r"[0-9]{10}", one["phone"])
+        assert one["email"].endswith(".example")
+        assert (one["country_code"], one["currency"]) == ("840", "USD")
+        is_believable_address(one["address"])
+        if one["terminal_id"] is not None:
+            assert terminals[one["terminal_id"]]["account_id"] == one["account_id"]
+    pointing = [one["terminal_id"] for one in locations if one["terminal_id"] is not None]
+    assert len(pointing) == len(set(pointing)) == 120
 
 
 def is_believable_address(address: dict[str, Any]) -> None:
@@ -112,44 +135,6 @@ def is_believable_address(address: dict[str, Any]) -> None:
     assert STATES.fullmatch(address["state"])
     assert re.fullmatch(r"[0-9]{5}", address["zip"])
     assert address["country"] == "USA"
-
-
-def test_an_invented_terminal_looks_like_one_and_no_two_share_their_numbers(server):
-    world = add_world(server, "shapes", {"merchants": 40, "terminals_per_merchant": 15})
-    names = {one["id"]: one for one in invented(world, "accounts")}
-
-    terminals = invented(world, "terminals")
-
-    for one in terminals:
-        assert re.fullmatch(r"[0-9]{12}", one["mid"])
-        assert re.fullmatch(r"[0-9]{8}", one["tid"])
-        assert re.fullmatch(r"V[0-9]{7}", one["vid"])
-        assert one["merchant_category_code"] == names[one["account_id"]]["mcc"]
-        assert one["merchant_name"] == names[one["account_id"]]["name"]
-        assert one["processor_config_id"] == "cfg-tsys-001"
-        assert (one["currency_code"], one["country_code"]) == ("USD", "840")
-        assert (one["bin"], one["store_number"]) == ("999991", "0001")
-    assert len({(one["mid"], one["tid"]) for one in terminals}) == 600
-    everything = listed(world, "terminals")
-    boards = {(one["processor_config_id"], one["mid"], one["tid"]) for one in everything}
-    assert len(boards) == len(everything)
-
-
-def test_an_invented_location_looks_like_one_and_points_at_a_terminal_of_its_merchant(server):
-    sizes = {"terminals_per_merchant": 2, "locations_per_merchant": 3}
-    world = add_world(server, "shapes", {"merchants": 20, **sizes})
-    owner = {one["terminal_id"]: one["account_id"] for one in listed(world, "terminals")}
-
-    locations = invented(world, "locations")
-
-    for one in locations:
-        assert re.fullmatch(r"[0-9]{10}", one["phone"])
-        assert one["email"].endswith(".example")
-        assert (one["country_code"], one["currency"]) == ("840", "USD")
-        is_believable_address(one["address"])
-        assert one["terminal_id"] is None or owner[one["terminal_id"]] == one["account_id"]
-    pointing = [one["terminal_id"] for one in locations if one["terminal_id"] is not None]
-    assert len(pointing) == len(set(pointing)) == 40
 
 
 def test_invented_merchants_are_spread_over_the_partners_and_seen_by_their_own_alone(server):

@@ -85,6 +85,14 @@ def test_the_database_of_another_program_is_refused_and_left_as_it_is(path: Path
     assert contents(path.parent) == {"state.db": before}
 
 
+def test_a_database_of_the_first_formats_is_refused(path: Path):
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript("CREATE TABLE meta (name, value); CREATE TABLE documents (place);")
+
+    with pytest.raises(StoreError, match=r"it is of an earlier format.*name another file"):
+        SqliteFile(path)
+
+
 def test_a_number_that_is_none_is_refused(path: Path):
     write(path, document("b", 1))
     with closing(sqlite3.connect(path)) as database:

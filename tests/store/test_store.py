@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from sandbox.domain.clock import TAP_EXPIRES, Timer
-from sandbox.domain.directory import Account, Terminal
+from sandbox.domain.directory import Account
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.webhooks import Delivery, Endpoint
 from sandbox.store.store import Store, UnitOfWork
@@ -122,15 +122,6 @@ def test_a_unique_value_of_another_record_is_refused_with_nothing_applied(
 
     assert (content(store), told) == (before, known)
     assert store.one(ApiKey, "lookup", "w") is None
-
-
-def test_watchers_are_told_of_every_committed_record_of_their_kind():
-    told: list[ApiKey] = []
-    store = Store(watchers={ApiKey: told.append})
-
-    put(store, account("a"), key("1"), key("1", "b"))
-
-    assert told == [key("1"), key("1", "b")]
 
 
 def test_an_id_can_be_used_again_after_its_record_was_removed_and_is_the_newest_then(store):
@@ -258,28 +249,3 @@ def test_within_one_commit_the_record_that_was_put_last_is_the_newest(store):
     unit.commit()
 
     assert ids(store.begin().find(ApiKey, {"account": "a"})) == ["3", "2", "1"]
-
-
-@pytest.mark.parametrize(
-    ("where", "expected"),
-    [
-        ({"mid": "a", "tid": "x"}, ["4", "1"]),
-        ({"mid": "b", "tid": "x"}, ["2"]),
-        ({"mid": "b", "tid": "y"}, []),
-        ({"mid": ["a", "b"], "tid": "x"}, ["4", "2", "1"]),
-        ({"mid": ["a", "b"], "tid": ["x", "y"]}, ["4", "3", "2", "1"]),
-        ({"mid": "a", "tid": []}, []),
-    ],
-)
-def test_of_two_lookups_both_have_to_fit(store, where, expected):
-    put(store, account("a"))
-    for id, mid, tid in (("1", "a", "x"), ("2", "b", "x"), ("3", "a", "y"), ("4", "a", "x")):
-        common = {"name": "T", "account_id": "a", "created_at": AT}
-        put(store, Terminal(terminal_id=id, mid=mid, tid=tid, **common))
-
-    whole, total = store.begin().find(Terminal, where)
-    page, page_total = store.begin().find(Terminal, where, limit=1, offset=1)
-
-    assert [one.terminal_id for one in whole] == expected
-    assert [one.terminal_id for one in page] == expected[1:2]
-    assert total == page_total == len(expected)

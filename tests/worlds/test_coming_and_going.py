@@ -1,17 +1,15 @@
 """How worlds are named, counted, dropped and deleted. Source: assumed D25."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from sandbox.app import build
 from sandbox.settings import Settings
 from sandbox.worlds.spec import Limits
 from tests.driving import InProcess
-from tests.worlds.worlds import add_world
+from tests.worlds.worlds import add_world, kept, make_another
 
 
 def test_the_keys_of_a_deleted_world_are_unknown_until_another_has_its_id(sandbox):
@@ -140,23 +138,11 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return tmp_path / request.param
 
 
-@contextmanager
 def _on(
     store: Path, system_clock: Counting, ticks: Counting, **limits: float
-) -> Iterator[InProcess]:
-    """A server on this file, which is let go of at the end."""
-    sandbox = build(
-        Settings(store=store, limits=Limits(**limits)), system_clock=system_clock, ticks=ticks
-    )
-    try:
-        yield InProcess(sandbox)
-        sandbox.worlds.saver.save()
-    finally:
-        sandbox.worlds.saver.file.close()
-
-
-def _make(sandbox: InProcess, id: str) -> None:
-    sandbox.sandbox.worlds.create(replace(sandbox.sandbox.worlds.default.spec, id=id))
+) -> AbstractContextManager[InProcess]:
+    settings = Settings(store=store, limits=Limits(**limits))
+    return kept(InProcess(build(settings, system_clock=system_clock, ticks=ticks)))
 
 
 def _dropped(sandbox: InProcess) -> list[str]:
@@ -166,7 +152,7 @@ def _dropped(sandbox: InProcess) -> list[str]:
 
 def test_a_world_that_a_file_keeps_is_never_dropped_by_itself(store, system_clock, ticks):
     with _on(store, system_clock, ticks) as sandbox:
-        _make(sandbox, "a")
+        make_another(sandbox, "a")
         system_clock.seconds += YEAR_S
         ticks.seconds += YEAR_S
 
@@ -178,7 +164,7 @@ def test_a_world_that_a_file_keeps_is_never_dropped_by_itself(store, system_cloc
 
 def test_a_world_that_a_file_keeps_is_as_old_as_the_server_that_has_it(store, system_clock, ticks):
     with _on(store, system_clock, ticks, unused_after_s=100.0) as sandbox:
-        _make(sandbox, "a")
+        make_another(sandbox, "a")
         ticks.seconds += 99
 
     system_clock.seconds += YEAR_S

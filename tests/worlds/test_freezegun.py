@@ -51,18 +51,6 @@ def test_what_is_made_is_made_at_the_frozen_instant(running, frozen):
     assert {one["created_at"] for one in made} == {"2026-03-01T12:00:00.000Z"}
 
 
-def test_a_world_of_a_frozen_process_is_saved_and_loaded(running, frozen):
-    body = {"name": "made", "permissions": ["payments:read"]}
-    key = running.ask("POST", "/v5/apikeys", key="merchant", json_body=body).json()
-
-    saved = running.control("GET", "/worlds/default/snapshot")
-
-    assert saved.status == 200
-    [made] = [one for one in saved.json()["api_keys"].values() if one["id"] == key["id"]]
-    assert parse_rfc3339(made["created_at"]) == parse_rfc3339(NOW)
-    assert running.control("PUT", "/worlds/default/snapshot", saved.json()).status == 200
-
-
 def test_a_snapshot_of_a_frozen_process_comes_back_elsewhere_as_it_was():
     with freeze_time(NOW):
         frozen = InProcess(build(Settings(clock=ClockSetting(now=parse_rfc3339(NOW)))))
@@ -93,15 +81,6 @@ def test_an_authorization_expires_at_its_own_moment_when_time_is_moved_on(runnin
     assert last["created_at"] == "2026-03-06T12:00:00.000Z"
     assert (after["status"], after["status_reason"]) == ("canceled", "timed_out")
     assert after["history"][-1]["created_at"] == 1_772_798_400_000
-
-
-def test_a_legacy_key_works_until_the_day_on_which_all_of_them_end(running, frozen):
-    frozen.move_to("2026-07-30T23:59:59Z")
-    before = running.ask("GET", "/v5/apikeys", key="legacy").status
-    frozen.tick(timedelta(seconds=1))
-    after = running.ask("GET", "/v5/apikeys", key="legacy").status
-
-    assert (before, after) == (200, 401)
 
 
 def test_a_world_whose_own_clock_stands_still_is_not_moved(frozen):

@@ -6,19 +6,18 @@ Source: docs/design/worlds.md.
 import asyncio
 import json
 import logging
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing
 from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 from sandbox.app import build
 from sandbox.settings import Settings
 from sandbox.store.files.file_kinds import copy, open_file
 from sandbox.store.files.port import StoreError
 from tests.driving import InProcess
+from tests.worlds.worlds import kept, make_another
 
 TOKEN = "open-sesame-open-sesame"
 
@@ -29,17 +28,9 @@ def a_server(host: str = "0.0.0.0", **more: Any) -> InProcess:
     return InProcess(sandbox, defaults=headers)
 
 
-@contextmanager
-def on(path: Path, host: str = "0.0.0.0", **more: Any) -> Iterator[InProcess]:
+def on(path: Path, host: str = "0.0.0.0", **more: Any) -> AbstractContextManager[InProcess]:
     """A server that keeps its worlds in this file, until the block ends."""
-    sandbox = a_server(host, store=path, **more)
-    saver = sandbox.sandbox.worlds.saver
-    assert saver is not None
-    try:
-        yield sandbox
-        saver.save()
-    finally:
-        saver.file.close()
+    return kept(a_server(host, store=path, **more))
 
 
 def keys(sandbox: InProcess, world: str = "default") -> dict[str, str]:
@@ -62,17 +53,13 @@ def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return tmp_path / request.param
 
 
-def make(sandbox: InProcess, id: str) -> None:
-    sandbox.sandbox.worlds.create(replace(sandbox.sandbox.worlds.default.spec, id=id))
-
-
 # --- in memory --------------------------------------------------------------------------------
 
 
 def test_off_loopback_no_other_server_has_the_keys_of_a_world_and_ids_are_the_same():
     servers = [a_server(), a_server(), a_server("127.0.0.1")]
     for server in servers:
-        make(server, "one")
+        make_another(server, "one")
 
     for world in ("default", "one"):
         found = [secrets(keys(server, world)) for server in servers]
@@ -87,7 +74,7 @@ def test_off_loopback_no_other_server_has_the_keys_of_a_world_and_ids_are_the_sa
 def test_with_known_keys_they_are_those_of_loopback():
     server, documented = a_server(known_keys=True), a_server("127.0.0.1")
     for one in (server, documented):
-        make(one, "one")
+        make_another(one, "one")
 
     assert keys(server) == keys(documented)
     assert keys(server, "one") == keys(documented, "one")
@@ -105,17 +92,6 @@ def test_secrets_of_endpoints_and_minted_keys_are_of_one_server_as_well():
     found = [made(a_server()), made(a_server()), made(a_server("127.0.0.1"))]
 
     assert len({secret for pair in found for secret in pair}) == 6
-
-
-def test_a_reset_gives_the_same_keys():
-    server = a_server()
-    make(server, "one")
-    before = keys(server), keys(server, "one")
-
-    for world in ("default", "one"):
-        assert server.control("POST", f"/worlds/{world}/reset").status == 200
-
-    assert (keys(server), keys(server, "one")) == before
 
 
 def test_a_snapshot_of_another_server_leaves_a_world_its_keys():
@@ -138,7 +114,7 @@ def test_a_snapshot_of_another_server_leaves_a_world_its_keys():
 
 def test_the_keys_of_kept_worlds_stay_over_restarts_wherever_the_server_is_bound(path: Path):
     with on(path) as server:
-        make(server, "one")
+        make_another(server, "one")
         before = keys(server), keys(server, "one")
 
     for host, known in (("0.0.0.0", False), ("127.0.0.1", False), ("0.0.0.0", True)):
@@ -154,17 +130,17 @@ def test_a_world_that_is_made_where_keys_are_known_has_known_ones_in_the_same_fi
     with on(path) as server:
         default = keys(server)
     with on(path, "127.0.0.1") as server:
-        make(server, "one")
+        make_another(server, "one")
         one = keys(server, "one")
 
     with on(path) as server:
-        make(server, "two")
+        make_another(server, "two")
         assert keys(server) == default
         assert keys(server, "one") == one
         two = keys(server, "two")
     documented = a_server("127.0.0.1")
     for id in ("one", "two"):
-        make(documented, id)
+        make_another(documented, id)
     assert keys(documented, "one") == one
     assert secrets(keys(documented, "two")).isdisjoint(secrets(two))
 

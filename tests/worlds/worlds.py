@@ -1,6 +1,10 @@
 """How tests of worlds make worlds, and look at them."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
+
+from msgspec.structs import replace
 
 from tests.driving import InProcess, Response
 
@@ -15,6 +19,24 @@ def add_world(sandbox: InProcess, id: str, **more: Any) -> InProcess:
     answer = sandbox.control("POST", "/worlds", {"id": id, "clock": FROZEN} | more)
     assert answer.status == 201, answer.body
     return InProcess(sandbox.sandbox, world=id)
+
+
+def make_another(sandbox: InProcess, id: str) -> None:
+    """Make a world like the default one, without an event loop: in a file too."""
+    worlds = sandbox.sandbox.worlds
+    worlds.create(replace(worlds.default.spec, id=id))
+
+
+@contextmanager
+def kept(sandbox: InProcess) -> Iterator[InProcess]:
+    """A server with a state file, which it writes, and lets go of, when the block ends."""
+    saver = sandbox.sandbox.worlds.saver
+    assert saver is not None
+    try:
+        yield sandbox
+        saver.save()
+    finally:
+        saver.file.close()
 
 
 def create(world: InProcess, by: str = "merchant", **more: Any) -> Response:
