@@ -52,6 +52,9 @@ class Line:
         self._connection = http.client.HTTPConnection("127.0.0.1", port)
         self._used_s = 0.0
 
+    def close(self) -> None:
+        self._connection.close()
+
     def answer(self, exchange: Exchange) -> Response:
         """What the server answers."""
         scope, connection = exchange.scope, self._connection
@@ -155,6 +158,8 @@ class Elsewhere(Servers):
     def begin_anew(self) -> None:
         read = self.control("GET", "/worlds/default")
         if "x-sandbox-server" not in read.headers:
+            self._line.close()
+            self._makes_worlds.close()
             self._servers.reverse()
             self._take_parts()
         super().begin_anew()

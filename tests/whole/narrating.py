@@ -77,6 +77,7 @@ COMMAND = '''#!{python}
 """`sandbox`, with another port where it has 8080 as a default."""
 
 import os
+import sys
 
 import click
 
@@ -88,6 +89,9 @@ PORT = os.environ["PORT_8080"]
 def defaults(command, context):
     if isinstance(command, click.Group):
         names = command.list_commands(context)
+        if command is main:
+            # The others would have to be imported.
+            names = [name for name in names if name in sys.argv]
         return {{name: defaults(command.get_command(context, name), context) for name in names}}
     shown = {{one.name: str(one.default) for one in command.params}}
     return {{name: text.replace("8080", PORT) for name, text in shown.items() if "8080" in text}}

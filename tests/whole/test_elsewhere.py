@@ -22,24 +22,22 @@ SOME = [
     *("tests/platform/test_apikeys_access.py", "tests/platform/test_apikeys_create.py"),
 ]
 OF_WORLDS = [
-    *("tests/control/test_advance.py", "tests/control/test_requests.py"),
+    *("tests/control/test_agenda.py", "tests/control/test_payments.py"),
     *("tests/control/test_scenarios.py", "tests/control/test_stream.py"),
-    *("tests/webhooks/test_resending.py", "tests/webhooks/test_subscriptions.py"),
-    *("tests/worlds/test_clock.py", "tests/worlds/test_isolation.py"),
+    *("tests/webhooks/test_resending.py", "tests/webhooks/test_story.py"),
+    "tests/worlds/test_clock.py",
 ]
 DIFFERS = {
     "test_create_app": "builds applications of its own",
     "test_metrics": "counts of the server go on from one test to the next",
     "test_coverage": "counts of the server go on from one test to the next",
-    "test_the_same_world_gives_the_same_capture": "webhooks are sent meanwhile",
     "test_it_is_filtered_counted_and_read_in_pages": "webhooks are sent meanwhile",
     "test_a_scenario_registers_its_endpoints_and_they_stay": "webhooks are sent meanwhile",
     "test_what_cannot_be_asked_of_webhooks_is_refused": "webhooks are sent meanwhile",
-    "test_without_a_server_a_closed_connection_is_raised": "asks an application without a server",
-    "test_two_amounts_of_it_close_the_connection": "asks an application without a server",
+    "test_the_journal_says_of_a_closed_connection": "asks an application without a server",
+    "test_each_amount_of_the_blocks_chooses_its_outcome": "asks an application without a server",
     "test_a_world_needs_nothing": "numbers of worlds go on from one test to the next",
     "test_chaos_timing": "a request that is forwarded takes longer",
-    "test_health_says_version_and_store": "one that shares worlds says more",
     "HEAD-/health": "a client of HTTP takes no body with HEAD",
     "test_the_log_says_each_kind_once_a_minute_in_one_line": "the log is that of another process",
 }

@@ -93,11 +93,12 @@ def test_a_run_without_any_server_says_what_is_possible_and_harms_no_other_test(
     assert "no sandbox is here: install uat-sandbox into this environment" in said
 
 
-def test_types_of_the_kit_reach_those_who_use_it(tester, tmp_path):
+def test_types_of_both_packages_reach_those_who_use_them(tester, tmp_path):
     (tmp_path / "uses.py").write_text(
+        "from sandbox.settings import Settings\n"
         "from uat_sandbox import World\n\n\n"
         "def test_it(sandbox: World) -> None:\n"
-        "    reveal_type(sandbox.webhooks.wait_for().attempt)\n"
+        "    reveal_type((Settings().port, sandbox.webhooks.wait_for().attempt))\n"
     )
 
     said = run(
@@ -105,7 +106,7 @@ def test_types_of_the_kit_reach_those_who_use_it(tester, tmp_path):
         cwd=tmp_path,
     )
 
-    assert 'Revealed type is "int"' in said
+    assert 'Revealed type is "tuple[int, int]"' in said
 
 
 def test_the_wheel_of_the_kit_has_its_package_and_nothing_else(packages):

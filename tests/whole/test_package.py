@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 import tarfile
 import zipfile
 from collections.abc import Iterator
@@ -149,19 +148,6 @@ def test_the_installed_server_takes_a_payment_in_the_demo_world(installed, tmp_p
     assert scenarios["total"] == len(shipped("scenarios", "*.toml"))
     assert (answer.status_code, answer.json()["status"]) == (200, "captured")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_types_reach_those_who_use_the_package(installed, tmp_path):
-    (tmp_path / "uses.py").write_text(
-        "from sandbox.settings import Settings\n\nreveal_type(Settings().port)\n"
-    )
-
-    said = run(
-        *(sys.executable, "-m", "mypy", "--python-executable", installed / "python", "uses.py"),
-        cwd=tmp_path,
-    )
-
-    assert 'Revealed type is "int"' in said
 
 
 def test_nothing_is_asked_for_that_clashes(tester, tmp_path):
