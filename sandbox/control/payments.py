@@ -199,9 +199,9 @@ def read_payment(request: ControlRequest) -> Story:
     Source: assumed 2.2, 2.10.
     """
     payment = request.get_record(Payment, "payment")
-    records = (record_id(payment, event_id) for event_id in payment.recorded)
-    about = request.world.store.messages_about
-    messages = [one for id in (payment.id, *records) if id for one in about(id)]
+    ids = (payment.id, *(record_id(payment, event_id) for event_id in payment.recorded))
+    found = request.world.store.messages()
+    messages = [one for id in ids for one in found if one.subject == id]
     return view_story(request.world, payment, messages)
 
 

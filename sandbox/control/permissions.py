@@ -167,7 +167,7 @@ def _permission_row(row: Row, key: ApiKey, *, is_usable: bool) -> LensRow:
     assert row.need
     held, by_verdict = access.holds(key.grants, row.need), {"ok": row.status, **_STATUS}
     statuses = {
-        relation: by_verdict[access.decide(held, relation).verdict] if is_usable else 401
+        relation: by_verdict[access.ACCESS[held][relation].verdict] if is_usable else 401
         for relation in (Relation.OWN, Relation.DESCENDANT, Relation.OUTSIDE)
     }
     return LensRow(

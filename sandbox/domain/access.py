@@ -119,11 +119,6 @@ def before_lookup(held: Holds) -> Access | None:
     return ACCESS[held][Relation.GONE] if held in (Holds.NONE, Holds.OTHER) else None
 
 
-def decide(held: Holds, relation: Relation) -> Access:
-    """Return the cell of the table."""
-    return ACCESS[held][relation]
-
-
 PSP_ONLY: Final = frozenset(f"webhooks:{action}" for action in ACTIONS["webhooks"])
 """Granted by PSP accounts alone. Source: spec 2.2-webhooks, 5.8."""
 

@@ -134,10 +134,6 @@ class Store:
         """Return the index in `messages` of the one with this id, or None."""
         return self._places.get(message_id)
 
-    def messages_about(self, subject: str) -> Sequence[Message]:
-        """Return the messages about the record with this id, oldest first."""
-        return [message for message in self._messages if message.subject == subject]
-
     def messages_now(self) -> Sequence[Message]:
         """Return the messages that there are now; those that come later are not added to them."""
         return list(self._messages)
