@@ -3,7 +3,7 @@
 import json
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from sandbox import __version__
 from sandbox.control import docs as control
@@ -23,13 +23,10 @@ URL: Final = "http://127.0.0.1:8080"
 def documents() -> dict[str, str]:
     """File name to text."""
     ids = InProcess("demo", "2026-03-01T12:00:00Z").ids
+    options: dict[str, Any] = {"version": __version__, "url": URL, "cast": ids}
     written = {
-        "platform.json": platform.document(
-            Profile(), version=__version__, url=URL, cast=ids, sample=sample
-        ),
-        "control.json": control.document(
-            CONTROL, version=__version__, url=URL, needs_token=False, cast=ids
-        ),
+        "platform.json": platform.document(Profile(), sample=sample, **options),
+        "control.json": control.document(CONTROL, needs_token=False, **options),
     }
     return {
         name: json.dumps(document, indent=1, ensure_ascii=False) + "\n"

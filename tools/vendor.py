@@ -36,7 +36,8 @@ def main(into: Path = VENDOR) -> None:
     npm = shutil.which("npm")
     if npm is None:
         raise SystemExit("npm is not installed here, and make vendor needs it")
-    subprocess.run([npm, "ci", "--ignore-scripts", "--silent"], cwd=LOCKED, check=True)  # noqa: S603
+    for command in (("ci", "--ignore-scripts"), ("run", "bundle")):
+        subprocess.run([npm, *command, "--silent"], cwd=LOCKED, check=True)  # noqa: S603
     _write(LOCKED / "node_modules", into)
 
 
@@ -56,13 +57,17 @@ def _write(modules: Path, into: Path) -> None:
             "sha256": hashlib.sha256(content).hexdigest(),
             "licence": packages[package]["license"],
         }
-    inside = _bundle(modules, into / BUNDLE)
+    bundle = (modules / BUNDLE).read_bytes()
+    (into / BUNDLE).write_bytes(bundle)
+    package = re.compile(r"node_modules/((?:@[^/]+/)?[^/]+)/")
+    inputs = json.loads((modules / "bundle.json").read_text("utf-8"))["inputs"]
+    inside = sorted({found[1] for name in inputs if (found := package.match(name))})
     lock[BUNDLE] = {
         "package": "@codemirror/view",
         "version": packages["@codemirror/view"]["version"],
         "path": "tools/console/editor.js",
         "esbuild": packages["esbuild"]["version"],
-        "sha256": hashlib.sha256((into / BUNDLE).read_bytes()).hexdigest(),
+        "sha256": hashlib.sha256(bundle).hexdigest(),
         "inside": {
             one: {field: packages[one][field] for field in ("version", "integrity", "license")}
             for one in inside
@@ -75,18 +80,6 @@ def _write(modules: Path, into: Path) -> None:
         text = (modules / package / "LICENSE").read_text("utf-8").strip()
         parts.append(f"{title}\n{'=' * len(title)}\n\n{text}\n")
     (into / "LICENSES.txt").write_text("\n\n".join(parts), "utf-8")
-
-
-def _bundle(modules: Path, into: Path) -> list[str]:
-    """Bundle the editor, and list the packages that are in it."""
-    told = modules / "told.json"
-    command = [str(modules / "esbuild" / "bin" / "esbuild"), "editor.js", "--bundle"]
-    command += ["--format=esm", "--minify", "--legal-comments=none", "--log-level=warning"]
-    command += [f"--outfile={into.resolve()}", f"--metafile={told}"]
-    subprocess.run(command, cwd=modules.parent, check=True)  # noqa: S603
-    used = json.loads(told.read_text("utf-8"))["inputs"]
-    package = re.compile(r"node_modules/((?:@[^/]+/)?[^/]+)/")
-    return sorted({found[1] for name in used if (found := package.match(name))})
 
 
 if __name__ == "__main__":

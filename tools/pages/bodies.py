@@ -38,12 +38,11 @@ def bodies() -> str:
 def _section(named: dict[str, Schema], name: str, uses: list[tuple[str, Any]]) -> str:
     title = _WORDS.sub(" ", name).lower().capitalize()
     endpoints = ", ".join(f"`{endpoint}`" for endpoint, _ in uses)
-    about = named[name].get("description", "")
-    rows = _rows(named, named[name], "")
+    about = named[name].get("description")
+    rows = table(("field", "value", "required", "about"), _rows(named, named[name], ""))
     example = json.dumps(uses[0][1], indent=2, ensure_ascii=False)
-    parts = [f"## {title}\n", f"{endpoints}\n", *([f"{about}\n"] if about else [])]
-    parts += [table(("field", "value", "required", "about"), rows), f"```json\n{example}\n```\n"]
-    return "\n".join(parts)
+    parts = (f"## {title}\n", f"{endpoints}\n", about and f"{about}\n", rows)
+    return "\n".join((*filter(None, parts), f"```json\n{example}\n```\n"))
 
 
 def _rows(named: dict[str, Schema], schema: Schema, before: str) -> Iterator[tuple[str, ...]]:

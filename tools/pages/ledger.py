@@ -101,7 +101,7 @@ def entries() -> tuple[Clause, ...]:
         proved = {id for its_kind, id in tests if its_kind == kind}
         needless = {id for id, clause in ids.items() if "needs_no_proof" in clause}
         for id, clause in ids.items():
-            parts = () if id in proved | needless else by_parts(id, ids, proved, needless)
+            parts = [] if id in proved | needless else by_parts(id, ids, proved, needless)
             found.append(
                 Clause(
                     id=f"{kind} {id}",
@@ -120,9 +120,7 @@ def entries() -> tuple[Clause, ...]:
     return tuple(found)
 
 
-def by_parts(
-    id: str, ids: Collection[str], proved: Set[str], needless: Set[str]
-) -> tuple[str, ...]:
+def by_parts(id: str, ids: Collection[str], proved: Set[str], needless: Set[str]) -> list[str]:
     """List the parts of a clause that prove it; none if they do not.
 
     The parts of 5 are 5.1 and 5-accept. Each has to be proved, by a test or by parts of its own,
@@ -131,7 +129,7 @@ def by_parts(
     below = [one for one in ids if one.startswith((f"{id}.", f"{id}-"))]
     parts = [one for one in below if not any(one.startswith((f"{up}.", f"{up}-")) for up in below)]
     found = {one for one in parts if one in proved or by_parts(one, ids, proved, needless)}
-    return tuple(parts) if found and set(parts) <= found | needless else ()
+    return parts if found and set(parts) <= found | needless else []
 
 
 def ledger_file() -> str:

@@ -67,6 +67,9 @@ def _steps(machine: Machine) -> str:
 
 def transactions() -> str:
     """Return the machine of a payment: every row, every refused pair, and the diagram."""
+    by_trigger: dict[str, list[Transition]] = {}
+    for row in TRANSITIONS:
+        by_trigger.setdefault(row.trigger, []).append(row)
     return page(
         "Transitions of a payment",
         "One line per row that the code executes. Rows of one trigger and state are tried from\n"
@@ -90,10 +93,7 @@ def transactions() -> str:
         "Money: A authorized, C captured, R0 reversed before the capture, R1 reversed after it,\n"
         "F refunded. Shown: `transaction_type` / `status` / `status_reason`.\n",
         # Rows of one trigger together, in the order in which they are tried.
-        table(
-            _COLUMNS,
-            [_cells(row) for one in _TRIGGERS for row in TRANSITIONS if row.trigger == one],
-        ),
+        table(_COLUMNS, (_cells(row) for rows in by_trigger.values() for row in rows)),
         "## Refused in any case\n",
         "For each state and operation that has no row which could succeed: the error, and the\n"
         "row that refuses.\n",
@@ -118,8 +118,6 @@ _COLUMNS: Final = (
 
 _TOLD: Final = get_args(get_args(EditTransaction.model_fields["status"].annotation)[0])
 """The statuses that an edit can set."""
-
-_TRIGGERS: Final = list(dict.fromkeys(row.trigger for row in TRANSITIONS))
 
 
 def _cells(row: Transition) -> tuple[str, ...]:
@@ -204,8 +202,9 @@ def _targets(row: Transition, state: str) -> Iterable[str]:
     if row.next_status == SAME:
         return (state,)
     if row.next_status == AS_ANSWERED:
-        told = _BY_TRIGGER.get(row.trigger)
-        if told is None:
+        told = _TOLD if row.trigger == EDIT else ("authorized", "captured", "declined", "error")
+        if row.trigger not in (EDIT, LATE_ANSWER):
+            # The statuses of the outcomes with which the operation fails.
             found = (for_operation(key, Operation(row.trigger)) for key in OUTCOMES)
             told = tuple(one.verdict for one in found if one and one.verdict != "ok")
         return [target for target in dict.fromkeys(told) if target != state]
@@ -214,12 +213,6 @@ def _targets(row: Transition, state: str) -> Iterable[str]:
 
 _OF_ACTIONS: Final = "D24-late"
 """The row of late answers to actions, which takes the rows of the actions."""
-
-_BY_TRIGGER: Final = {
-    EDIT: _TOLD,
-    LATE_ANSWER: ("authorized", "captured", "declined", "error"),
-}
-"""The next status of a row whose outcome is reported."""
 
 
 def batches() -> str:
