@@ -20,17 +20,7 @@ class OpenRequests:
 
     def open(self, request: Request, **more: Any) -> Open:
         """Begin a request, and go on once its payment waits for its tap or its processor."""
-        world = waits.world_of(self.sandbox)
-
-        async def begin() -> Open:
-            seen = len(world.tap_desk) + len(world.busy)
-            task = asyncio.create_task(ask_on_loop(self.sandbox, *request, **more))
-            while len(world.tap_desk) + len(world.busy) == seen:
-                await asyncio.sleep(0)
-                assert not task.done(), (await task).body
-            return task
-
-        return self.run(begin())
+        return self.run(waits.waiting(self.sandbox, request, **more))
 
     def ask(self, method: str, path: str, body: Any = None, **more: Any) -> Response:
         """One request, whose answer is not waited for by anything else."""

@@ -1,10 +1,9 @@
 """How tests have a payment wait at the tap desk, and do something there."""
 
-import asyncio
 from typing import Any
 
 from tests.driving import InProcess, Response
-from tests.payments.waits import Request, world_of
+from tests.payments.waits import waiting
 from tests.scenarios.running import running
 from tests.support.payments import ask_on_loop
 
@@ -16,14 +15,8 @@ def desk_opens(sandbox: InProcess, **then: Any) -> None:
     running(sandbox, {"name": "tap", "then": {"tap": "wait"} | then})
 
 
-async def at_desk(sandbox: InProcess, request: Request, **more: Any) -> "asyncio.Task[Response]":
-    """The request under way, its payment waiting for a tap."""
-    seen = len(world_of(sandbox).tap_desk)
-    task = asyncio.create_task(ask_on_loop(sandbox, *request, **more))
-    while len(world_of(sandbox).tap_desk) == seen:
-        await asyncio.sleep(0)
-        assert not task.done(), (await task).body
-    return task
+at_desk = waiting
+"""The request under way, its payment waiting for a tap."""
 
 
 async def taps(sandbox: InProcess) -> list[dict[str, Any]]:

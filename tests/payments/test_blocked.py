@@ -14,7 +14,6 @@ from tests.directory.making import (
 from tests.support.payments import (
     OPERATIONS,
     act,
-    acted,
     ask,
     block_account,
     edit_batch,
@@ -28,7 +27,6 @@ from tests.support.payments import (
     refused,
     set_status,
     settled,
-    sold,
     sums,
     unchanged,
 )
@@ -75,21 +73,6 @@ def test_the_permission_and_the_target_come_before_the_block_and_the_body_after_
     refused(sandbox, act(sandbox, NOBODY, "capture"), 404, "not_found")
     refused(sandbox, act(sandbox, tx, "capture", amount="x"), 423, "account_blocked")
     refused(sandbox, pay(sandbox, "x", by="merchant"), 423, "account_blocked")
-
-
-@pytest.mark.proves("assumed 4.7-blocked-account")
-def test_an_account_beside_a_blocked_one_is_told_apart_and_unblocked_all_goes_on(sandbox):
-    tx = held(sandbox)
-    for name in ("second_merchant", "other_partner"):
-        block_account(sandbox, name)
-    assert sold(sandbox)["status"] == "captured"
-    refused(sandbox, pay(sandbox, at="other_merchant", by="psp"), 423, "account_blocked")
-    block_account(sandbox, "partner")
-    refused(sandbox, act(sandbox, tx, "capture"), 423, "account_blocked")
-
-    block_account(sandbox, "partner", "active")
-
-    assert acted(sandbox, tx, "capture")["status"] == "captured"
 
 
 # --- blocked terminals and locations: I10 -----------------------------------------------------

@@ -88,10 +88,11 @@ def test_an_entry_of_the_queue_waits_for_its_attempt_and_the_journal_says_so(san
         assert sandbox.journal(answer)["near_misses"] == [f"queue: {why}"]
         (waiting,) = queue.entries
         assert replace(waiting, id="") == entry
-        if entry.amount:
-            assert chosen(pay(sandbox, entry.amount)) == "lost_card; source=queue; rule=queue"
-        else:
-            operation = entry.operation or Operation.REFUND
-            done = operate(sandbox, ready_for(sandbox, operation, 1235), operation)
-            assert chosen(done) == f"{entry.outcome}; source=queue; rule=queue"
+        done = pay(sandbox, 1234) if entry.amount else operate(sandbox, *fitting(sandbox, entry))
+        assert chosen(done) == f"{entry.outcome}; source=queue; rule=queue"
         assert list(queue.entries) == []
+
+
+def fitting(sandbox, entry):
+    operation = entry.operation or Operation.REFUND
+    return ready_for(sandbox, operation, 1235), operation

@@ -221,7 +221,7 @@ def test_every_operation_in_every_state_does_what_its_row_says(sandbox, case):
         assert after | {"history": []} == before | {"history": []}, "M9"
     else:
         # A failed confirmation ends the sale.
-        assert after["status"] == status
+        assert (after["status"], messages[-1]["body"]) == (status, after)
     assert ledger(after) == tuple(map(int, money.split()))
     # The history grows by the attempt, and by nothing where nothing was attempted: 2.1, 2.10.
     old, new = before["history"], after["history"]

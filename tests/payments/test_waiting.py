@@ -31,7 +31,7 @@ CLOCK = "/_sandbox/worlds/default/clock"
 
 @pytest.mark.proves("assumed 8.3-order")
 def test_a_waiting_payment_does_not_hold_up_other_requests(sandbox, requests):
-    delay(sandbox, ms=200)
+    delay(sandbox, ms=500)
     task = requests.open(sale(sandbox))
     announced = [one.event_type for one in world_of(sandbox).store.messages()]
 

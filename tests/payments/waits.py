@@ -7,7 +7,7 @@ from sandbox.domain.payments.outcomes import Operation, Queued
 from sandbox.worlds.world import World
 from tests.directory.making import terminal_id
 from tests.driving import InProcess, Response
-from tests.support.payments import OPERATIONS, ask_on_loop, path_of, until_busy
+from tests.support.payments import OPERATIONS, ask_on_loop, path_of
 
 Request = tuple[str, str, dict[str, Any] | None]
 """Method, path, and body."""
@@ -45,7 +45,11 @@ def action(id: str, operation: str, **more: Any) -> Request:
 
 
 async def waiting(sandbox: InProcess, request: Request, **more: Any) -> "asyncio.Task[Response]":
-    """The request under way, its payment waiting for the processor."""
+    """The request under way, once its payment waits for its tap or its processor."""
+    world = world_of(sandbox)
+    seen = len(world.tap_desk) + len(world.busy)
     task = asyncio.create_task(ask_on_loop(sandbox, *request, **more))
-    await until_busy(sandbox)
+    while len(world.tap_desk) + len(world.busy) == seen:
+        await asyncio.sleep(0)
+        assert not task.done(), (await task).body
     return task
