@@ -298,13 +298,14 @@ def test_a_rate_below_one_is_a_fraction(sandbox):
 
 @pytest.mark.proves("assumed D35-terminal")
 def test_a_terminal_lists_its_latest_payments(sandbox):
-    choose(sandbox, payments_of_a_terminal="latest")
     terminal = terminal_id(sandbox, "merchant")
     ids = [sold(sandbox, amount)["transaction_id"] for amount in range(100, 121)]
     body = {"name": "narrow", "permissions": ["terminals:read"]}
     narrow = ask(sandbox, "POST", "/v5/apikeys", body).json()["key"]
 
     path = f"/v2/terminals/{terminal}"
+    assert ask(sandbox, "GET", path).json()["transactions"] == []
+    choose(sandbox, payments_of_a_terminal="latest")
     listed = ask(sandbox, "GET", path).json()["transactions"]
     headers = [(b"x-service-apikey", narrow.encode()), (b"accept", b"application/json")]
     unread = sandbox.ask("GET", path, headers=headers).json()["transactions"]

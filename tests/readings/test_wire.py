@@ -104,6 +104,8 @@ def test_a_malformed_request_answers_422(sandbox):
 
 @pytest.mark.proves("assumed D35-detail")
 def test_the_detail_of_a_malformed_request_is_a_list_of_mistakes(sandbox):
+    # By default each is a text.
+    assert {type(answer.json()["detail"]) for answer in _malformed(sandbox)} == {str}
     choose(sandbox, validation_detail="objects")
 
     details = [answer.json()["detail"] for answer in _malformed(sandbox)]
@@ -150,12 +152,14 @@ def test_the_document_describes_the_refusals_of_the_profile():
 
 @pytest.mark.proves("assumed D35-foreign")
 def test_a_foreign_account_among_several_is_ignored(sandbox):
-    choose(sandbox, foreign_account_filter="ignored")
     own, foreign = account_id(sandbox, "merchant"), account_id(sandbox, "other_merchant")
     sale = sold(sandbox)
     sold(sandbox, at="other_merchant", by="psp")
 
     query = f"account_id={foreign}&account_id={own}"
+    # By default it hides all.
+    assert get(sandbox, "/v2/transactions", query=query).status == 404
+    choose(sandbox, foreign_account_filter="ignored")
     listed = shown(get(sandbox, "/v2/transactions", query=query))["transactions"]
 
     assert [one["transaction_id"] for one in listed] == [sale["transaction_id"]]
