@@ -1,18 +1,14 @@
 """How much may be captured, added, adjusted, reversed and refunded: assumed 2.5, 2.7."""
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from sandbox.domain.payments.edits import broken
-from tests.properties import examples
 from tests.readings.choosing import choose
 from tests.support.payments import (
     act,
     acted,
     batch,
     error,
-    fresh_sandbox,
     held,
     in_state,
     kind,
@@ -135,39 +131,6 @@ def test_a_follow_up_that_makes_no_sense_is_refused_without_a_trace(sandbox):
             (tx, "increment", {"amount": 99_999_999}),
         ):
             assert error(act(sandbox, on, operation, **body)) == (400, "validation_error"), body
-
-
-SMALL = st.integers(min_value=0, max_value=3_000)
-MANY = fresh_sandbox()
-
-
-@pytest.mark.proves("assumed 2.5-capture, M1")
-@given(
-    subtotal=st.integers(min_value=1, max_value=20_000),
-    tax=SMALL,
-    tip=SMALL,
-    surcharge=SMALL,
-    data=st.data(),
-)
-@settings(max_examples=examples(150))
-def test_scaled_components_are_their_shares_rounded_half_up(subtotal, tax, tip, surcharge, data):
-    total = subtotal + tax + tip + surcharge
-    amount = data.draw(st.integers(min_value=1, max_value=total))
-    breakdown = {
-        "subtotal": subtotal,
-        "taxAmount": tax,
-        "tipAmount": tip,
-        "surcharge": {"amount": surcharge},
-    }
-    tx = held(MANY, total, breakdown=breakdown)
-
-    after = parts(acted(MANY, tx, "capture", amount=amount))
-
-    shares = [(2 * part * amount + total) // (2 * total) for part in (tax, tip, surcharge)]
-    assert after[4] == amount == sum(after[:4])
-    assert min(after) >= 0
-    if sum(shares) <= amount:
-        assert after == (amount - sum(shares), *shares, amount)
 
 
 # --- increment --------------------------------------------------------------------------------

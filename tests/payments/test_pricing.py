@@ -1,16 +1,12 @@
 """Surcharge, tax and tip of an initiation: assumed 2.8, 2.9, D12, D16; the sum rule 1.8-sum."""
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from tests.directory.making import ADDRESS
-from tests.properties import examples
 from tests.support.payments import (
     acted,
     drop_location,
     error,
-    fresh_sandbox,
     held,
     kind,
     ledger,
@@ -158,27 +154,6 @@ def test_percentages_are_rounded_half_up_once_per_component(sandbox):
     # The client cannot know a configured tax: it is not in the amount that is asked for.
     sale = paid(sandbox, 1200, at="tax_merchant", breakdown={"subtotal": 1000, "tipAmount": 200})
     assert parts(sale) == (1000, 83, 200, 0, 1283)
-
-
-SELLING = fresh_sandbox()
-
-
-@pytest.mark.proves("assumed 2.8-rounding")
-@given(
-    subtotal=st.integers(min_value=1, max_value=2_000_000),
-    hundredths=st.integers(min_value=1, max_value=2_000),
-)
-@settings(max_examples=examples(100))
-def test_a_computed_tax_is_its_percentage_rounded_half_up(subtotal, hundredths):
-    # In whole numbers: subtotal x rate / 10000, with a half of it added first.
-    expected = (2 * subtotal * hundredths + 10_000) // 20_000
-    rate = hundredths / 100
-    breakdown = {"subtotal": subtotal, "taxRate": rate}
-
-    sale = paid(SELLING, subtotal + expected, breakdown=breakdown)
-
-    assert parts(sale) == (subtotal, expected, 0, 0, subtotal + expected)
-    assert sale["tax_rate"] == rate
 
 
 # --- never surcharged -------------------------------------------------------------------------
