@@ -74,6 +74,15 @@ def test_a_recording_of_the_sandbox_with_another_seed_has_no_difference(har, tmp
     )
 
 
+def test_each_key_and_id_is_given_to_the_right_member_of_the_cast(casting):
+    assert sorted(casting.values()) == [
+        ("keys", "merchant"),
+        ("keys", "partner"),
+        ("keys", "second_merchant"),
+        ("terminals", "second_merchant"),
+    ]
+
+
 PLANTED = {
     "status": (BAD_LIMIT, {"status": 422}, "status", "status"),
     "media type": (LISTED, {"media_type": "text/html"}, "shape", "content-type"),
