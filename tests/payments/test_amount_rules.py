@@ -1,23 +1,30 @@
 """How much may be captured, added, adjusted, reversed and refunded: assumed 2.5, 2.7."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from sandbox.domain.payments.edits import broken
+from tests.properties import examples
 from tests.readings.choosing import choose
 from tests.support.payments import (
     act,
     acted,
     batch,
+    chosen,
     error,
+    fresh_sandbox,
     held,
     in_state,
     kind,
     ledger,
+    operate,
     paid,
     parts,
     read,
     record_of,
     refused,
+    sums,
     unchanged,
 )
 
@@ -30,16 +37,18 @@ DINNER = {"subtotal": 10_000, "taxAmount": 875, "tipAmount": 3_000}
 # what was held; the body of the capture; the parts of what is captured
 CAPTURES = [
     (DINNER, {}, (10_000, 875, 3_000, 0)),
+    (DINNER, {"amount": 13_875}, (10_000, 875, 3_000, 0)),
     # 875 x 7000 / 13875 = 441.4; 3000 x 7000 / 13875 = 1513.5, half up
     (DINNER, {"amount": 7_000}, (5_045, 441, 1_514, 0)),
     (DINNER, {"amount": 1}, (1, 0, 0, 0)),
     # The tip adds to the tip; on top of the whole hold where no amount is given: assumed D15.
     (DINNER, {"tip_amount": 500}, (10_000, 875, 3_500, 0)),
+    (DINNER, {"amount": 14_375, "tip_amount": 500}, (10_000, 875, 3_500, 0)),
     (DINNER, {"amount": 7_500, "tip_amount": 500}, (5_045, 441, 2_014, 0)),
+    (DINNER, {"tip_amount": 0}, (10_000, 875, 3_000, 0)),
     # Up to the hold and the headroom, which is 100 % of the subtotal: assumed 2.5-headroom.
     ({"subtotal": 1000}, {"amount": 1200, "tip_amount": 200}, (1000, 0, 200, 0)),
     ({"subtotal": 1000}, {"tip_amount": 1000}, (1000, 0, 1000, 0)),
-    ({"subtotal": 1000}, {"tip_amount": 50, "breakdown": {"subtotal": 900}}, (900, 0, 50, 0)),
     (
         {"subtotal": 1000},
         *({"breakdown": {"subtotal": 950, "taxAmount": 50}}, (950, 50, 0, 0)),
@@ -57,6 +66,11 @@ CAPTURES = [
     (
         {"subtotal": 10_000, "taxAmount": 875},
         {"amount": 14_361, "breakdown": DINNER | {"surcharge": {"percentage": 3.5}}},
+        (10_000, 875, 3_000, 486),
+    ),
+    (
+        {"subtotal": 10_000, "taxAmount": 875},
+        {"amount": 14_361, "breakdown": DINNER | {"surcharge": {"amount": 486}}},
         (10_000, 875, 3_000, 486),
     ),
     # A surcharge may be a cent above the rate beside it: assumed 2.5-surcharge-rate.
@@ -122,15 +136,50 @@ def test_a_follow_up_that_makes_no_sense_is_refused_without_a_trace(sandbox):
             said = refused(sandbox, act(sandbox, tx, "capture", breakdown=breakdown))
         assert "surchargeAmount: 32 is more than its rate of 3 %" in said
     stated = {"subtotal": 1000, "surcharge": {"amount": 30}}
-    with unchanged(sandbox):
-        for on, operation, body in (
-            (tx, "capture", {"tip_amount": -1}),
-            (tx, "capture", {"breakdown": {"tipAmount": 10}}),
-            (debit, "capture", {"breakdown": stated}),
-            (tx, "increment", {}),
-            (tx, "increment", {"amount": 99_999_999}),
-        ):
+    for on, operation, body in (
+        (tx, "capture", {"tip_amount": -1}),
+        (tx, "capture", {"breakdown": {"subtotal": 0}}),
+        (tx, "capture", {"breakdown": {"tipAmount": 10}}),
+        (debit, "capture", {"breakdown": stated}),
+        (tx, "increment", {}),
+        (tx, "increment", {"amount": None}),
+        (tx, "increment", {"amount": 99_999_999}),
+    ):
+        with unchanged(sandbox):
             assert error(act(sandbox, on, operation, **body)) == (400, "validation_error"), body
+
+
+SMALL = st.integers(min_value=0, max_value=3_000)
+MANY = fresh_sandbox()
+
+
+@pytest.mark.proves("assumed 2.5-capture, M1")
+@given(
+    subtotal=st.integers(min_value=1, max_value=20_000),
+    tax=SMALL,
+    tip=SMALL,
+    surcharge=SMALL,
+    data=st.data(),
+)
+@settings(max_examples=examples(150))
+def test_scaled_components_are_their_shares_rounded_half_up(subtotal, tax, tip, surcharge, data):
+    total = subtotal + tax + tip + surcharge
+    amount = data.draw(st.integers(min_value=1, max_value=total))
+    breakdown = {
+        "subtotal": subtotal,
+        "taxAmount": tax,
+        "tipAmount": tip,
+        "surcharge": {"amount": surcharge},
+    }
+    tx = held(MANY, total, breakdown=breakdown)
+
+    after = parts(acted(MANY, tx, "capture", amount=amount))
+
+    shares = [(2 * part * amount + total) // (2 * total) for part in (tax, tip, surcharge)]
+    assert after[4] == amount == sum(after[:4])
+    assert min(after) >= 0
+    if sum(shares) <= amount:
+        assert after == (amount - sum(shares), *shares, amount)
 
 
 # --- increment --------------------------------------------------------------------------------
@@ -165,6 +214,8 @@ CONFIRMED = [
 UNCONFIRMED = [
     {"amount": 1031, "breakdown": {"subtotal": 1000, "surcharge": {"amount": 30}}},
     {"amount": 999},
+    {"confirm": "yes"},
+    {"confirm": None},
 ]
 
 
@@ -189,17 +240,28 @@ def test_a_confirmation_takes_the_proposal_or_what_overrides_it(sandbox):
 
 
 @pytest.mark.proves("assumed F1, 2.7, 5.2-declines, D35-partial-approval")
-def test_a_confirmation_can_be_approved_in_part(sandbox):
+@pytest.mark.parametrize(
+    ("reading", "total", "left"), [("requested", 1030, 530), ("approved", 500, 530)]
+)
+def test_a_confirmation_can_be_approved_in_part(sandbox, reading, total, left):
+    choose(sandbox, total_of_partial_approval=reading)
+    tx = in_state(sandbox, "surcharge_pending")
     part = {"outcome": "partial_approval", "operation": "confirm", "approved_amount": 500}
-    for reading, total in (("approved", 500), ("requested", 1030)):
-        choose(sandbox, total_of_partial_approval=reading)
-        tx = in_state(sandbox, "surcharge_pending")
-        sandbox.control("POST", "/worlds/default/scenario/next", part)
-        after = acted(sandbox, tx, "confirm", confirm=True)
-        assert (kind(after), after["total_amount"]) == ("sale/captured/partial_approval", total)
-        assert ledger(after) == (500, 500, 0, 0)
-        assert after["additional_details"]["remaining_amount"] == 530
-        assert broken(record_of(sandbox, tx["transaction_id"])) == []
+    sandbox.control("POST", "/worlds/default/scenario/next", part)
+
+    after = acted(sandbox, tx, "confirm", confirm=True)
+
+    assert (kind(after), after["total_amount"]) == ("sale/captured/partial_approval", total)
+    assert ledger(after) == (500, 500, 0, 0)
+    assert after["additional_details"]["remaining_amount"] == left
+    assert sums(sandbox, after["batch_id"]) == (500, 0, 1)
+    assert broken(record_of(sandbox, tx["transaction_id"])) == []
+    # A part that is all of it approves it.
+    other = in_state(sandbox, "surcharge_pending")["transaction_id"]
+    sandbox.control("POST", "/worlds/default/scenario/next", part | {"approved_amount": 5000})
+    answer = operate(sandbox, other, "confirm", confirm=True)
+    assert kind(answer.json()) == "sale/captured/approved"
+    assert chosen(answer) == "approved; source=queue; rule=queue"
 
 
 # --- adjust -----------------------------------------------------------------------------------
@@ -260,6 +322,14 @@ def test_an_adjustment_is_limited_by_what_was_held_and_the_headroom(sandbox):
 
     assert error(too_much) == (400, "exceeds_original_auth")
     assert (parts(after), ledger(after)) == ((400, 0, 1000, 0, 1400), (1000, 1400, 0, 0))
+    # assumed M3: the headroom is that of the subtotal that is captured
+    for tip in (100, 101, 1000):
+        tx = held(sandbox)
+        acted(sandbox, tx, "reverse", amount=900)
+        act(sandbox, tx, "capture", tip_amount=tip)
+        after = read(sandbox, tx)
+        assert ledger(after)[1] <= 100 + after["subtotal"]
+        assert broken(record_of(sandbox, tx["transaction_id"])) == []
 
 
 # --- reverse and refund -----------------------------------------------------------------------
@@ -276,7 +346,45 @@ def test_a_reversal_voids_the_surcharge_too_and_a_refund_takes_its_share_of_it(s
     assert (ledger(half), parts(half)) == ((1030, 1030, 515, 0), (1000, 0, 0, 30, 1030))
 
 
+@pytest.mark.proves("assumed M4, M5, F29")
+@pytest.mark.parametrize(
+    ("state", "operation", "entry", "code"),
+    [
+        ("captured", "refund", 2, "refund_exceeds_captured"),
+        ("captured", "reverse", 3, "reverse_exceeds_available"),
+        ("authorized", "reverse", 3, "reverse_exceeds_available"),
+    ],
+)
+@given(amounts=st.lists(st.integers(min_value=1, max_value=700), min_size=1, max_size=8))
+@settings(max_examples=examples(40))
+def test_any_number_of_times_as_long_as_something_is_left(state, operation, entry, code, amounts):
+    tx, left = in_state(MANY, state), 1000
+
+    for amount in amounts:
+        answer = act(MANY, tx, operation, amount=amount)
+
+        if left == 0:
+            assert error(answer) == (400, "invalid_transaction_state")
+        elif amount > left:
+            assert error(answer) == (400, code)
+        else:
+            left -= amount
+            assert answer.status == 200
+    assert ledger(read(MANY, tx))[entry] == 1000 - left
+
+
 # --- approvals in part ------------------------------------------------------------------------
+
+
+@pytest.mark.proves("spec 2.4-partial_approval", "assumed 2.7, Q19, 0.4-gateway-response")
+def test_half_is_approved_rounded_down_by_default(sandbox):
+    for amount, approved in ((1000, 500), (1001, 500), (2, 1), (3, 1)):
+        for operation in ("sale", "auth"):
+            tx = paid(sandbox, amount, operation=operation, outcome="partial_approval")
+
+            assert ledger(tx) == (approved, approved if operation == "sale" else 0, 0, 0)
+            assert parts(tx) == (amount, 0, 0, 0, amount)
+            assert tx["additional_details"]["remaining_amount"] == amount - approved
 
 
 # state; operation; body; refused with or the ledger after; total and what remains
@@ -293,12 +401,8 @@ IN_PART = [
 ]
 
 
-@pytest.mark.proves("spec 2.4-partial_approval", "assumed 2.7, Q19, 0.4-gateway-response, M2, M7")
+@pytest.mark.proves("assumed 2.7, M2, M7")
 def test_only_the_approved_part_can_be_captured_refunded_or_reversed(sandbox):
-    # Half is approved by default, rounded down.
-    odd = paid(sandbox, 1001, outcome="partial_approval")
-    assert (ledger(odd), parts(odd)) == ((500, 500, 0, 0), (1001, 0, 0, 0, 1001))
-    assert odd["additional_details"]["remaining_amount"] == 501
     for state, operation, body, expected, total, remaining in IN_PART:
         tx = paid(sandbox, operation=state, outcome="partial_approval")
         answer = act(sandbox, tx, operation, **body)
@@ -310,3 +414,10 @@ def test_only_the_approved_part_can_be_captured_refunded_or_reversed(sandbox):
             assert (answer.status, ledger(after)) == (200, expected)
         assert after["total_amount"] == total
         assert after["additional_details"]["remaining_amount"] == remaining, (operation, body)
+    # Nothing remains below zero with a smaller tip.
+    for tip in (0, 50, 99, 100):
+        breakdown = {"subtotal": 4_950, "tipAmount": 150}
+        tx = paid(sandbox, 5_100, card="tok_mc_prepaid", breakdown=breakdown)
+        act(sandbox, tx, "adjust", **fixed(tip))
+        assert read(sandbox, tx)["additional_details"].get("remaining_amount", 0) >= 0
+        assert broken(record_of(sandbox, tx["transaction_id"])) == []

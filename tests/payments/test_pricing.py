@@ -1,12 +1,16 @@
 """Surcharge, tax and tip of an initiation: assumed 2.8, 2.9, D12, D16; the sum rule 1.8-sum."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.directory.making import ADDRESS
+from tests.properties import examples
 from tests.support.payments import (
     acted,
     drop_location,
     error,
+    fresh_sandbox,
     held,
     kind,
     ledger,
@@ -38,10 +42,13 @@ LEVELS = [
     ((None, None, 1), 1, "account"),
     ((None, 2, 1), 2, "terminal"),
     ((3, 2, 1), 3, "location"),
+    ((3, None, 1), 3, "location"),
     ((3, None, None), 3, "location"),
     ((0, 2, 1), 0, None),
+    ((None, 0, 1), 0, None),
     ((None, None, 0), 0, None),
     ((None, None, None), 0, None),
+    ((4, 0, 0), 4, "location"),
 ]
 
 
@@ -120,17 +127,30 @@ def test_surcharge_and_tax_are_counted_on_their_basis_the_surcharge_after_the_ta
 # --- rounding and units -----------------------------------------------------------------------
 
 ROUNDED = [
-    # 37.38 is 37, 87.5 is 88: assumed 2.8-examples
+    # 37.38 is 37, 485.625 is 486, 87.5 is 88: assumed 2.8-examples
     (
         {"subtotal": 1_136, "taxAmount": 110, "surcharge": {"percentage": 3.0}},
         (1_136, 110, 0, 37, 1_283),
     ),
+    (
+        {
+            "subtotal": 10_000,
+            "taxAmount": 875,
+            "tipAmount": 3_000,
+            "surcharge": {"percentage": 3.5},
+        },
+        (10_000, 875, 3_000, 486, 14_361),
+    ),
+    ({"subtotal": 1_000, "taxRate": 8.75}, (1_000, 88, 0, 0, 1_088)),
     # an integer of 100 or more is basis points
     ({"subtotal": 1_000, "taxRate": 875}, (1_000, 88, 0, 0, 1_088)),
     ({"subtotal": 1_000, "surcharge": {"percentage": 350}}, (1_000, 0, 0, 35, 1_035)),
     ({"subtotal": 1_000, "taxRate": 100}, (1_000, 10, 0, 0, 1_010)),
+    ({"subtotal": 1_000, "taxRate": 99}, (1_000, 990, 0, 0, 1_990)),
     # 1.15 % of 1000 is 11.5, whatever a binary fraction makes of 1.15
     ({"subtotal": 1_000, "taxRate": 1.15}, (1_000, 12, 0, 0, 1_012)),
+    # once per component: 3.5 of tax, not rounded with others
+    ({"subtotal": 100, "taxRate": 3.5}, (100, 4, 0, 0, 104)),
     # the older flat form of a surcharge
     ({"subtotal": 1000, "surchargeAmount": 25}, (1000, 0, 0, 25, 1025)),
     ({"subtotal": 1000, "surchargeRate": 2.5}, (1000, 0, 0, 25, 1025)),
@@ -156,25 +176,72 @@ def test_percentages_are_rounded_half_up_once_per_component(sandbox):
     assert parts(sale) == (1000, 83, 200, 0, 1283)
 
 
+CENTS = st.integers(min_value=0, max_value=50_000)
+SELLING = fresh_sandbox()
+
+
+@pytest.mark.proves("assumed 1.8-sum")
+@given(
+    subtotal=st.integers(min_value=1, max_value=50_000),
+    tax=CENTS,
+    tip=CENTS,
+    surcharge=CENTS,
+    off=st.integers(min_value=-3, max_value=3),
+)
+@settings(max_examples=examples(100))
+def test_stated_components_are_taken_exactly_when_they_add_up(subtotal, tax, tip, surcharge, off):
+    total = subtotal + tax + tip + surcharge
+    breakdown = {
+        "subtotal": subtotal,
+        "taxAmount": tax,
+        "tipAmount": tip,
+        "surcharge": {"amount": surcharge},
+    }
+
+    answer = pay(SELLING, max(1, total + off), breakdown=breakdown)
+
+    if max(1, total + off) == total:
+        assert parts(answer.json()) == (subtotal, tax, tip, surcharge, total)
+    else:
+        assert error(answer) == (400, "validation_error")
+
+
+@pytest.mark.proves("assumed 2.8-rounding")
+@given(
+    subtotal=st.integers(min_value=1, max_value=2_000_000),
+    hundredths=st.integers(min_value=1, max_value=2_000),
+)
+@settings(max_examples=examples(100))
+def test_a_computed_tax_is_its_percentage_rounded_half_up(subtotal, hundredths):
+    # In whole numbers: subtotal x rate / 10000, with a half of it added first.
+    expected = (2 * subtotal * hundredths + 10_000) // 20_000
+    rate = hundredths / 100
+    breakdown = {"subtotal": subtotal, "taxRate": rate}
+
+    sale = paid(SELLING, subtotal + expected, breakdown=breakdown)
+
+    assert parts(sale) == (subtotal, expected, 0, 0, subtotal + expected)
+    assert sale["tax_rate"] == rate
+
+
 # --- never surcharged -------------------------------------------------------------------------
 
 SURCHARGING = ("surcharge_merchant", "quiet_surcharge_merchant")
 
 
 @pytest.mark.proves("assumed 2.8-never, D12, M8")
-def test_debit_and_prepaid_cards_are_never_surcharged(sandbox):
-    for card in ("tok_visa_debit", "tok_mc_prepaid"):
-        for at in SURCHARGING:
-            sale = paid(sandbox, at=at, card=card)
-            assert (kind(sale), parts(sale)) == ("sale/captured/approved", (1000, 0, 0, 0, 1000))
-            assert shows(sale, SURCHARGE) == UNSURCHARGED
-        with unchanged(sandbox):
-            for amount, surcharge in ((1030, {"amount": 30}), (1000, {"percentage": 3})):
-                breakdown = {"subtotal": 1000, "surcharge": surcharge}
-                for operation in ("sale", "auth"):
-                    more = {"breakdown": breakdown, "operation": operation}
-                    stated = pay(sandbox, amount, card=card, **more)
-                    assert error(stated) == (400, "validation_error")
+@pytest.mark.parametrize("card", ["tok_visa_debit", "tok_mc_debit", "tok_mc_prepaid"])
+def test_debit_and_prepaid_cards_are_never_surcharged(sandbox, card):
+    for at in SURCHARGING:
+        sale = paid(sandbox, at=at, card=card)
+        assert (kind(sale), parts(sale)) == ("sale/captured/approved", (1000, 0, 0, 0, 1000))
+        assert shows(sale, SURCHARGE) == UNSURCHARGED
+    with unchanged(sandbox):
+        for amount, surcharge in ((1030, {"amount": 30}), (1000, {"percentage": 3})):
+            breakdown = {"subtotal": 1000, "surcharge": surcharge}
+            for operation in ("sale", "auth"):
+                stated = pay(sandbox, amount, card=card, breakdown=breakdown, operation=operation)
+                assert error(stated) == (400, "validation_error")
 
 
 @pytest.mark.proves("assumed 2.8-never, D16")
@@ -276,13 +343,19 @@ def test_a_tip_shows_how_and_when_it_was_stated(sandbox):
 
 
 @pytest.mark.proves("assumed 2.8-values, 2.5-increment, 2.9")
-def test_what_an_increment_brings_has_a_source(sandbox):
+@pytest.mark.parametrize(
+    ("part", "amount", "source"),
+    [
+        ({"taxAmount": 50}, "tax_amount", "tax_source"),
+        ({"surcharge": {"amount": 50}}, "surcharge_amount", "surcharge_source"),
+        ({"tipAmount": 50}, "tip_amount", "tip_capture_mode"),
+    ],
+)
+def test_what_an_increment_brings_has_a_source(sandbox, part, amount, source):
     # Null means that nothing applied (assumed 2.8-values, 2.9).
     tx = held(sandbox)
-    parts = {"subtotal": 100, "taxAmount": 50, "surcharge": {"amount": 20}, "tipAmount": 30}
 
-    after = acted(sandbox, tx, "increment", amount=200, breakdown=parts)
+    after = acted(sandbox, tx, "increment", amount=150, breakdown={"subtotal": 100, **part})
 
-    assert (after["tax_amount"], after["tax_source"]) == (50, "transaction")
-    assert (after["surcharge_amount"], after["surcharge_source"]) == (20, "transaction")
-    assert (after["tip_amount"], after["tip_capture_mode"] is not None) == (30, True)
+    assert (after[amount], after[source] is not None) == (50, True)
+    assert after[source] == "transaction" or amount == "tip_amount"
