@@ -114,6 +114,15 @@ def test_a_page_of_another_origin_signs_no_user_in_or_out(locked):
     assert ask(locked, "GET", "/worlds", cookie).status == 200
 
 
+def test_without_a_token_everybody_is_signed_in(sandbox):
+    read = sandbox.control("GET", "/session").json()
+    begun = sandbox.control("POST", "/session", {"token": "whatever"})
+
+    assert (read["needs_token"], read["signed_in"]) == (False, True)
+    assert begun.json() == read
+    assert "set-cookie" not in begun.headers
+
+
 # --- the page and its files ------------------------------------------------------------------
 
 

@@ -2,9 +2,13 @@
 
 import asyncio
 import json
+import signal
+import socket
 from dataclasses import replace
 from functools import partial
 from typing import Any
+
+import httpx2
 
 from sandbox.app import build
 from sandbox.control.stream import Stream
@@ -13,7 +17,7 @@ from sandbox.worlds.event_stream import KINDS, WAITING_MAX
 from tests.conftest import NOW
 from tests.control.reading import STREAM, WAIT_S, asking_for, reading, told
 from tests.directory.making import terminal_id
-from tests.driving import InProcess
+from tests.driving import InProcess, Served, serving
 from tests.support.payments import ask_on_loop, pay
 from tests.webhooks.calling import add, living, sample
 
@@ -357,3 +361,35 @@ def test_rows_have_what_lists_have_and_are_small(sandbox):
     assert happened[2][2]["status"] == "captured"
     assert all("body" not in one for _, _, one in happened)
     assert max(len(json.dumps(one)) for _, _, one in happened) < 800
+
+
+# --- served -----------------------------------------------------------------------------------
+
+
+def deaf(server: Served) -> socket.socket:
+    """A reader that asked for a stream, and reads nothing of it."""
+    host, port = server.url.removeprefix("http://").split(":")
+    connection = socket.create_connection((host, int(port)), timeout=WAIT_S)
+    connection.sendall(f"GET /_sandbox{STREAM} HTTP/1.1\r\nhost: {host}\r\n\r\n".encode())
+    return connection
+
+
+def test_a_server_whose_streams_are_read_or_not_stops_without_complaint():
+    with serving() as server:
+        with (
+            httpx2.stream("GET", server.facts["control_url"] + STREAM, timeout=WAIT_S) as answer,
+            deaf(server) as silent,
+        ):
+            lines = answer.iter_lines()
+            seen = [next(lines), next(lines)]
+            server.ask("GET", "/v5/apikeys", key="merchant")
+            seen += [next(lines)]
+            server.process.terminate()
+            seen += [line for line in lines if line.startswith("event")]
+            while silent.recv(65_536):
+                pass
+        _, errors = server.process.communicate(timeout=10)
+        code = server.process.wait()
+
+    assert seen == [": here", "", "event: request"]
+    assert (code, errors) == (-signal.SIGTERM, "")
