@@ -38,3 +38,10 @@ def page(browser: Browser) -> Iterator[Page]:
 def desk(page: Page, server: Served) -> Desk:
     """That page, at the console of the server, with counted clicks."""
     return Desk(page, server)
+
+
+@pytest.fixture
+def own_desk(page: Page) -> Iterator[Desk]:
+    """A page at the console of a server that no other test has used."""
+    with serving("--clock", NOW) as found:
+        yield Desk(page, found)

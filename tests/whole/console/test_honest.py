@@ -41,6 +41,7 @@ def test_a_surcharge_is_accepted_for_what_it_is(page, desk):
     page.get_by_role("button", name="Accept the surcharge").click()
     amount = page.get_by_role("textbox", name="Amount: Accept the surcharge")
     expect(amount).to_have_value(f"{paid['total_amount'] / 100:.2f}")
+    expect(amount).to_be_focused()
 
     page.keyboard.press("Enter")
 

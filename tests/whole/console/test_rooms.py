@@ -68,11 +68,11 @@ def test_the_page_writes_and_reads_amounts_of_every_currency_as_the_server_does(
 # --- finding ----------------------------------------------------------------------------------
 
 
-def test_whatever_has_an_id_is_found_in_every_world(desk):
-    page = desk.page
-    made = desk.world("far")
-    paid = desk.pay("far", 1234, "tok_amex")
-    (entry,) = desk.ask("GET", "/worlds/far/requests?limit=1")["requests"]
+def test_whatever_has_an_id_is_found_in_every_world(own_desk):
+    page = own_desk.page
+    made = own_desk.world("far")
+    paid = own_desk.pay("far", 1234, "tok_amex")
+    (entry,) = own_desk.ask("GET", "/worlds/far/requests?limit=1")["requests"]
     asked = {
         paid["transaction_id"]: ("region", "Payment", paid["transaction_id"]),
         f"x-sandbox-request-id: {entry['id']}": ("region", "Request", "$12.34"),
@@ -80,12 +80,12 @@ def test_whatever_has_an_id_is_found_in_every_world(desk):
         paid["event_id"]: ("region", "Payment", "$12.34"),
     }
     for question, (role, name, text) in asked.items():
-        desk.open("overview", at="far")
+        own_desk.open("overview", at="far")
         page.keyboard.press("Control+k")
         page.get_by_role("searchbox", name="Find").fill(question)
         page.keyboard.press("Enter")
         expect(page.get_by_role(role, name=name)).to_contain_text(text)
-    desk.open("overview")
+    own_desk.open("overview")
     page.keyboard.press("Control+k")
     find = page.get_by_role("searchbox", name="Find")
     find.fill("8431")
@@ -290,15 +290,15 @@ def test_whatever_never_came_up_can_be_made_to_happen(desk):
     assert done["wrong"] == []
 
 
-def test_coverage_is_compared_with_a_file(desk, tmp_path):
-    page = desk.page
-    desk.world("mine")
-    desk.pay("mine", 1000)
-    theirs = desk.ask("GET", "/worlds/default/coverage")
+def test_coverage_is_compared_with_a_file(own_desk, tmp_path):
+    page = own_desk.page
+    own_desk.world("mine")
+    own_desk.pay("mine", 1000)
+    theirs = own_desk.ask("GET", "/worlds/default/coverage")
     theirs["events"]["exercised"] = {"terminal.blocked": 3}
     file = tmp_path / "coverage.json"
     file.write_text(json.dumps(theirs))
-    desk.open("coverage", at="mine")
+    own_desk.open("coverage", at="mine")
 
     page.get_by_label("choose one").set_input_files(file)
 

@@ -124,21 +124,21 @@ def test_what_becomes_of_an_uncaptured_hold_and_of_legacy_keys(desk):
     assert desk.clicks <= 7
 
 
-def test_what_the_integration_never_met_is_shown_in_a_fork(desk):
-    page = desk.page
-    desk.world("release")
-    desk.pay("release", 1000)
-    desk.open("overview", at="release")
+def test_what_the_integration_never_met_is_shown_in_a_fork(own_desk):
+    page = own_desk.page
+    own_desk.world("release")
+    own_desk.pay("release", 1000)
+    own_desk.open("overview", at="release")
 
-    desk.click("link", "Coverage", within="nav")
-    desk.click("button", "All worlds")
-    desk.click("button", "Show me terminal.blocked")
+    own_desk.click("link", "Coverage", within="nav")
+    own_desk.click("button", "All worlds")
+    own_desk.click("button", "Show me terminal.blocked")
 
     expect(page.get_by_role("region", name="Request")).to_contain_text("/block")
     expect(page.locator(".bar")).to_contain_text("Shows terminal.blocked")
     assert "#/release/" not in page.url
-    assert len(desk.ask("GET", "/worlds/release/requests")["requests"]) == 1
-    assert desk.clicks <= 3
+    assert len(own_desk.ask("GET", "/worlds/release/requests")["requests"]) == 1
+    assert own_desk.clicks <= 3
     assert faults(page) == []
 
 
