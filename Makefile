@@ -36,7 +36,7 @@ run: $(VENV)/.installed ## Serve the demo world on localhost (PORT=8080)
 	@SANDBOX_PORT_HINT='make run PORT=9000' $(BIN)/python -m sandbox serve --port $(PORT)
 
 test: $(VENV)/.developed ## Run all tests but those of `make whole`
-	@$(BIN)/python -m pytest --numprocesses 2 --dist worksteal
+	@$(BIN)/python -m pytest --numprocesses 4 --dist worksteal
 
 whole: slow elsewhere properties ## Test the whole product, in minutes: kills and restarts, package, documentation, other languages
 
