@@ -6,13 +6,17 @@ it is needed. They may change with its version, so tests should rely on counts a
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sandbox.domain.directory import Account, AccountType, Address, Location, Terminal
 from sandbox.store.fixture import FixtureError
 from sandbox.store.ids import Ids
 from sandbox.store.store import Store
 from sandbox.store.world_state import RECORDS_MAX, GeneratedData
+
+if TYPE_CHECKING:
+    from faker import Faker
+
 
 _TRADES: Final = (
     ("5411", "{} Grocery", "Neighborhood grocery"),
@@ -58,7 +62,7 @@ def _parents(store: Store) -> list[Account]:
 class _Generator(NamedTuple):
     """Makes the records of merchants."""
 
-    fake: Any
+    fake: "Faker"
     counts: GeneratedData
     draws: Ids
     now: datetime

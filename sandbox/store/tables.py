@@ -241,10 +241,9 @@ R = TypeVar("R", bound=Row)
 Where = Mapping[str, str | int | Collection[str] | None]
 """Name of a lookup or a condition to the wanted value, or to several of which one must match.
 
-`scope` is the id of an account, or several: the record belongs to one or is below it; None is
-everything. For a text
-search the value is a piece of text that may be anywhere in the record's texts, in upper or lower
-case.
+`scope` is the id of an account, or several: the record belongs to one or is below it. None is
+every account. For a text search the value is a piece of text that may be anywhere in the record's
+texts, in upper or lower case.
 """
 
 Between = tuple[int | None, int | None]
