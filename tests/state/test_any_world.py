@@ -201,7 +201,7 @@ def test_any_world_comes_back_from_every_kind_of_store(tmp_path_factory, stories
             with serving_saved(path) as server:
                 for life, saved in zip(lives, kept, strict=True):
                     for delivery in json.loads(saved).get("deliveries", {}).values():
-                        durations = [one["duration_ms"] for one in delivery["attempts"]]
+                        durations = [one["duration_ms"] for one in delivery.get("attempts", ())]
                         assert durations == [round(one, 3) for one in durations]
                     again = server.control("GET", f"{life.path}/snapshot").content
                     assert _whole(again) == _whole(saved)
