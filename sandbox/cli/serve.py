@@ -316,24 +316,32 @@ def _environment(url: str, sandbox: Sandbox) -> dict[str, str]:
 
 async def _run_to_end(command: list[str], environment: Mapping[str, str]) -> int:
     """Return the exit status of a command, which gets the signals that this process gets."""
-    try:
-        process = await asyncio.create_subprocess_exec(*command, env=environment)
-    except OSError as error:
-        output.refuse(f"{command[0]}: cannot be executed: {error.strerror}", EXIT_NOT_EXECUTABLE)
-
-    def forward(number: signal.Signals) -> None:
-        # Ctrl-C at a terminal reaches the command without this.
-        if number != signal.SIGINT or not sys.stdin.isatty():
-            with suppress(ProcessLookupError):
-                process.send_signal(number)
-
+    # They are listened to before it starts: one that comes as it starts is for it.
+    signals: asyncio.Queue[signal.Signals] = asyncio.Queue()
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         # There are no such handlers on Windows.
         with suppress(AttributeError, NotImplementedError):
             number = getattr(signal, name)
-            asyncio.get_running_loop().add_signal_handler(number, forward, number)
+            asyncio.get_running_loop().add_signal_handler(number, signals.put_nowait, number)
+    try:
+        process = await asyncio.create_subprocess_exec(*command, env=environment)
+    except OSError as error:
+        output.refuse(f"{command[0]}: cannot be executed: {error.strerror}", EXIT_NOT_EXECUTABLE)
+    forwarding = asyncio.create_task(_forward(signals, process))
     status = await process.wait()
+    forwarding.cancel()
     return status if status >= 0 else EXIT_SIGNALED - status
+
+
+async def _forward(
+    signals: asyncio.Queue[signal.Signals], process: asyncio.subprocess.Process
+) -> None:
+    while True:
+        number = await signals.get()
+        # Ctrl-C at a terminal reaches the command without this.
+        if number != signal.SIGINT or not sys.stdin.isatty():
+            with suppress(ProcessLookupError):
+                process.send_signal(number)
 
 
 class _Kept(NamedTuple):

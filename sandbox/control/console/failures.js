@@ -40,7 +40,7 @@ export function Failures() {
   const read = () => Promise.all([act("GET", ["maintenance"]), act("GET", ["scenario", "next"])])
     .then(([state, waiting]) => { setUntil(state.until); setQueue(waiting.queue); setError(null); }, setError);
   useEffect(() => { read(); }, [here, revision.value]);
-  const set = (name) => (event) => setForm({ ...form, [name]: event.target.value });
+  const set = (name) => (event) => setForm((now) => ({ ...now, [name]: event.target.value }));
   const then = (run) => async () => { await run(); await read(); };
   const option = (word, chosen) => html`<option selected=${word === chosen}>${word}</option>`;
   return html`<div class="pad col"><div class="row wrap">${until ? html`<b>Under maintenance until ${day(until)} ${time(until)}</b>

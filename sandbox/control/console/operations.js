@@ -208,13 +208,13 @@ function Try({ one, all, document }) {
   };
   const take = (id) => {
     if (example.takes) setBody(JSON.stringify({ ...JSON.parse(body), [example.takes]: id }, null, 2));
-    else setValues({ ...values, [parameters.find((each) => each.in === "path").name]: id });
+    else setValues((now) => ({ ...now, [parameters.find((each) => each.in === "path").name]: id }));
   };
   return html`<${Panel} title="Try it" about=${surface === "platform" ? "the sandbox sends it; the journal has it" : ""}><form class="pad col" onSubmit=${submit}
       onKeyDown=${(event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) event.currentTarget.requestSubmit(); }}>
     ${surface === "platform" ? html`<label>API key<select value=${key} onChange=${(event) => setChosen(event.target.value)}>${keys.map(([name, text]) => html`
       <option value=${name} selected=${name === key}>${text}</option>`)}</select></label>` : ""}
-    ${parameters.map((each) => html`<${Field} key=${each.name} parameter=${each} value=${values[each.name]} onText=${(text) => setValues({ ...values, [each.name]: text })} />`)}
+    ${parameters.map((each) => html`<${Field} key=${each.name} parameter=${each} value=${values[each.name]} onText=${(text) => setValues((now) => ({ ...now, [each.name]: text }))} />`)}
     ${content ? html`<label>Body<textarea spellcheck="false" rows=${Math.max(4, body.split("\n").length + 1)} value=${body}
       onInput=${(event) => setBody(event.target.value)}></textarea></label>` : ""}
     <div class="row wrap"><button class="btn p" disabled=${!world.value}>${busy ? "Stop" : "Send"}</button>

@@ -1,6 +1,6 @@
 // Terminal: the phone of the merchant, the card wallet, and what the cardholder gets.
 
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { ask, inWorld, refusal } from "./api.js";
 import { useTicks, worldNow } from "./clockface.js";
 import { queued } from "./failures.js";
@@ -41,7 +41,8 @@ function Wallet({ cards, outcomes, tap, waits, currency }) {
   const good = cards.filter(isGood).slice(0, 9);
   const rest = cards.filter((card) => !good.includes(card));
   const [wanted, setWanted] = useState("");
-  useEffect(() => {
+  // Not after the next paint: a key may follow at once on what was typed, and taps for that.
+  useLayoutEffect(() => {
     const pressed = (event) => {
       const typing = event.target.closest?.("input, textarea, select, dialog");
       const card = good[Number(event.key) - 1];
@@ -147,8 +148,8 @@ const Queue = ({ queue, currency }) => queue.length ? html`<span><span class="q"
 function Form({ form, setForm, body, waits, start, currency, directory }) {
   const queue = useQueue();
   const whyNot = useWhyNot(form.key, form.terminal, form.kind === "sale" ? "payments.create" : "payments.preauth");
-  const set = (name) => (event) => setForm({ ...form, [name]: event.target.value });
-  const choose = ({ target: { value: terminal } }) => setForm({ ...form, terminal, key: keyFor(terminal, directory) ?? form.key });
+  const set = (name) => (event) => setForm((now) => ({ ...now, [name]: event.target.value }));
+  const choose = ({ target: { value: terminal } }) => setForm((now) => ({ ...now, terminal, key: keyFor(terminal, directory) ?? now.key }));
   const at = session.value?.platform_url === "/" ? location.origin : session.value?.platform_url ?? "";
   const runs = scenario.value;
   const amount = minor(form.amount, currency);
@@ -163,7 +164,7 @@ function Form({ form, setForm, body, waits, start, currency, directory }) {
     ${whyNot ? html`<p class="q sm" role="note">This key cannot: ${whyNot.why}. ${whyNot.could.length ? `These keys can: ${whyNot.could.map((one) => one.cast ?? one.name).join(", ")}.`
       : "No key of this world can."}</p>` : ""}
     <div class="fld"><span>Kind</span><${Choice} wide label="Kind" options=${[["sale", "Sale"], ["hold", "Hold"]]} value=${form.kind}
-      onChoose=${(kind) => setForm({ ...form, kind })} /></div>
+      onChoose=${(kind) => setForm((now) => ({ ...now, kind }))} /></div>
     <label>Amount<span class="amt"><span class="q">${sign(currency)}</span><input inputmode="decimal" value=${form.amount} aria-invalid=${String(amount === null)}
       onInput=${set("amount")} /><code class="q">${amount ?? "no amount"}</code></span></label>
     <label>Tip<span class="amt sml"><span class="q">${sign(currency)}</span><input inputmode="decimal" value=${form.tip} onInput=${set("tip")} /></span></label>

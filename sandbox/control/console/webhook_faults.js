@@ -69,7 +69,7 @@ export function InjectFault({ close }) {
   const [error, setError] = useState(null);
   const read = () => act("GET", ["webhooks", "next"]).then((found) => { setQueue(found.queue); setError(null); }, setError);
   useEffect(() => { read(); }, [revision.value]);
-  const set = (name) => (event) => setForm({ ...form, [name]: event.target.type === "checkbox" ? event.target.checked : event.target.value });
+  const set = (name) => (event) => setForm((now) => ({ ...now, [name]: event.target.type === "checkbox" ? event.target.checked : event.target.value }));
   const faults = faultsOf(form);
   const nothing = !Object.keys(faults).length;
   const run = async () => {

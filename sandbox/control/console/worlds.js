@@ -43,7 +43,7 @@ function New() {
   useEffect(() => {
     ask("GET", "/fixtures").then((answer) => setFixtures(answer.fixtures), setError);
   }, []);
-  const set = (name) => (event) => setForm({ ...form, [name]: event.target.value });
+  const set = (name) => (event) => setForm((now) => ({ ...now, [name]: event.target.value }));
   const make = async () => {
     const given = Object.entries(form).map(([name, text]) => [name, text.trim()]).filter(([, text]) => text);
     const made = await ask("POST", "/worlds", Object.fromEntries(given));

@@ -136,3 +136,24 @@ def test_tab_comes_to_everything_in_each_room_and_out_of_it(page, server):
             wrong.append(f"{room}: Tab does not come out of it")
 
     assert wrong == []
+
+
+def test_a_key_taps_the_card_for_what_was_typed_a_moment_before(page, server):
+    go(page, server, "terminal")
+    ready(page, "terminal")
+    expect(page.get_by_role("button", name="Visa").first).to_be_visible()
+
+    # One after the other, before the browser has painted.
+    page.evaluate("""() => {
+      [...document.querySelectorAll("button")].find((one) => one.textContent === "Hold").click();
+      const field = document.querySelector(".amt input");
+      field.value = "444.06";
+      field.dispatchEvent(new Event("input", { bubbles: true }));
+      const one = new KeyboardEvent("keydown", { key: "1" });
+      return Promise.resolve().then(() => dispatchEvent(one));
+    }""")
+
+    expect(page.locator(".phone")).to_contain_text("444.06")
+    expect(page.locator(".phone")).to_contain_text("Approved")
+    (newest, *_) = server.control("GET", "/worlds/default/payments").json()["payments"]
+    assert (newest["status"], newest["total"]) == ("authorized", 44406)
