@@ -85,7 +85,7 @@ class Story:
     def source_of(self, fault: str) -> str:
         """What chooses the fault for this operation. Slow by header has a test of its own."""
         turn = [*ROWS].index(self._row.name) + [*TRANSPORT_FAULTS].index(fault)
-        return SOURCES[turn % (2 if fault == "slow" else 3) - (fault == "slow")]
+        return SOURCES[1 + turn % 2] if fault == "slow" else SOURCES[turn % 3]
 
     def choose(self, fault: str, source: str = "") -> httpx2.Response | None:
         """Have the next request of the operation meet the fault; the answer of the control API."""
@@ -115,6 +115,8 @@ class Story:
 
     def records(self) -> list[Any]:
         """All records and messages, but for when a key was used and what was chosen."""
+        # What is due at this moment has happened then, as the result of a batch.
+        assert self._control("POST", "/clock/advance", {"by": "0s"}).status_code == 200
         world = self._server.built.worlds.get(self.id)
         assert world
         left_out = (KeyUsage, WorldState)
