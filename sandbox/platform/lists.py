@@ -16,7 +16,7 @@ _NO_CONDITIONS: Final = frozenset(
 """Parameters that say of whom a list is, which part of it, and in which order."""
 
 
-def all_known(known: Collection[str], what: str = "one of them") -> AfterValidator:
+def all_known(known: Collection[str], what: str = "a known value") -> AfterValidator:
     """Of an annotated text or list of texts: a word that is not known is refused, with a hint."""
 
     def check(sent: Any) -> Any:
