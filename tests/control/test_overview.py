@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from sandbox.control.overview import DUE_MAX, FEED_MAX
-from tests.payments.tapping import at_desk, desk_opens, tap
-from tests.payments.waits import sale as sale_of
+from tests.support.open_requests import desk_opens, open_request, tap
+from tests.support.open_requests import sale as sale_of
 from tests.support.payments import (
     act,
     ask,
@@ -154,7 +154,7 @@ def test_an_awaited_card_is_a_need(sandbox):
     desk_opens(sandbox)
 
     async def while_it_waits():
-        selling = await at_desk(sandbox, sale_of(sandbox, amount=1500))
+        selling = await open_request(sandbox, sale_of(sandbox, amount=1500))
         waiting = await ask_on_loop(sandbox, "GET", f"/_sandbox{WORLD}/overview")
         (need,) = waiting.json()["needs"]
         await tap(sandbox, need["id"], cancel="user")

@@ -5,8 +5,7 @@ import json
 
 import pytest
 
-from tests.payments.tapping import at_desk, desk_opens
-from tests.payments.waits import sale
+from tests.support.open_requests import desk_opens, open_request, sale
 from tests.support.payments import acted, ask, fresh_sandbox, held, paid_id, pay
 from tests.webhooks.calling import control
 
@@ -109,7 +108,7 @@ def test_a_cursor_pages_back_through_the_requests_that_fit(day):
 def test_a_request_that_waits_for_a_card_is_listed_without_a_status(sandbox):
     async def story():
         desk_opens(sandbox)
-        payment = await at_desk(sandbox, sale(sandbox))
+        payment = await open_request(sandbox, sale(sandbox))
         rows = await _rows(sandbox, "shape=row")
         others = [
             await _rows(sandbox, f"shape=row&{query}")

@@ -7,7 +7,7 @@ import pytest
 from tests.control.refusals import assert_refused
 from tests.directory.making import terminal_id
 from tests.openapi.described import fresh_checked
-from tests.payments.tapping import desk_opens, tap, taps
+from tests.support.open_requests import desk_opens, tap, taps
 from tests.support.payments import ask_on_loop
 from tests.webhooks.calling import control
 

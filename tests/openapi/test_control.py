@@ -12,9 +12,8 @@ from tests.conftest import NOW
 from tests.driving import InProcess
 from tests.openapi.asking import Request
 from tests.openapi.described import Checked, checked, usual_documents
-from tests.payments.tapping import at_desk, desk_opens
-from tests.payments.waits import sale
 from tests.platform.refusals import FROZEN
+from tests.support.open_requests import desk_opens, open_request, sale
 from tests.webhooks.calling import control
 
 SETTINGS = Settings(clock=FROZEN, ca=b"a certificate")
@@ -212,7 +211,7 @@ def test_a_tap_and_a_wait_are_answered_as_the_document_says(sandbox):
 
     async def story():
         desk_opens(sandbox)
-        payment = await at_desk(sandbox, sale(sandbox))
+        payment = await open_request(sandbox, sale(sandbox))
         (tap,) = (await control(sandbox, "GET", f"{WORLD}/taps")).json()["taps"]
         path = f"{WORLD}/taps/{tap['transaction_id']}"
         tapped = await control(sandbox, "POST", path, {"card": "tok_visa_credit"})

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.driving import InProcess
-from tests.payments.open_requests import OpenRequests
+from tests.support.open_requests import OpenRequests
 
 
 @pytest.fixture

@@ -13,13 +13,10 @@ from tests.support.payments import (
     pay,
     ready_for,
     refused,
+    world_of,
 )
 
 ORDINARY = "approved; source=default; rule=default"
-
-
-def world_of(sandbox):
-    return sandbox.sandbox.worlds.default
 
 
 @pytest.mark.proves("assumed D4, 6.3")

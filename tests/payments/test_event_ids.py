@@ -3,8 +3,10 @@
 import pytest
 
 from tests.directory.making import a_terminal, messages, set_clock, shown
-from tests.payments import waits
+from tests.support.open_requests import action, delay, sale
 from tests.support.payments import (
+    INITIATIONS,
+    OPERATIONS,
     act,
     acted,
     ask,
@@ -22,22 +24,12 @@ from tests.support.payments import (
     unchanged,
 )
 
-ACTIONS = {
-    "capture": {},
-    "increment": {"amount": 100},
-    "reverse": {"amount": 10},
-    "adjust": {"type": "fixed", "amount": 100},
-    "refund": {"amount": 10},
-    "confirm": {"confirm": True},
-}
+ACTIONS = dict(one for one in OPERATIONS.values() if one[0])
 
 
 def refused_as_duplicate(sandbox, answer, of):
     said = refused(sandbox, answer, 400, "duplicate_event", clause="assumed F38")
     assert of["transaction_id"] in said
-
-
-# --- given and drawn --------------------------------------------------------------------------
 
 
 @pytest.mark.proves("spec 2.4-event-id", "assumed 7.1-ids")
@@ -65,8 +57,8 @@ def test_one_that_is_not_a_text_of_1_to_128_characters_is_refused(sandbox):
     with unchanged(sandbox):
         for event_id in ("", "x" * 129, 1, True, [], {}):
             answers = [pay(sandbox, event_id=event_id)]
-            for action, body in ACTIONS.items():
-                answers.append(act(sandbox, tx, action, event_id=event_id, **body))
+            for name, body in ACTIONS.items():
+                answers.append(act(sandbox, tx, name, event_id=event_id, **body))
             for answer in answers:
                 assert "event_id" in refused(sandbox, answer), event_id
 
@@ -96,8 +88,7 @@ def drawn_after(sandbox, name, event_id, at="merchant"):
     reset(sandbox)
     before, attempt = DRAWN[name]
     tx = before(sandbox) if before else None
-    first = shown(pay(sandbox, event_id=event_id, at=at))
-    assert first["event_id"] == event_id
+    assert sold(sandbox, event_id=event_id, at=at)["event_id"] == event_id
     return attempt(sandbox, tx)["history"][-1]["event_id"]
 
 
@@ -109,26 +100,24 @@ def test_one_that_a_client_took_is_skipped_and_the_next_is_the_same_each_time(sa
         others = [drawn_after(sandbox, name, drawn) for _ in range(2)]
 
         assert others[0] == others[1] != drawn, name
+    # One of another merchant is no reason to skip it.
+    drawn = drawn_after(sandbox, "a sale", "somebody's own", "second_merchant")
+    assert drawn_after(sandbox, "a sale", drawn, "second_merchant") == drawn
 
 
-def test_one_that_an_attempt_under_way_has_is_skipped_and_one_of_another_merchant_is_not(
-    sandbox, requests
-):
+def test_one_that_an_attempt_under_way_has_is_skipped(sandbox, requests):
     def sold_meanwhile(event_id):
         reset(sandbox)
-        tx = held(sandbox)
-        waits.delay(sandbox)
-        capture = waits.action(tx["transaction_id"], "capture", event_id=event_id)
-        task = requests.open(capture)
-        sale, captured = requests.ask(*waits.sale(sandbox)), requests.end(task)
-        assert shown(captured)["event_id"] == event_id
-        return shown(sale)["event_id"]
+        id = held(sandbox)["transaction_id"]
+        delay(sandbox)
+        task = requests.open(action(id, "capture", event_id=event_id))
+        other = shown(requests.ask(*sale(sandbox)))
+        assert shown(requests.end(task))["event_id"] == event_id
+        return other["event_id"]
 
     drawn = sold_meanwhile("somebody's own")
 
     assert sold_meanwhile(drawn) != drawn
-    drawn = drawn_after(sandbox, "a sale", "somebody's own", "second_merchant")
-    assert drawn_after(sandbox, "a sale", drawn, "second_merchant") == drawn
 
 
 # --- used again: F38 --------------------------------------------------------------------------
@@ -140,14 +129,16 @@ def test_a_second_attempt_with_it_is_refused_whatever_it_is_and_names_the_first(
     # Looked at before the state, so that not even a rule failure is announced (assumed D9).
     tx, other = in_state(sandbox, status), held(sandbox)
     with unchanged(sandbox):
-        for action, body in ACTIONS.items():
-            answer = act(sandbox, tx, action, **body, event_id=tx["event_id"])
-            refused_as_duplicate(sandbox, answer, tx)
-            if tx["account_id"] == other["account_id"]:
-                answer = act(sandbox, other, action, **body, event_id=tx["event_id"])
-                refused_as_duplicate(sandbox, answer, tx)
-        for operation in ("sale", "auth") if tx["account_id"] == other["account_id"] else ():
-            answer = pay(sandbox, 999, operation=operation, event_id=tx["event_id"])
+        answers = [
+            act(sandbox, tx, name, **body, event_id=tx["event_id"])
+            for name, body in ACTIONS.items()
+        ]
+        if tx["account_id"] == other["account_id"]:
+            for name, body in ACTIONS.items():
+                answers.append(act(sandbox, other, name, **body, event_id=tx["event_id"]))
+            for operation in INITIATIONS:
+                answers.append(pay(sandbox, 999, operation=operation, event_id=tx["event_id"]))
+        for answer in answers:
             refused_as_duplicate(sandbox, answer, tx)
 
 
@@ -193,20 +184,20 @@ def test_with_replay_the_same_request_is_done_once_by_whatever_path(replaying):
             again = shown(pay(replaying, 1000, operation=operation, event_id=operation))
         # It is answered with the payment as it is now.
         assert (again, again["reversed"]) == (read(replaying, tx), 100)
-    for action, body in (
+    for name, body in (
         ("capture", {"amount": 900}),
         ("capture", {}),
         ("increment", {"amount": 100}),
         ("reverse", {}),
         ("refund", {"amount": 100}),
     ):
-        tx = sold(replaying) if action == "refund" else held(replaying)
-        own = body | {"event_id": f"{action} {body}"}
-        first = acted(replaying, tx, action, **own)
+        tx = sold(replaying) if name == "refund" else held(replaying)
+        own = body | {"event_id": f"{name} {body}"}
+        first = acted(replaying, tx, name, **own)
         with unchanged(replaying):
-            assert acted(replaying, tx, action, **own) == first
-            assert acted(replaying, tx, action, version="v3", **own) == first
-            if action == "refund":
+            assert acted(replaying, tx, name, **own) == first
+            assert acted(replaying, tx, name, version="v3", **own) == first
+            if name == "refund":
                 named = own | {"transaction_id": tx["transaction_id"]}
                 assert shown(ask(replaying, "POST", "/v3/refund", named)) == first
 

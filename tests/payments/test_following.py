@@ -4,13 +4,11 @@ import asyncio
 
 import pytest
 
-from tests.payments import waits
-from tests.payments.following import advance, after, follows
-from tests.payments.tapping import desk_opens
-from tests.payments.waits import sale, world_of
 from tests.platform.minting import messages
-from tests.scenarios.running import put, running
+from tests.scenarios.running import after, follows, put, running
+from tests.support.open_requests import DELAY_MS, action, desk_opens, sale
 from tests.support.payments import (
+    advance,
     chosen,
     close_batch,
     event_types,
@@ -19,6 +17,7 @@ from tests.support.payments import (
     paid_id,
     pay,
     read,
+    world_of,
 )
 
 START_MS = 1_772_366_400_000
@@ -165,9 +164,9 @@ def test_it_follows_the_outcome_however_long_that_took(
     sandbox, requests, operation, follow, then, ended
 ):
     id = paid_id(sandbox)
-    more = {"outcome": then, "delay_ms": waits.DELAY_MS, "times": 1}
+    more = {"outcome": then, "delay_ms": DELAY_MS, "times": 1}
     follows(sandbox, {"after": "2s"} | follow, when={"operation": operation}, **more)
-    task = requests.open(sale(sandbox) if operation == "sale" else waits.action(id, operation))
+    task = requests.open(sale(sandbox) if operation == "sale" else action(id, operation))
     requests.advance("5s")
 
     answer = requests.end(task)

@@ -4,10 +4,11 @@ import pytest
 
 from sandbox.domain.payments.edits import broken
 from tests.control.refusals import assert_refused
-from tests.payments.following import advance, after, follows
+from tests.scenarios.running import after, follows
 from tests.support.payments import (
     act,
     acted,
+    advance,
     close_batch,
     fresh_sandbox,
     held,

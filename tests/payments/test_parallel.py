@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from tests.payments.waits import action, sale
+from tests.support.open_requests import action, sale
 from tests.support.payments import (
     all_transactions,
     batch,

@@ -6,9 +6,9 @@ import pytest
 
 from sandbox.domain.payments.cards import CARDS
 from tests.directory.making import terminal_id
-from tests.payments.tapping import CONTROL, desk_opens
-from tests.payments.waits import sale, world_of
 from tests.platform.minting import mint
+from tests.scenarios.running import carrying
+from tests.support.open_requests import CONTROL, desk_opens, sale
 from tests.support.payments import (
     all_transactions,
     chosen,
@@ -20,15 +20,12 @@ from tests.support.payments import (
     pay,
     read,
     set_switches,
+    world_of,
 )
 
 
 def preauth(sandbox):
     return "POST", "/v3/preauth", sale(sandbox)[2]
-
-
-def carrying(token):
-    return {"card_reader_data": {"paymentCardData": token}}
 
 
 def kind(body):

@@ -8,8 +8,8 @@ import asyncio
 import pytest
 
 from sandbox.domain.payments.outcomes import Operation, Queued
-from tests.payments.waits import action, delay, sale, world_of
 from tests.platform.minting import mint
+from tests.support.open_requests import action, delay, sale
 from tests.support.payments import (
     OPERATIONS,
     ask_on_loop,
@@ -22,6 +22,7 @@ from tests.support.payments import (
     read,
     ready_for,
     set_switches,
+    world_of,
 )
 
 CLOCK = "/_sandbox/worlds/default/clock"

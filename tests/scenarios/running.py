@@ -19,6 +19,17 @@ def running(sandbox: InProcess, *rules: dict[str, Any]) -> None:
     assert answer.status == 200, answer.body
 
 
+def follows(
+    sandbox: InProcess, *follow: dict[str, Any], when: dict[str, Any] | None = None, **then: Any
+) -> None:
+    """From here on these follow each attempt that fits."""
+    running(sandbox, {"name": "story", "when": when or {}, "then": then | {"follow": [*follow]}})
+
+
+def after(wait: str, do: str, **more: Any) -> dict[str, Any]:
+    return {"after": wait, "do": do} | more
+
+
 def counts(sandbox: InProcess) -> list[tuple[str, int, int, bool]]:
     """Of each rule its name, how often it fitted and applied, and whether it is used up."""
     shown = sandbox.control("GET", SCENARIO).json()["rules"]

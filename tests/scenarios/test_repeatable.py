@@ -13,7 +13,7 @@ from sandbox.domain.webhooks import Sent
 from sandbox.settings import Settings
 from tests.conftest import NOW
 from tests.driving import InProcess
-from tests.payments.tapping import CONTROL, tap, taps
+from tests.support.open_requests import CONTROL, tap, taps
 from tests.support.payments import ask_on_loop
 
 WALL_S = 1_772_366_400.0

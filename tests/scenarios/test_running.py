@@ -5,10 +5,11 @@ from itertools import product
 
 import pytest
 
-from tests.payments import waits
 from tests.scenarios.running import LOST, SCENARIO, carrying, counts, put, running, source, tipping
+from tests.support.open_requests import DELAY_MS, open_request, sale
 from tests.support.payments import (
     act,
+    advance,
     ask_on_loop,
     batch,
     close_batch,
@@ -248,12 +249,6 @@ def test_a_scenario_chooses_readings_which_stay(sandbox):
 CLOSING = {"operation": "close_batch"}
 
 
-def advance(sandbox, by):
-    """Lets time pass; the kinds of what fell due meanwhile."""
-    answer = sandbox.control("POST", "/worlds/default/clock/advance", {"by": by})
-    return [one["kind"] for one in answer.json()["fired"]]
-
-
 # --- outcomes ---------------------------------------------------------------------------------
 
 
@@ -273,11 +268,11 @@ def test_a_rule_without_an_outcome_leaves_it_to_card_and_amount(sandbox):
 
 
 def test_a_delay_holds_the_payment_with_its_processor(sandbox):
-    running(sandbox, {"then": LOST | {"delay_ms": waits.DELAY_MS, "times": 1}})
+    running(sandbox, {"then": LOST | {"delay_ms": DELAY_MS, "times": 1}})
 
     async def one_waits_while_the_other_is_served():
-        task = await waits.waiting(sandbox, waits.sale(sandbox))
-        other = await ask_on_loop(sandbox, *waits.sale(sandbox))
+        task = await open_request(sandbox, sale(sandbox))
+        other = await ask_on_loop(sandbox, *sale(sandbox))
         return task.done(), other, await task
 
     was_done, other, slow = asyncio.run(one_waits_while_the_other_is_served())

@@ -11,17 +11,15 @@ from hypothesis import strategies as st
 
 from sandbox.store.files.port import FORMAT
 from tests.driving import InProcess
-from tests.payments.tapping import at_desk, taps
-from tests.payments.waits import sale
 from tests.platform.minting import mint
 from tests.properties import examples
 from tests.state.filling import KEPT_KEY, a_sandbox, control, fill, ok
+from tests.support.open_requests import open_request, sale, taps
 from tests.support.payments import (
     ask_on_loop,
     paid,
     read,
     turns,
-    until_busy,
 )
 from tests.worlds.worlds import add_world
 
@@ -111,7 +109,7 @@ def test_a_world_at_the_tap_desk_is_saved_with_the_payment_that_waits():
     fill(sandbox)
 
     async def story() -> tuple[bytes, bytes, int, list[Any]]:
-        waiting = await at_desk(sandbox, sale(sandbox, amount=7777))
+        waiting = await open_request(sandbox, sale(sandbox, amount=7777))
         before = (await ask_on_loop(sandbox, "GET", SNAPSHOT.format("default"))).body
         answer = await _put(sandbox, before)
         assert answer == 200
@@ -137,8 +135,7 @@ def test_a_payment_that_waited_for_its_processor_gets_404_and_ends_in_the_world_
     control(sandbox, "POST", "/scenario/next", {"outcome": "approved", "delay_ms": 60_000})
 
     async def story() -> tuple[str, int]:
-        waiting = asyncio.create_task(ask_on_loop(sandbox, *sale(sandbox)))
-        await until_busy(sandbox)
+        waiting = await open_request(sandbox, sale(sandbox))
         before = (await ask_on_loop(sandbox, "GET", SNAPSHOT.format("default"))).body
         (pending,) = table(before, "transactions")
         assert await _put(sandbox, before) == 200

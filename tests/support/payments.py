@@ -17,6 +17,7 @@ from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.payments.transactions import Payment
 from sandbox.settings import Settings
 from sandbox.store.store import UnitOfWork
+from sandbox.worlds.world import World
 from tests.conftest import NOW
 from tests.directory.making import account_id, detail, location_id, made, shown, terminal_id
 from tests.directory.making import messages as all_messages
@@ -92,13 +93,11 @@ async def ask_on_loop(
     return await json_request(method, path, body, headers=headers).run(sandbox.sandbox.app)
 
 
-async def until_busy(sandbox: InProcess, count: int = 1) -> None:
-    """Goes on once so many payments wait for their processor."""
-    world = sandbox.sandbox.worlds.get(sandbox.world)
-    assert world is not None
-    async with asyncio.timeout(60):
-        while len(world.busy) < count:
-            await asyncio.sleep(0)
+def world_of(sandbox: InProcess) -> World:
+    """The world itself, for what no request can ask."""
+    found = sandbox.sandbox.worlds.get(sandbox.world)
+    assert found is not None
+    return found
 
 
 async def turns(count: int = 20) -> None:
@@ -207,9 +206,7 @@ def _id_of(tx: dict[str, Any] | str) -> str:
 
 def record_of(sandbox: InProcess, id: str) -> Payment:
     """The stored record itself, for what only the domain can be asked."""
-    world = sandbox.sandbox.worlds.get(sandbox.world)
-    assert world is not None
-    record = world.store.begin().get(Payment, id)
+    record = world_of(sandbox).store.begin().get(Payment, id)
     assert record is not None
     return record
 
@@ -423,18 +420,14 @@ def in_state(sandbox: InProcess, state: str) -> dict[str, Any]:
 
 def messages_since(sandbox: InProcess, number: int) -> list[dict[str, Any]]:
     """The messages after so many, oldest first."""
-    path = f"/worlds/{sandbox.world}/messages"
-    answer = sandbox.control("GET", path, query=f"offset={number}")
-    found: list[dict[str, Any]] = shown(answer)["messages"]
-    return found
+    return messages(sandbox, offset=str(number))
 
 
 def announced_and_kept(
     sandbox: InProcess,
 ) -> tuple[list[Message], Callable[[], list[Message]]]:
     """What is announced from now on, and what gives the same from the store."""
-    world = sandbox.sandbox.worlds.get(sandbox.world)
-    assert world is not None
+    world = world_of(sandbox)
     before, announced = len(world.store.messages()), list[Message]()
     tell = world.store.on_commit
     assert tell is not None
@@ -452,9 +445,14 @@ def announced_and_kept(
 
 
 def message_count(sandbox: InProcess) -> int:
-    path = f"/worlds/{sandbox.world}/messages"
-    total: int = shown(sandbox.control("GET", path, query="limit=1"))["total"]
+    total: int = sandbox.look("messages", limit=1)["total"]
     return total
+
+
+def advance(sandbox: InProcess, by: str) -> list[tuple[str, str, str]]:
+    """Let the time pass; what happened on the way: (at, kind, subject)."""
+    answer = sandbox.control("POST", f"/worlds/{sandbox.world}/clock/advance", {"by": by})
+    return [(one["at"], one["kind"], one["subject"]) for one in shown(answer)["fired"]]
 
 
 def events_of(sandbox: InProcess, answer: Response) -> list[dict[str, Any]]:

@@ -1,0 +1,125 @@
+"""Requests that stay open while others are served: their payments wait for a tap or a processor."""
+
+import asyncio
+from typing import Any
+
+from sandbox.domain.payments.outcomes import Operation, Queued
+from tests.directory.making import terminal_id
+from tests.driving import InProcess, Response
+from tests.scenarios.running import running
+from tests.support.payments import OPERATIONS, ask_on_loop, path_of, turns, world_of
+
+CONTROL = "/_sandbox/worlds/default"
+DELAY_MS = 40
+
+Request = tuple[str, str, dict[str, Any] | None]
+"""Method, path, and body."""
+Open = asyncio.Task[Response]
+
+
+def desk_opens(sandbox: InProcess, **then: Any) -> None:
+    """From here on payments wait for their tap."""
+    running(sandbox, {"name": "tap", "then": {"tap": "wait"} | then})
+
+
+def delay(
+    sandbox: InProcess,
+    outcome: str = "approved",
+    operation: Operation | None = None,
+    ms: int = DELAY_MS,
+) -> None:
+    """The next attempt that fits waits this long for its processor."""
+    world_of(sandbox).queue.add(Queued(outcome=outcome, operation=operation, delay_ms=ms))
+
+
+def sale(sandbox: InProcess, **more: Any) -> Request:
+    body = {"amount": 1000, "terminal_id": terminal_id(sandbox, "merchant")}
+    return "POST", "/v3/payment", body | more
+
+
+def action(id: str, operation: str, **more: Any) -> Request:
+    name, body = OPERATIONS[operation]
+    return "POST", path_of(id, name, "v3"), body | more
+
+
+async def open_request(sandbox: InProcess, request: Request, **more: Any) -> Open:
+    """The request under way, once its payment waits for its tap or its processor."""
+    world = world_of(sandbox)
+    seen = len(world.tap_desk) + len(world.busy)
+    task = asyncio.create_task(ask_on_loop(sandbox, *request, **more))
+    while len(world.tap_desk) + len(world.busy) == seen:
+        await asyncio.sleep(0)
+        assert not task.done(), (await task).body
+    return task
+
+
+async def taps(sandbox: InProcess) -> list[dict[str, Any]]:
+    """The payments that wait for their tap."""
+    listed = (await ask_on_loop(sandbox, "GET", f"{CONTROL}/taps")).json()
+    assert listed["total"] == len(listed["taps"])
+    found: list[dict[str, Any]] = listed["taps"]
+    return found
+
+
+async def tap(sandbox: InProcess, id: str, **body: Any) -> Response:
+    return await ask_on_loop(sandbox, "POST", f"{CONTROL}/taps/{id}", body)
+
+
+class OpenRequests:
+    """A sandbox on an event loop, which runs while something is asked or waited for."""
+
+    def __init__(self, sandbox: InProcess, runner: asyncio.Runner) -> None:
+        self.sandbox = sandbox
+        self.run = runner.run
+
+    def open(self, request: Request, **more: Any) -> Open:
+        """Begin a request, and go on once its payment waits."""
+        return self.run(open_request(self.sandbox, request, **more))
+
+    def ask(self, method: str, path: str, body: Any = None, **more: Any) -> Response:
+        """One request, whose answer is not waited for by anything else."""
+        return self.run(ask_on_loop(self.sandbox, method, path, body, **more))
+
+    def together(self, *requests: Request, **more: Any) -> list[Response]:
+        """The answers to requests that are all sent before the first is answered."""
+
+        async def gather() -> list[Response]:
+            asked = (ask_on_loop(self.sandbox, *request, **more) for request in requests)
+            return await asyncio.gather(*asked)
+
+        return self.run(gather())
+
+    def end(self, task: Open) -> Response:
+        """The answer to a request that was begun."""
+
+        async def wait() -> Response:
+            return await asyncio.wait_for(task, 5)
+
+        return self.run(wait())
+
+    def is_open(self, task: Open) -> bool:
+        """Whether it still waits, once whatever can go on has gone on."""
+        self.run(turns())
+        return not task.done()
+
+    def taps(self) -> list[dict[str, Any]]:
+        return self.run(taps(self.sandbox))
+
+    def tap(self, id: str = "", **body: Any) -> Response:
+        """Do something at the desk with this payment, or with the only one that waits."""
+        if not id:
+            (waiting,) = self.taps()
+            id = waiting["transaction_id"]
+        return self.run(tap(self.sandbox, id, **body))
+
+    def tapped(self, request: Request, **body: Any) -> tuple[Response, Response]:
+        """The answers to a request whose payment waits, and to what was done at the desk."""
+        task = self.open(request)
+        done = self.tap(**body)
+        return self.end(task), done
+
+    def advance(self, by: str) -> list[tuple[str, str, str]]:
+        """What happened on the way: (at, kind, subject)."""
+        answer = self.ask("POST", f"{CONTROL}/clock/advance", {"by": by})
+        assert answer.status == 200, answer.body
+        return [(one["at"], one["kind"], one["subject"]) for one in answer.json()["fired"]]
