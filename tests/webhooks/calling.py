@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator
 from typing import Any
 
 from sandbox.domain.events import Message
@@ -109,21 +108,10 @@ async def control(
     return answer if answer.status else None
 
 
-@contextlib.asynccontextmanager
-async def living(sandbox: InProcess) -> AsyncIterator[None]:
+def living(sandbox: InProcess) -> contextlib.AbstractAsyncContextManager[Any]:
     """The application's life: at its end it stops what it does by itself."""
-    events: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
-    answers: asyncio.Queue[Any] = asyncio.Queue()
-    scope = {"type": "lifespan", "asgi": {"version": "3.0"}, "state": {}}
-    life = asyncio.ensure_future(sandbox.sandbox.app(scope, events.get, answers.put))
-    events.put_nowait({"type": "lifespan.startup"})
-    assert (await answers.get())["type"] == "lifespan.startup.complete"
-    try:
-        yield
-    finally:
-        events.put_nowait({"type": "lifespan.shutdown"})
-        assert (await answers.get())["type"] == "lifespan.shutdown.complete"
-        await life
+    app = sandbox.sandbox.app
+    return app.router.lifespan_context(app)
 
 
 DOCUMENTED_S = [5, 5 * 60, 30 * 60, 2 * 3600, 5 * 3600, 10 * 3600, 10 * 3600]

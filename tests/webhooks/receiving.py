@@ -79,7 +79,8 @@ def overtakers(tried: Iterable[tuple[str, float]], arrived: Sequence[str]) -> li
 class Answer:
     """How a request is answered.
 
-    `gate` is waited for first, then `delay_s`; both end with the receiver.
+    `gate` is waited for first, then `delay_s`; both end with the receiver. What `act` does with
+    the connection takes the place of an answer, until the event says to stop.
     """
 
     status: int = 200
@@ -87,6 +88,7 @@ class Answer:
     body: bytes = b""
     delay_s: float = 0
     gate: threading.Event | None = None
+    act: Callable[[socket.socket, threading.Event], None] | None = None
 
 
 Behaviour = int | Answer | Iterable[int | Answer] | Callable[[Received], int | Answer]
@@ -111,7 +113,7 @@ class Receiver:
     def __init__(self, behaviour: Behaviour = 200, tls: ssl.SSLContext | None = None) -> None:
         self.requests: list[Received] = []
         self._changed = threading.Condition()
-        self._closing = threading.Event()
+        self.closing = threading.Event()
         self._connections: set[socket.socket] = set()
         self.accepted = self.most_open = 0
         self.behave(behaviour)
@@ -137,7 +139,7 @@ class Receiver:
 
     def close(self) -> None:
         """Stop, with all that is still waited for or connected."""
-        self._closing.set()
+        self.closing.set()
         self._server.shutdown()
         self._server.server_close()
         with self._changed:
@@ -151,23 +153,14 @@ class Receiver:
 
     # --- what tests ask
 
-    def bodies(self) -> list[Any]:
-        return [one.json() for one in self.requests]
-
     def ids(self) -> list[str]:
         return [one.id for one in self.requests]
 
-    def wait_for(self, count: int = 1, timeout_s: float = WAIT_S) -> list[Received]:
+    def wait_for(self, count: int = 1) -> list[Received]:
         """All requests, once there are so many."""
-        return self.wait_until(lambda requests: len(requests) >= count, timeout_s)
-
-    def wait_until(
-        self, is_enough: Callable[[list[Received]], bool], timeout_s: float = WAIT_S
-    ) -> list[Received]:
-        """All requests, once they fulfil the condition."""
         with self._changed:
-            came = self._changed.wait_for(lambda: is_enough(self.requests), timeout_s)
-            assert came, f"only {len(self.requests)} requests came within {timeout_s:g} s"
+            came = self._changed.wait_for(lambda: len(self.requests) >= count, WAIT_S)
+            assert came, f"only {len(self.requests)} requests came within {WAIT_S:g} s"
             return list(self.requests)
 
     # --- what its server calls
@@ -193,10 +186,10 @@ class Receiver:
         if isinstance(answer, int):
             answer = Answer(answer)
         if answer.gate is not None:
-            while not self._closing.is_set() and not answer.gate.wait(0.02):
+            while not self.closing.is_set() and not answer.gate.wait(0.02):
                 pass
         if answer.delay_s:
-            self._closing.wait(answer.delay_s)
+            self.closing.wait(answer.delay_s)
         return answer
 
 
@@ -238,7 +231,12 @@ class _Handler(BaseHTTPRequestHandler):
         size = int(self.headers.get("content-length", 0))
         headers = {name.lower(): value for name, value in self.headers.items()}
         body = self.rfile.read(size)
-        answer = self.server.receiver.take(self.command, self.path, headers, body)
+        receiver = self.server.receiver
+        answer = receiver.take(self.command, self.path, headers, body)
+        if answer.act is not None:
+            self.close_connection = True
+            answer.act(self.connection, receiver.closing)
+            return
         self.send_response(answer.status)
         for name, value in answer.headers.items():
             self.send_header(name, value)

@@ -89,7 +89,7 @@ def test_what_is_delayed_does_not_come_to_an_endpoint_that_no_longer_wants_it(se
                 assert hooked.delivery(canceled)["status"] == "canceled", cancel
         receiver.wait_for(9)
 
-    names = [one["name"] for one in receiver.bodies()]
+    names = [one.json()["name"] for one in receiver.requests]
     assert sorted(names) == ["second"] * 6 + ["third"] * 3
 
 

@@ -18,7 +18,6 @@ from sandbox.webhooks.client import WebhookClient
 from tests.cli.asking import ask as run
 from tests.driving import serving
 from tests.webhooks import misbehaving as bad
-from tests.webhooks.misbehaving import misbehaving
 from tests.webhooks.receiving import Answer, receiving
 
 LIMIT_S = 60.0
@@ -99,9 +98,7 @@ ANSWERS = {
 """The bytes of an answer, and what is made of them: status, a word of the error, the text."""
 
 
-def send_to_each(
-    behaviours: list[bad.Behaviour], timeout_s: float = LIMIT_S
-) -> tuple[list[Sent], float]:
+def send_to_each(behaviours: list[Answer], timeout_s: float = LIMIT_S) -> tuple[list[Sent], float]:
     """What becomes of an attempt at each, side by side, and the longest turn of the loop."""
 
     async def all_of_them() -> tuple[list[Sent], float]:
@@ -110,7 +107,7 @@ def send_to_each(
         return await sending, longest
 
     with contextlib.ExitStack() as stack:
-        urls = [stack.enter_context(misbehaving(one)).url for one in behaviours]
+        urls = [stack.enter_context(receiving(one)).url for one in behaviours]
         return asyncio.run(all_of_them())
 
 
@@ -144,18 +141,6 @@ LONGEST_TURN_S = 2.0
 """Processor time: far above what a turn of the loop takes, and far below what 103s took."""
 
 
-def endless(beginning: bytes, rest: bytes) -> bad.Behaviour:
-    """Answer like this and never stop."""
-
-    def behave(connection: Any, stop: Any) -> None:
-        connection.sendall(beginning)
-        burst = rest * (100_000 // len(rest))
-        while not stop.is_set():
-            connection.sendall(burst)
-
-    return behave
-
-
 async def longest_turn_s(beside: asyncio.Future[Any]) -> float:
     """How much work the longest turn of the loop was until that was done."""
     longest, last = 0.0, thread_time()
@@ -168,7 +153,7 @@ async def longest_turn_s(beside: asyncio.Future[Any]) -> float:
 @pytest.mark.parametrize(("is_late", "timeout_s"), [(True, 1), (False, LIMIT_S)])
 def test_answers_without_end_are_given_up_at_the_limit_and_not_waited_for(is_late, timeout_s):
     rows = {name: row for name, row in ENDLESS.items() if (row[3] == TOO_LATE) is is_late}
-    attempts, longest = send_to_each([endless(*row[:2]) for row in rows.values()], timeout_s)
+    attempts, longest = send_to_each([bad.endless(*row[:2]) for row in rows.values()], timeout_s)
 
     for sent, (name, (_, _, status, error)) in zip(attempts, rows.items(), strict=True):
         assert sent.status_code in (status, None), name
@@ -194,7 +179,7 @@ def test_an_endpoint_that_never_answers_or_drips_is_given_up_and_what_came_is_ke
 
 
 def test_a_receiver_that_closes_without_a_word_gets_everything_at_the_first_attempt():
-    with misbehaving(bad.close_unsaid) as receiver:
+    with receiving(bad.close_unsaid) as receiver:
         attempts = send_many(receiver.url, 30)
 
     assert {(one.status_code, one.error) for one in attempts} == {(200, None)}

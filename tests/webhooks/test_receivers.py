@@ -9,14 +9,14 @@ from sandbox.domain.instants import parse_rfc3339
 from tests.conftest import NOW
 from tests.webhooks import misbehaving as bad
 from tests.webhooks.hooked import planned_wait
-from tests.webhooks.misbehaving import misbehaving, refusing
+from tests.webhooks.misbehaving import refusing
 from tests.webhooks.receiving import Answer, receiving
 
 RESPONSE_MAX = 4_096
 
 
 def raw(answer: bytes):
-    return misbehaving(bad.raw(answer))
+    return receiving(bad.raw(answer))
 
 
 def first_attempts(hooked, rows):
@@ -35,11 +35,11 @@ def first_attempts(hooked, rows):
 def test_a_failure_is_recorded_and_tried_again_while_others_get_theirs(hooked, receiver):
     elsewhere = {"location": receiver.url}
     rows = [
-        (misbehaving(bad.hang_up), None, "was closed before there was"),
-        (misbehaving(bad.reset), None, "reset by peer"),
-        (misbehaving(bad.garbage), None, "cannot be read: Bad status line"),
+        (receiving(bad.hang_up), None, "was closed before there was"),
+        (receiving(bad.reset), None, "reset by peer"),
+        (receiving(bad.garbage), None, "cannot be read: Bad status line"),
         (raw(b"HTTP/1.1 200 OK\r\nx-a: b\r\n"), None, "was closed before"),
-        (misbehaving(bad.break_off), 200, "not completed"),
+        (receiving(bad.break_off), 200, "not completed"),
         (raw(b"HTTP/1.1 200 OK\r\nx: " + b"a" * 20_000), None, "cannot be read"),
         (refusing(), None, "connection refused: nothing listens there"),
         (nullcontext("http://nowhere.invalid/"), None, "host nowhere.invalid:80 [no such host"),
@@ -62,7 +62,7 @@ def test_a_failure_is_recorded_and_tried_again_while_others_get_theirs(hooked, r
 def test_any_2xx_is_a_success_and_the_beginning_of_the_answer_is_kept(hooked):
     rows = [
         *[(receiving(status), status, "") for status in (200, 201, 202, 204, 299)],
-        (misbehaving(bad.endless), 200, ("and on " * 1_000)[:RESPONSE_MAX]),
+        (receiving(bad.forever), 200, ("and on " * 1_000)[:RESPONSE_MAX]),
         (receiving(Answer(200, body=b"x" * 100_000)), 200, "x" * RESPONSE_MAX),
         (receiving(Answer(200, body=b"a\xff\x00")), 200, "a\ufffd\x00"),
         (receiving(Answer(500, body=b"x" * 100_000)), 500, "x" * RESPONSE_MAX),

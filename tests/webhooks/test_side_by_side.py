@@ -19,8 +19,8 @@ from tests.support.payments import ask_on_loop
 from tests.webhooks import misbehaving as bad
 from tests.webhooks.calling import living, world_of
 from tests.webhooks.hooked import UNTIL_S, until
-from tests.webhooks.misbehaving import misbehaving, refusing
-from tests.webhooks.receiving import Answer, overtakers
+from tests.webhooks.misbehaving import refusing
+from tests.webhooks.receiving import Answer, overtakers, receiving
 
 SALES = 40
 
@@ -72,7 +72,7 @@ def emitted(hooked):
 
 @pytest.mark.proves("spec 6.1.10")
 def test_a_slow_and_a_dead_endpoint_hold_up_neither_others_nor_the_api(hooked, receiver):
-    with misbehaving(bad.hang) as slow, refusing() as dead:
+    with receiving(bad.hang) as slow, refusing() as dead:
         for url in (slow.url, dead):
             hooked.endpoint(url)
 

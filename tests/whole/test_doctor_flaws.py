@@ -11,7 +11,6 @@ from sandbox.cli.main import main
 from tests.doctor import receivers as of
 from tests.doctor.receivers import SECRET, after, forged, seeing
 from tests.webhooks import misbehaving as bad
-from tests.webhooks.misbehaving import misbehaving
 from tests.webhooks.receiving import Answer, Received, receiving
 
 FORGED = {"bad-signature", "tampered-body", "empty-signature", "garbled-signature"}
@@ -173,25 +172,25 @@ def test_an_event_that_is_refused_is_named_and_can_be_left_out():
 # --- receivers that take nothing --------------------------------------------------------------
 
 NOTHING_TAKEN = (
-    (receiving, Answer(302, {"location": "/login"}), "redirected", "answered 302 to /login"),
-    (receiving, 401, "refused", "answered 401"),
-    (receiving, 404, "refused", "answered 404"),
-    (receiving, 410, "gone", "answered 410"),
-    (receiving, 500, "broke", "answered 500"),
-    (misbehaving, bad.hang, "silent", "no complete answer within 0.2 s"),
-    (misbehaving, bad.drip, "silent", "no complete answer within 0.2 s"),
-    (misbehaving, bad.hang_up, "closed", "closed the connection"),
-    (misbehaving, bad.reset, "closed", "closed the connection"),
-    (misbehaving, bad.break_off, "closed", "closed the connection"),
-    (misbehaving, bad.garbage, "not_http", "in HTTP"),
+    (Answer(302, {"location": "/login"}), "redirected", "answered 302 to /login"),
+    (401, "refused", "answered 401"),
+    (404, "refused", "answered 404"),
+    (410, "gone", "answered 410"),
+    (500, "broke", "answered 500"),
+    (bad.hang, "silent", "no complete answer within 0.2 s"),
+    (bad.drip, "silent", "no complete answer within 0.2 s"),
+    (bad.hang_up, "closed", "closed the connection"),
+    (bad.reset, "closed", "closed the connection"),
+    (bad.break_off, "closed", "closed the connection"),
+    (bad.garbage, "not_http", "in HTTP"),
 )
 
 
 def test_without_a_good_one_taken_nothing_else_is_tried():
-    for kind, behaviour, way, words in NOTHING_TAKEN:
+    for behaviour, way, words in NOTHING_TAKEN:
         # Only silence has to be waited for to its end.
         timeout_s = "0.2" if way == "silent" else "20"
-        with kind(behaviour) as one:
+        with receiving(behaviour) as one:
             code, report = examine(one.url, "--timeout-s", timeout_s)
 
         good, *others = report["probes"]
@@ -202,12 +201,11 @@ def test_without_a_good_one_taken_nothing_else_is_tried():
         # A missing path is told from a wrong secret.
         hint = good["advice"].startswith("404: there is nothing at this path")
         assert hint is (behaviour == 404), words
-        if kind is receiving:
-            assert len(one.requests) == 1, words
+        assert len(one.requests) == 1, words
 
 
 def test_an_endless_answer_is_read_to_its_limit():
-    with misbehaving(bad.endless) as one:
+    with receiving(bad.forever) as one:
         code, report = examine(one.url, "--only", "good")
 
     assert (code, failed(report)) == (0, {})
