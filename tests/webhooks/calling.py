@@ -5,7 +5,6 @@ import contextlib
 import json
 from typing import Any
 
-from sandbox.domain.events import Message
 from sandbox.worlds.world import World
 from tests.driving import InProcess, Response
 from tests.in_process import Exchange, http_scope
@@ -22,12 +21,9 @@ def _must(answer: Response, status: int) -> Any:
 def add(sandbox: InProcess, **body: Any) -> dict[str, Any]:
     """A new endpoint, at a port where nobody listens unless told otherwise."""
     wanted = {"url": "http://127.0.0.1:9/hooks"} | body
-    added: dict[str, Any] = _must(sandbox.control("POST", ENDPOINTS, wanted), 201)
+    path = f"/worlds/{sandbox.world}/endpoints"
+    added: dict[str, Any] = _must(sandbox.control("POST", path, wanted), 201)
     return added
-
-
-def shown(sandbox: InProcess, id: str) -> Any:
-    return _must(sandbox.control("GET", f"{ENDPOINTS}/{id}"), 200)
 
 
 def change(sandbox: InProcess, id: str, **changes: Any) -> Any:
@@ -41,33 +37,12 @@ def reset(sandbox: InProcess) -> None:
 def sample(sandbox: InProcess, event_type: str = "account.updated", **changes: Any) -> str:
     """The id of a message that was just emitted."""
     body = {"event_type": event_type, "changes": changes}
-    return str(_must(sandbox.control("POST", f"{WORLD}/messages", body), 202)["id"])
-
-
-def emit(world: World, count: int, text: str = "") -> list[str]:
-    """So many events of one record, committed together; their ids."""
-    account_id = world.cast.accounts["merchant"]
-    record = {"id": account_id, "status": "active", "text": text}
-    ids = [world.draws.message_id() for _ in range(count)]
-    unit = world.store.begin()
-    for id in ids:
-        unit.emit(
-            Message(
-                id=id,
-                event_type="account.updated",
-                account_id=account_id,
-                subject=account_id,
-                request_id=None,
-                created_at=world.now(),
-                record=record,
-            )
-        )
-    unit.commit()
-    return ids
+    path = f"/worlds/{sandbox.world}/messages"
+    return str(_must(sandbox.control("POST", path, body), 202)["id"])
 
 
 def message(sandbox: InProcess, id: str) -> Any:
-    return _must(sandbox.control("GET", f"{WORLD}/messages/{id}"), 200)
+    return sandbox.look(f"messages/{id}")
 
 
 def reached(sandbox: InProcess, id: str) -> list[str]:
@@ -77,10 +52,9 @@ def reached(sandbox: InProcess, id: str) -> list[str]:
 
 def types_reached(sandbox: InProcess, endpoint_id: str) -> list[str]:
     """The types of all messages that are for the endpoint, in order."""
-    listed = _must(sandbox.control("GET", f"{WORLD}/messages"), 200)["messages"]
     return [
         one["event_type"]
-        for one in listed
+        for one in sandbox.look("messages")["messages"]
         if endpoint_id in [delivery["endpoint_id"] for delivery in one["deliveries"]]
     ]
 

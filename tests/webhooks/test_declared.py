@@ -7,7 +7,6 @@ import pytest
 
 from sandbox import library
 from sandbox.app import build
-from sandbox.domain.webhooks import ENDPOINTS_MAX
 from sandbox.scenarios.parser import ScenarioError, parse_scenario
 from sandbox.settings import Settings, SettingsError
 from sandbox.store.fixture import FixtureError
@@ -15,7 +14,7 @@ from sandbox.webhooks.signing import write_secret
 from tests.control.refusals import assert_refused
 from tests.driving import InProcess
 from tests.support.payments import sold
-from tests.webhooks.calling import ENDPOINTS, add, reset, types_reached
+from tests.webhooks.calling import ENDPOINTS, reset, types_reached
 
 URL, OTHER = "http://127.0.0.1:9/one", "http://127.0.0.1:9/two"
 SECRET = write_secret(b"k" * 32)
@@ -129,17 +128,6 @@ def test_a_scenario_registers_its_endpoints_and_they_stay_after_it(sandbox):
     sandbox.control("PUT", SCENARIO, scenario(url=OTHER))
     (kept,) = endpoints(sandbox).values()
     assert (kept["url"], kept["disabled_reason"]) == (OTHER, "disabled by hand")
-
-
-def test_a_scenario_brings_no_more_endpoints_than_a_world_may_have(sandbox):
-    for number in range(ENDPOINTS_MAX):
-        add(sandbox, id=f"e{number}")
-
-    answer = sandbox.control("PUT", SCENARIO, scenario())
-
-    assert answer.status in (400, 409), answer.body
-    assert f"{ENDPOINTS_MAX} endpoints" in answer.json()["message"]
-    assert "mine" not in endpoints(sandbox)
 
 
 def test_an_impossible_endpoint_of_a_scenario_is_refused_and_says_where():
