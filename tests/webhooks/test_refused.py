@@ -2,16 +2,12 @@
 
 from typing import Any
 
-import pytest
-
 from sandbox.webhooks.signing import write_secret
 from tests.control.refusals import assert_refused
 from tests.webhooks.calling import WORLD, add, sample
 
 URL = "http://127.0.0.1:9/hooks"
 SECRET = write_secret(b"k" * 32)
-KEY = "svc_live_abcdefghijkl_abcdefghijklmnopqrstuvwxyz012345"
-"""A key of production, which must never be kept or repeated."""
 
 INVALID = (400, "validation_error")
 NOT_FOUND = (404, "not_found")
@@ -20,35 +16,26 @@ DROPPED: dict[str, Any] = {"then": {"drop": True}}
 SINCE = {"since": "2026-03-01T12:00:00Z"}
 
 FIELDS = [
-    ({"url": "hooks"}, None),
-    ({"url": f"http://host/?key={KEY}"}, None),
     ({"event_types": ["transaction.sales"]}, "transaction.sale"),
-    ({"event_types": ["batch.opened", "qqq"]}, None),
-    ({"event_types": "batch.opened"}, None),
     ({"event_types": ["batch.opened"] * 101}, None),
     ({"filters": {"status": ["capturd"]}}, "captured"),
     ({"filters": {"status": ["acepted"]}}, "accepted"),
     ({"filters": {"transaction_type": ["sales"]}}, "sale"),
     ({"filters": {"transaction_type": [""]}}, None),
-    ({"filters": {"status": "captured"}}, None),
     ({"filters": {"statuses": ["captured"]}}, "status"),
-    ({"filters": ["status"]}, None),
     ({"filter": {}}, "filters"),
     ({"adress": URL}, None),
-    ({"event_type": ["batch.opened"]}, "event_types"),
     ({"disabled": "yes"}, None),
     ({"disabled_reason": "x"}, "disabled"),
     ({"description": "x" * 501}, None),
-    ({"description": KEY}, None),
-    ({"filters": {"processor": [KEY]}}, None),
     ({"account_id": "00000000-0000-4000-8000-000000000000"}, None),
     ({"account_id": ""}, None),
     ({"secret": "whsec_short"}, None),
-    ({"secret": SECRET.removeprefix("whsec_")}, None),
-    ({"secret": KEY}, None),
-    ({"secret": "whsec_" + "A" * 200}, None),
 ]
-"""Fields of an endpoint, new or changed, that cannot be, and the nearest known word."""
+"""Fields of an endpoint, new or changed, that cannot be, and the nearest known word.
+
+More values of a new one are in tests/store/test_four_doors.py.
+"""
 
 PROGRAMS = (
     *({"answers": []}, {"answers": [99]}, {"answers": [600]}, {"answers": ["200"]}),
@@ -57,13 +44,7 @@ PROGRAMS = (
 
 MORE = [
     ("POST", "/endpoints", {}, INVALID, None),
-    (
-        "POST",
-        "/endpoints",
-        {"url": "http://127.0.0.1:1/", "id": "mine"},
-        (409, "endpoint_taken"),
-        None,
-    ),
+    ("POST", "/endpoints", {"url": URL, "id": "mine"}, (409, "endpoint_taken"), None),
     ("PATCH", "/endpoints/mine", {"id": "other"}, INVALID, None),
     # An endpoint that is not there.
     ("GET", "/endpoints/other", ..., NOT_FOUND, None),
@@ -75,7 +56,7 @@ MORE = [
     # Its secret, and what it has missed.
     *[
         ("POST", "/endpoints/mine/rotate-secret", body, INVALID, None)
-        for body in ({"grace_s": -1}, {"grace_s": 604_801}, {"grace_s": "5"}, {"secret": KEY})
+        for body in ({"grace_s": -1}, {"grace_s": 604_801}, {"secret": "whsec_short"})
     ],
     ("POST", "/endpoints/mine/rotate-secret", {"secrets": SECRET}, INVALID, "secret"),
     ("POST", "/endpoints/disabled/recover", SINCE, DISABLED, None),
@@ -93,14 +74,8 @@ MORE = [
     ("POST", "/messages", {}, INVALID, None),
     ("POST", "/messages", {"event_type": None}, INVALID, None),
     ("POST", "/messages", {"event_type": "transaction.sales"}, INVALID, "transaction.sale"),
-    *[
-        ("POST", "/messages", {"event_type": "account.updated", **more}, INVALID, nearest)
-        for more, nearest in (
-            ({"changes": []}, None),
-            ({"change": {}}, "changes"),
-            ({"changes": {"name": KEY}}, None),
-        )
-    ],
+    ("POST", "/messages", {"event_type": "account.updated", "changes": []}, INVALID, None),
+    ("POST", "/messages", {"event_type": "account.updated", "change": {}}, INVALID, "changes"),
     # A fault of the next deliveries.
     *[
         ("POST", "/webhooks/next", body, INVALID, nearest)
@@ -128,19 +103,20 @@ MORE = [
 """Method, path, body, status and error, nearest word."""
 
 
-@pytest.mark.parametrize(("method", "path"), [("POST", "/endpoints"), ("PATCH", "/endpoints/mine")])
-def test_a_field_of_an_endpoint_that_cannot_be_is_named(sandbox, method, path):
+def test_a_field_of_an_endpoint_that_cannot_be_is_named(sandbox):
     add(sandbox, id="mine")
     before = sandbox.state()
 
     for fields, nearest in FIELDS:
-        body = {"url": URL} | fields if method == "POST" else fields
-        answer = sandbox.control(method, f"{WORLD}{path}", body)
+        for method, path, more in (
+            ("POST", "endpoints", {"url": URL}),
+            ("PATCH", "endpoints/mine", {}),
+        ):
+            answer = sandbox.control(method, f"{WORLD}/{path}", more | fields)
 
-        assert_refused(answer, *INVALID, nearest)
-        assert answer.json()["message"].startswith(next(iter(fields)))
-        assert "svc_live" not in answer.body.decode()
-        assert str(fields.get("secret")) not in answer.body.decode()
+            assert_refused(answer, *INVALID, nearest)
+            assert answer.json()["message"].startswith(next(iter(fields)))
+            assert "whsec_short" not in answer.body.decode()
     assert sandbox.state() == before
 
 
@@ -154,7 +130,6 @@ def test_what_cannot_be_asked_of_webhooks_is_refused_and_changes_nothing(sandbox
         answer = sandbox.control(method, WORLD + path.format(id=id), body)
 
         assert_refused(answer, *refusal, nearest)
-        assert "svc_live" not in answer.body.decode()
         if refusal is DISABLED:
             assert "disabled by hand" in answer.json()["message"]
             assert path.endswith("resend") or "enable" in answer.json()["details"]
