@@ -2,10 +2,14 @@
 
 from typing import Any
 
+from jsonschema import Draft202012Validator
+
+from sandbox.scenarios.schema import scenario_schema
 from tests.driving import InProcess, Response
 
 SCENARIO = "/worlds/default/scenario"
 LOST = {"outcome": "lost_card"}
+SCHEMA = Draft202012Validator(scenario_schema())
 
 
 def put(sandbox: InProcess, *rules: dict[str, Any]) -> Response:
@@ -14,9 +18,10 @@ def put(sandbox: InProcess, *rules: dict[str, Any]) -> Response:
 
 
 def running(sandbox: InProcess, *rules: dict[str, Any]) -> None:
-    """A scenario of these rules runs from here on."""
+    """A scenario of these rules runs from here on. Its first rules fit the schema."""
     answer = put(sandbox, *rules)
     assert answer.status == 200, answer.body
+    SCHEMA.validate({"name": "mine", "rule": list(rules[:10])})
 
 
 def follows(
