@@ -8,11 +8,7 @@ from importlib.util import find_spec
 import pytest
 from hypothesis import settings
 
-from sandbox.app import build
-from sandbox.domain.clock import ClockSetting
-from sandbox.domain.instants import parse_rfc3339
-from sandbox.settings import Settings
-from tests.driving import InProcess, Served, serving
+from tests.driving import NOW, InProcess, Served, fresh, serving
 from tests.properties import SEED, examples
 from tests.servers import elsewhere
 
@@ -24,9 +20,6 @@ settings.load_profile("sandbox")
 if find_spec("sniffio") is None:
     # httpx2 tries to import it at each request to an application, which is a third of its time.
     sys.modules["sniffio"] = None
-
-NOW = "2026-03-01T12:00:00.000Z"
-"""Where the clock of a test's world stands still: before the end of legacy keys."""
 
 
 def pytest_collection() -> None:
@@ -50,8 +43,7 @@ def sandbox() -> InProcess:
     """A fresh sandbox under the neutral profile, its clock frozen at NOW."""
     if elsewhere.TESTED:
         return elsewhere.sandbox_elsewhere(NOW)
-    frozen = ClockSetting(now=parse_rfc3339(NOW), mode="frozen")
-    return InProcess(build(Settings(clock=frozen)))
+    return fresh()
 
 
 @pytest.fixture(scope="session")

@@ -10,11 +10,19 @@ from urllib.parse import urlencode
 
 import httpx2
 
-from sandbox.app import Sandbox
+from sandbox.app import Sandbox, build
+from sandbox.domain.clock import ClockSetting
+from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.keys import KeyUsage
+from sandbox.settings import Settings
 from sandbox.worlds.world import Cast
 from tests.in_process import Application, Exchange, Response, http_scope
 from tests.processes import Process
+
+NOW = "2026-03-01T12:00:00.000Z"
+"""Where the clock of a test's world stands still: before the end of legacy keys."""
+
+FROZEN = ClockSetting(now=parse_rfc3339(NOW), mode="frozen")
 
 Run = Callable[[Exchange, Application], Response]
 """Has an application answer one request."""
@@ -108,6 +116,12 @@ class InProcess:
         id = answer.headers["x-sandbox-request-id"]
         entry: dict[str, Any] = self.look(f"requests/{id}")
         return entry
+
+
+def fresh(**settings: Any) -> InProcess:
+    """A sandbox with these settings, its clock frozen at NOW."""
+    made = build(Settings(**{"clock": FROZEN, **settings}))
+    return InProcess(made, header=made.worlds.profile.api_key_header.lower())
 
 
 def on_loop(loop: asyncio.AbstractEventLoop, timeout_s: float) -> Run:

@@ -11,7 +11,6 @@ from sandbox.platform.openapi.examples import OF_CAST
 from sandbox.platform.operation import NOWHERE, Row
 from sandbox.platform.routes import OPERATIONS
 from tests.driving import InProcess, Response
-from tests.platform.minting import messages
 
 NOBODY = "00000000-0000-4000-8000-000000000000"
 """An id that no record has."""
@@ -127,10 +126,10 @@ def mint(
     sandbox: InProcess, permissions: list[str], *, by: str, account: str | None = None, **more: Any
 ) -> dict[str, Any]:
     """A key with exactly these permissions, on the caller's account unless one is named."""
-    body = {"name": "minted", "permissions": permissions, **more}
+    wanted = {"name": "minted", "permissions": permissions, **more}
     if account is not None:
-        body["account_id"] = account_id(sandbox, account)
-    return made(post(sandbox, "/v5/apikeys", body, by=by))
+        wanted["account_id"] = account_id(sandbox, account)
+    return made(post(sandbox, "/v5/apikeys", wanted, by=by))
 
 
 # --- the cast ---------------------------------------------------------------------------------
@@ -155,6 +154,15 @@ def location_id(sandbox: InProcess, name: str) -> str:
 def set_clock(sandbox: InProcess, now: str) -> None:
     answer = sandbox.control("PUT", f"/worlds/{sandbox.world}/clock", {"now": now})
     assert answer.status == 200, answer.body
+
+
+def messages(sandbox: InProcess, **query: str) -> list[dict[str, Any]]:
+    """The messages of the world, oldest first."""
+    asked = "&".join(f"{name}={value}" for name, value in query.items())
+    answer = sandbox.control("GET", f"/worlds/{sandbox.world}/messages", query=asked)
+    assert answer.status == 200, answer.body
+    found: list[dict[str, Any]] = answer.json()["messages"]
+    return found
 
 
 def events(sandbox: InProcess) -> list[str]:

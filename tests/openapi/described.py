@@ -13,8 +13,7 @@ from sandbox.app import Sandbox, build
 from sandbox.control.routing import PREFIX
 from sandbox.domain.faults import MISDIRECTED
 from sandbox.settings import Settings
-from tests.driving import InProcess, Response
-from tests.platform.refusals import FROZEN
+from tests.driving import FROZEN, InProcess, Response
 
 CONSOLE = re.compile(rf"{PREFIX}/(docs|assets/[^/]*/[^/]*)?")
 """The console's page and its files."""

@@ -9,10 +9,9 @@ from sandbox.control.routes import CONTROL
 from sandbox.scenarios.queue import QUEUE_MAX, WEBHOOK_FAULTS_MAX
 from sandbox.settings import Settings
 from tests.conftest import NOW
-from tests.driving import InProcess
+from tests.driving import FROZEN, InProcess
 from tests.openapi.asking import Request
 from tests.openapi.described import Checked, checked, usual_documents
-from tests.platform.refusals import FROZEN
 from tests.support.open_requests import desk_opens, open_request, sale
 from tests.webhooks.calling import control
 

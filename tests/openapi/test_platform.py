@@ -14,6 +14,7 @@ from sandbox.domain.profile import DateFilters, Errors, KeyPrefixes, Profile
 from sandbox.domain.readings import DECLINE_STATUSES
 from sandbox.platform.routes import OPERATIONS
 from sandbox.settings import Settings
+from tests.driving import FROZEN
 from tests.openapi.asking import Request, refused
 from tests.openapi.described import (
     Checked,
@@ -23,7 +24,6 @@ from tests.openapi.described import (
     fresh_checked,
     usual_documents,
 )
-from tests.platform.refusals import FROZEN
 from tests.properties import IS_THOROUGH
 from tools import golden_events
 

@@ -17,7 +17,7 @@ from sandbox.platform.routes import OPERATIONS
 from sandbox.scenarios.schema import scenario_schema
 from sandbox.settings import Settings
 from tests.conftest import NOW
-from tests.driving import InProcess, Response
+from tests.driving import FROZEN, InProcess, Response
 from tests.openapi.asking import Request
 from tests.openapi.described import Checked, checked, usual_documents
 from tests.openapi.planting import (
@@ -32,7 +32,6 @@ from tests.openapi.planting import (
     planted,
     spelt,
 )
-from tests.platform.refusals import FROZEN
 from tests.platform.secret_texts import everything_kept, secret_of
 from tests.properties import IS_THOROUGH
 from tests.state.saved_worlds import serving_saved

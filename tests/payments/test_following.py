@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from tests.platform.minting import messages
+from tests.directory.making import messages
 from tests.scenarios.running import after, follows, put, running
 from tests.support.open_requests import DELAY_MS, action, desk_opens, sale
 from tests.support.payments import (

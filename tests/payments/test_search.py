@@ -25,8 +25,7 @@ from tests.directory.making import (
     shown,
     terminal_id,
 )
-from tests.driving import InProcess
-from tests.platform.minting import sandbox_with
+from tests.driving import InProcess, fresh
 from tests.profiles import BRANDED, NEUTRAL
 from tests.properties import examples
 from tests.support.payments import (
@@ -62,7 +61,7 @@ class World:
 @cache
 def busy_world(profile: Profile = NEUTRAL) -> World:
     """Payments of many merchants and terminals, in every status there is."""
-    sandbox = sandbox_with(profile)
+    sandbox = fresh(profile=profile)
     counter = a_terminal(sandbox)["terminal_id"]
     sold(sandbox, 1000, event_id="first-sale")
     settled(sandbox, sold(sandbox, 500, at=counter)["batch_id"])

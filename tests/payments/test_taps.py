@@ -5,8 +5,7 @@ from itertools import product
 import pytest
 
 from sandbox.domain.payments.cards import CARDS
-from tests.directory.making import terminal_id
-from tests.platform.minting import mint
+from tests.directory.making import mint, terminal_id
 from tests.scenarios.running import carrying
 from tests.support.open_requests import CONTROL, desk_opens, sale
 from tests.support.payments import (
@@ -289,8 +288,8 @@ def test_a_key_that_is_revoked_while_a_tap_is_awaited_gets_401(sandbox, requests
         ({}, "timed_out"),
     ):
         key = mint(sandbox, ["all"], by="partner")
-        task = requests.open(sale(sandbox), by=key.key)
-        requests.ask("PUT", f"/v5/apikeys/{key.id}", {"status": "revoked"}, by="psp")
+        task = requests.open(sale(sandbox), by=key["key"])
+        requests.ask("PUT", f"/v5/apikeys/{key['id']}", {"status": "revoked"}, by="psp")
 
         if how:
             requests.tap(**how)

@@ -8,7 +8,7 @@ import asyncio
 import pytest
 
 from sandbox.domain.payments.outcomes import Operation, Queued
-from tests.platform.minting import mint
+from tests.directory.making import mint
 from tests.support.open_requests import action, delay, sale
 from tests.support.payments import (
     OPERATIONS,
@@ -40,7 +40,7 @@ def test_a_waiting_payment_does_not_hold_up_other_requests(sandbox, requests):
     listed = requests.ask("GET", "/v2/transactions").json()["transactions"]
     # The key of another client may be lost meanwhile.
     key = mint(sandbox, ["all"], by="partner")
-    keys = requests.ask(*LOST["revoked"](key.id))
+    keys = requests.ask(*LOST["revoked"](key["id"]))
 
     assert requests.is_open(task)
     answer = requests.end(task)
@@ -125,8 +125,8 @@ EVENTS = {
 def after_losing_the_key(sandbox, requests, request, how="revoked"):
     """The answer to a request whose key is lost while it waits."""
     key = mint(sandbox, ["all"], by="partner", expires_at="2026-03-01T12:00:10Z")
-    task = requests.open(request, by=key.key)
-    assert requests.ask(*LOST[how](key.id)).status == 200
+    task = requests.open(request, by=key["key"])
+    assert requests.ask(*LOST[how](key["id"])).status == 200
     return requests.end(task)
 
 

@@ -1,24 +1,8 @@
 """What every refusal has to look like, and that it changed nothing."""
 
-from typing import Any
-
-from sandbox.app import build
-from sandbox.domain.clock import ClockSetting
-from sandbox.domain.instants import parse_rfc3339
-from sandbox.domain.profile import Profile
-from sandbox.settings import Settings
-from tests.driving import InProcess, Response
-
-FROZEN = ClockSetting(now=parse_rfc3339("2026-03-01T12:00:00.000Z"), mode="frozen")
+from tests.driving import Response
 
 BODY_MAX = 65_536
-
-
-def fresh(**settings: Any) -> InProcess:
-    """A sandbox of its own, for tests that need other settings or many of them."""
-    settings.setdefault("clock", FROZEN)
-    profile: Profile = settings.get("profile", Profile())
-    return InProcess(build(Settings(**settings)), header=profile.api_key_header.lower())
 
 
 def assert_key_refusal(answer: Response, status: int, error: str) -> None:

@@ -18,8 +18,9 @@ from typing import Any
 
 import pytest
 
+from tests.directory.making import NOBODY, mint
 from tests.driving import InProcess
-from tests.platform.minting import NOBODY, delete, mint
+from tests.platform.minting import delete
 
 CREATE = """
            own  null  absent  descendant  outside  elsewhere  missing  deleted
@@ -231,7 +232,7 @@ class Walk:
         known = (account, tuple(permissions), purpose)
         if known not in self.minted:
             made = mint(self.sandbox, permissions, by="admin", account=account)
-            self.minted[known] = made.id, made.key
+            self.minted[known] = made["id"], made["key"]
         return self.minted[known]
 
     def deleted_key_on(self, account: str) -> str:

@@ -8,19 +8,10 @@ import re
 
 import pytest
 
+from sandbox.domain.permissions import CONCRETE
 from tests.conftest import NOW
-from tests.platform.minting import (
-    CONCRETE,
-    NOBODY,
-    authenticates,
-    delete,
-    messages,
-    mint,
-    put,
-    read,
-    refused_by,
-    set_clock,
-)
+from tests.directory.making import NOBODY, messages, mint, set_clock
+from tests.platform.minting import authenticates, delete, put, read, refused_by
 from tests.platform.refusals import BODY_MAX
 
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
@@ -80,7 +71,7 @@ def test_a_key_is_the_callers_own_or_acts_as_the_descendant_that_is_named(sandbo
         assert made["account_id"] == sandbox.account("partner")
     below = mint(sandbox, ["apikeys:read"], by="partner", account="merchant")
 
-    listed = sandbox.ask("GET", "/v5/apikeys", key=below.key).json()
+    listed = sandbox.ask("GET", "/v5/apikeys", key=below["key"]).json()
 
     assert {key["account_id"] for key in listed} == {sandbox.account("merchant")}
 
@@ -91,8 +82,8 @@ def test_permissions_are_stored_as_sent_without_duplicates(sandbox):
 
     for sent in (twice, CONCRETE, ["payments:read", "all"]):
         made = mint(sandbox, sent, by="psp")
-        assert made.body["permissions"] == list(dict.fromkeys(sent))
-        assert read(sandbox, made.id, by="psp")["permissions"] == made.body["permissions"]
+        assert made["permissions"] == list(dict.fromkeys(sent))
+        assert read(sandbox, made["id"], by="psp")["permissions"] == made["permissions"]
 
 
 @pytest.mark.proves("spec 6.3-api-key-body, 6.3-api_key.created")
@@ -102,16 +93,16 @@ def test_creation_is_announced_masked_and_without_permissions(sandbox):
     (message,) = messages(sandbox)
 
     assert message["event_type"] == "api_key.created"
-    assert message["subject"] == made.id
+    assert message["subject"] == made["id"]
     assert message["account_id"] == sandbox.account("merchant")
     assert message["created_at"] == NOW
     assert message["body"] == {
-        "id": made.id,
+        "id": made["id"],
         "account_id": sandbox.account("merchant"),
         "name": "till",
         "status": "active",
-        "key": f"****{made.key[-4:]}",
-        "key_last4": made.key[-4:],
+        "key": f"****{made['key'][-4:]}",
+        "key_last4": made["key"][-4:],
         "expires_at": "2126-03-01T12:00:00.000Z",
         "created_at": "2026-03-01T12:00:00.000Z",
     }
@@ -140,12 +131,12 @@ EXPIRIES = {
 def test_an_expiry_is_kept_in_utc_to_the_millisecond_and_is_a_century_away_by_default(sandbox):
     for sent, shown in EXPIRIES.items():
         made = mint(sandbox, ["payments:read"], by="merchant", expires_at=sent)
-        assert made.body["expires_at"] == shown, sent
+        assert made["expires_at"] == shown, sent
     for now, shown in A_CENTURY.items():
         set_clock(sandbox, now)
         for sent in ({}, {"expires_at": None}):
             made = mint(sandbox, ["payments:read"], by="merchant", **sent)
-            assert made.body["expires_at"] == shown, now
+            assert made["expires_at"] == shown, now
 
 
 # --- which step refuses -----------------------------------------------------------------------
@@ -190,13 +181,13 @@ def test_the_earliest_step_refuses_whatever_else_is_wrong(sandbox):
 
     for step, held, body, refusal in steps(sandbox):
         if held not in keys:
-            keys[held] = mint(sandbox, held.split(), by="partner").key
+            keys[held] = mint(sandbox, held.split(), by="partner")["key"]
         assert verdict(create(sandbox, key=keys[held], body=body)) == refusal, (step, held, body)
 
 
 @pytest.mark.proves("assumed 4.4-order")
 def test_step_6_the_wrong_form_wins_over_every_later_fault(sandbox):
-    base, sub = (mint(sandbox, [form], by="partner").key for form in FORMS)
+    base, sub = (mint(sandbox, [form], by="partner")["key"] for form in FORMS)
 
     for key, account, requires in (
         (base, sandbox.account("merchant"), "requires apikeys:create:sub"),
@@ -210,7 +201,7 @@ def test_step_6_the_wrong_form_wins_over_every_later_fault(sandbox):
 
 @pytest.mark.proves("assumed 4.4-order, 4.4-grants")
 def test_steps_8_and_9_what_is_not_held_wins_over_what_only_a_psp_grants(sandbox):
-    lacking = mint(sandbox, ["apikeys:create"], by="merchant").key
+    lacking = mint(sandbox, ["apikeys:create"], by="merchant")["key"]
 
     for key, clause in ((lacking, "spec 4.1.4"), ("merchant", "spec 5.8")):
         answer = create(sandbox, key=key, body={"name": "x", "permissions": ["webhooks:read"]})
@@ -283,15 +274,15 @@ def test_a_supplied_key_is_accepted_and_shown_on_every_read(sandbox, profile):
     made = mint(sandbox, ["apikeys:read"], by="merchant", **more)
 
     listed = sandbox.ask("GET", "/v5/apikeys", key="merchant").json()
-    shown = [made.body[name] for name in ("key", "key_last4", "always_retrievable")]
+    shown = [made[name] for name in ("key", "key_last4", "always_retrievable")]
     assert shown == [own, "LAST", True]
-    assert "own_key" not in made.body
-    assert read(sandbox, made.id)["key"] == own
-    assert [key["key"] for key in listed if key["id"] == made.id] == [own]
+    assert "own_key" not in made
+    assert read(sandbox, made["id"])["key"] == own
+    assert [key["key"] for key in listed if key["id"] == made["id"]] == [own]
     assert authenticates(sandbox, own)
     plain = mint(sandbox, ["payments:read"], by="merchant", always_retrievable=False)
-    assert plain.body["always_retrievable"] is False
-    assert read(sandbox, plain.id)["key"] is None
+    assert plain["always_retrievable"] is False
+    assert read(sandbox, plain["id"])["key"] is None
 
 
 def bad_keys(profile):
@@ -337,11 +328,11 @@ def test_a_lookup_that_is_used_already_is_refused_whatever_became_of_its_key(san
 
     for become in (
         lambda: None,
-        lambda: put(sandbox, taken.id, by="other_merchant", status="revoked"),
-        lambda: delete(sandbox, taken.id, by="other_merchant"),
+        lambda: put(sandbox, taken["id"], by="other_merchant", status="revoked"),
+        lambda: delete(sandbox, taken["id"], by="other_merchant"),
     ):
         become()
-        for value in (taken.key, taken.key[:-32] + "s" * 32):
+        for value in (taken["key"], taken["key"][:-32] + "s" * 32):
             more = {"always_retrievable": True, profile.supplied_key_field: value}
             answer = create(sandbox, body=VALID | more)
             assert verdict(answer) == INVALID

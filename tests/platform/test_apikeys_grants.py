@@ -2,9 +2,11 @@
 
 import pytest
 
+from sandbox.domain.permissions import CONCRETE
 from sandbox.domain.profile import PermissionRules, Profile, parse_profile
-from tests.directory.making import an_account
-from tests.platform.minting import CONCRETE, messages, mint, refused_by, sandbox_with
+from tests.directory.making import an_account, messages, mint
+from tests.driving import fresh
+from tests.platform.minting import refused_by
 
 WEBHOOKS = ["webhooks:read", "webhooks:create", "webhooks:edit", "webhooks:delete"]
 ADMIN_ONLY = "accounts:create:partner"
@@ -42,7 +44,7 @@ apikeys:create accounts:create:merchant; accounts:create:merchant;      201
 def test_a_key_can_hand_on_what_it_holds_and_nothing_else(sandbox):
     for line in HANDED_ON.strip().splitlines():
         held, asked, status = (one.split() for one in line.split(";"))
-        key = mint(sandbox, held, by="partner").key
+        key = mint(sandbox, held, by="partner")["key"]
         before = len(messages(sandbox))
 
         answer = grant(sandbox, key, *asked)
@@ -71,14 +73,14 @@ def test_a_psp_grants_webhook_permissions_and_an_admin_too_those_for_admins(sand
             if status == 403:
                 assert refused_by(sandbox, answer) == ("grant", "403", clause)
     given = mint(sandbox, ["apikeys:create", "webhooks:read"], by="psp", account="merchant")
-    answer = grant(sandbox, given.key, "webhooks:read")
+    answer = grant(sandbox, given["key"], "webhooks:read")
     assert refused_by(sandbox, answer) == ("grant", "403", "spec 5.8")
 
 
 @pytest.mark.proves("assumed Q14, 1.3-provisioned")
 def test_the_profile_lists_the_admin_only_permissions():
     rules = PermissionRules(admin_only=("terminals:delete", "all"))
-    sandbox = sandbox_with(Profile(permissions=rules))
+    sandbox = fresh(profile=Profile(permissions=rules))
 
     assert statuses(sandbox, "merchant", *rules.admin_only, ADMIN_ONLY) == [403, 403, 201]
     assert statuses(sandbox, "admin", *rules.admin_only) == [201, 201]
@@ -98,7 +100,7 @@ def test_a_profile_that_reserves_an_unknown_permission_is_refused():
 @pytest.mark.proves("spec 2.2-all", "assumed 4.4-all, Q11")
 def test_a_holder_of_a_macro_or_of_every_permission_can_grant_all(sandbox):
     # assumed 4.4-all: sets are compared after the macros are expanded.
-    every = mint(sandbox, CONCRETE, by="psp", account="merchant").key
+    every = mint(sandbox, CONCRETE, by="psp", account="merchant")["key"]
 
     for caller in ("admin", "psp", "partner", "merchant", "legacy", every):
         assert grant(sandbox, caller, "all").status == 201
@@ -109,7 +111,7 @@ def test_a_holder_of_a_macro_or_of_every_permission_can_grant_all(sandbox):
 def test_a_caller_who_lacks_a_single_permission_cannot_grant_all(sandbox):
     for lacking in CONCRETE:
         held = [permission for permission in CONCRETE if permission != lacking]
-        key = mint(sandbox, held, by="psp").key
+        key = mint(sandbox, held, by="psp")["key"]
         # Without the base form it can only create below its own account.
         account = "merchant" if lacking == "apikeys:create" else "psp"
 

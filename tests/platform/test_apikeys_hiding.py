@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.platform.minting import NOBODY, mint, put, set_clock
+from tests.directory.making import NOBODY, mint, set_clock
+from tests.platform.minting import put
 
 OPERATIONS = {
     "create": ("POST", "/v5/apikeys"),
@@ -30,8 +31,8 @@ def ask(sandbox, operation, *, key=None, target, headers=None):
 
 @pytest.mark.proves("spec 7-body")
 def test_a_refusal_has_three_strings_and_details_for_a_lacking_permission_alone(sandbox):
-    blind = mint(sandbox, ["payments:read"], by="merchant").key
-    reader = mint(sandbox, ["apikeys:read"], by="merchant").key
+    blind = mint(sandbox, ["payments:read"], by="merchant")["key"]
+    reader = mint(sandbox, ["apikeys:read"], by="merchant")["key"]
 
     hidden = sandbox.ask("GET", "/v5/apikeys", key=blind)
     denied = sandbox.ask("DELETE", f"/v5/apikeys/{NOBODY}", key=reader)
@@ -55,7 +56,7 @@ def unusable_keys(sandbox, profile):
     good = sandbox.key("merchant")
     lapsing = mint(sandbox, ["all"], by="merchant", expires_at="2026-07-31T00:00:00Z")
     revoked = mint(sandbox, ["all"], by="merchant")
-    put(sandbox, revoked.id, status="revoked")
+    put(sandbox, revoked["id"], status="revoked")
     set_clock(sandbox, "2026-07-31T00:00:00Z")
     name = sandbox.header.encode()
     ways = [
@@ -68,7 +69,7 @@ def unusable_keys(sandbox, profile):
             ["swordfish"],
             ["a" * 100_000],
         ),
-        *([revoked.key], [lapsing.key]),
+        *([revoked["key"]], [lapsing["key"]]),
         *([sandbox.key(one)] for one in ("revoked", "expired", "deleted", "legacy", "orphan")),
         *([f"{prefixes.uat}_{'a' * 12}_{'b' * 32}"], [f"{good[:-32]}{'b' * 32}"]),
         *([f"{prefixes.legacy}_{'c' * 32}"], [f"{prefixes.production}_{'a' * 12}_{'b' * 32}"]),

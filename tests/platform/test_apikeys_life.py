@@ -6,17 +6,8 @@ machine in `test_apikeys_machine` proves.
 
 import pytest
 
-from tests.platform.minting import (
-    NOBODY,
-    authenticates,
-    delete,
-    event_types,
-    messages,
-    mint,
-    put,
-    read,
-    set_clock,
-)
+from tests.directory.making import NOBODY, messages, mint, set_clock
+from tests.platform.minting import authenticates, delete, event_types, put, read
 
 NOON = "2026-03-01T12:00:00.000Z"
 LATER = "2026-03-01T13:00:00.000Z"
@@ -30,7 +21,7 @@ def made(sandbox):
 
 def metadata(made, **changes):
     """How the key is read later: as it was created, without plaintext."""
-    return {**made.body, "key": None, **changes}
+    return {**made, "key": None, **changes}
 
 
 # --- changes ----------------------------------------------------------------------------------
@@ -53,10 +44,10 @@ def test_name_and_expiry_change_without_an_event_and_null_changes_nothing(sandbo
 
     for changes, shown in CHANGES:
         expected |= shown
-        answer = put(sandbox, made.id, **changes)
+        answer = put(sandbox, made["id"], **changes)
         assert (answer.status, answer.json()) == (200, expected), changes
-        assert read(sandbox, made.id) == expected
-    assert event_types(sandbox, made.id) == ["api_key.created"]
+        assert read(sandbox, made["id"]) == expected
+    assert event_types(sandbox, made["id"]) == ["api_key.created"]
 
 
 UPDATE_FAULTS = {
@@ -80,11 +71,11 @@ def test_a_faulty_change_is_refused_whole(sandbox, made):
     for field, values in UPDATE_FAULTS.items():
         for value in values:
             changes = {"name": "bar", "status": "revoked", field: value}
-            answer = put(sandbox, made.id, **changes)
+            answer = put(sandbox, made["id"], **changes)
             assert (answer.status, answer.json()["error"]) == (400, "validation_error"), changes
             assert field in answer.json()["details"], changes
-    assert read(sandbox, made.id) == metadata(made)
-    assert event_types(sandbox, made.id) == ["api_key.created"]
+    assert read(sandbox, made["id"]) == metadata(made)
+    assert event_types(sandbox, made["id"]) == ["api_key.created"]
 
 
 # What the caller holds, whose key it changes, the status.
@@ -102,7 +93,7 @@ payments:read                 partner         404
 @pytest.mark.proves("assumed 4.6")
 def test_a_faulty_change_is_judged_only_after_the_key_was_found_and_may_be_changed(sandbox):
     for held, target, status in map(str.split, FAULTY_CHANGES.strip().splitlines()):
-        key = mint(sandbox, held.split(","), by="partner").key
+        key = mint(sandbox, held.split(","), by="partner")["key"]
         answer = put(sandbox, sandbox.key_id(target), by=key, colour="red", status="paused")
         assert answer.status == int(status), (held, target)
 
@@ -113,8 +104,8 @@ def test_a_faulty_change_is_judged_only_after_the_key_was_found_and_may_be_chang
 @pytest.mark.proves("spec 3.1-revoke, 5.10, 4.4-delete-self", "assumed 4.3-self-delete, Q12")
 def test_a_key_can_revoke_or_delete_itself_and_then_stops_authenticating_at_once(sandbox):
     for change in (
-        lambda key: put(sandbox, key.id, by=key.key, status="revoked"),
-        lambda key: delete(sandbox, key.id, by=key.key),
+        lambda key: put(sandbox, key["id"], by=key["key"], status="revoked"),
+        lambda key: delete(sandbox, key["id"], by=key["key"]),
     ):
         own = mint(sandbox, ["apikeys:edit", "apikeys:delete"], by="merchant")
         answer = change(own)
@@ -132,20 +123,20 @@ def test_a_key_can_revoke_or_delete_itself_and_then_stops_authenticating_at_once
 def test_a_deleted_key_is_gone_and_deleting_again_answers_the_same_unannounced(sandbox, made):
     def expires():
         agenda = sandbox.control("GET", "/worlds/default/agenda").json()["agenda"]
-        return made.id in [one["subject"]["id"] for one in agenda]
+        return made["id"] in [one["subject"]["id"] for one in agenda]
 
     assert expires()
-    first = delete(sandbox, made.id)
+    first = delete(sandbox, made["id"])
     assert not expires()
     set_clock(sandbox, LATER)
 
-    again = [delete(sandbox, made.id), delete(sandbox, made.id, by="partner")]
+    again = [delete(sandbox, made["id"]), delete(sandbox, made["id"], by="partner")]
 
     assert (first.status, first.json()) == (200, metadata(made, status="revoked"))
     assert [(one.status, one.body) for one in again] == [(200, first.body)] * 2
-    assert not authenticates(sandbox, made.key)
-    assert sandbox.ask("GET", f"/v5/apikeys/{made.id}", key="merchant").status == 404
-    assert event_types(sandbox, made.id) == ["api_key.created", "api_key.deleted"]
+    assert not authenticates(sandbox, made["key"])
+    assert sandbox.ask("GET", f"/v5/apikeys/{made['id']}", key="merchant").status == 404
+    assert event_types(sandbox, made["id"]) == ["api_key.created", "api_key.deleted"]
 
 
 @pytest.mark.proves("assumed 4.7-deleted-account, C4, 4.1-gone")
@@ -164,17 +155,17 @@ def test_the_key_of_a_deleted_account_is_gone_and_does_not_authenticate(wider):
 
 @pytest.mark.proves("spec 2.1-status, 6.1.7, 6.3-api-key-body, 6.3-api_key.deleted")
 def test_each_event_shows_the_key_as_it_was_then_masked_and_without_permissions(sandbox, made):
-    put(sandbox, made.id, status="revoked")
-    reinstated = put(sandbox, made.id, by="partner", status="active", name="bar")
-    delete(sandbox, made.id)
+    put(sandbox, made["id"], status="revoked")
+    reinstated = put(sandbox, made["id"], by="partner", status="active", name="bar")
+    delete(sandbox, made["id"])
 
-    found = messages(sandbox, subject=made.id)
+    found = messages(sandbox, subject=made["id"])
 
     common = {
-        "id": made.id,
+        "id": made["id"],
         "account_id": sandbox.account("merchant"),
-        "key": f"****{made.key[-4:]}",
-        "key_last4": made.key[-4:],
+        "key": f"****{made['key'][-4:]}",
+        "key_last4": made["key"][-4:],
         "expires_at": "2126-03-01T12:00:00.000Z",
         "created_at": NOON,
     }
@@ -194,17 +185,17 @@ def test_each_event_shows_the_key_as_it_was_then_masked_and_without_permissions(
 @pytest.mark.proves("spec 2.1-last-used, 2.1-lookup", "assumed 1.2-last-used")
 def test_a_key_shows_when_it_last_authenticated_be_it_to_read_itself(sandbox, made):
     def last_used(**by):
-        return read(sandbox, made.id, **by)["last_used_at"]
+        return read(sandbox, made["id"], **by)["last_used_at"]
 
-    authenticates(sandbox, made.key[:-1] + ("a" if made.key[-1] != "a" else "b"))
+    authenticates(sandbox, made["key"][:-1] + ("a" if made["key"][-1] != "a" else "b"))
     assert last_used() is None
-    assert last_used(by=made.key) == NOON
+    assert last_used(by=made["key"]) == NOON
     set_clock(sandbox, "2026-03-01T12:30:00Z")
-    authenticates(sandbox, made.key)
+    authenticates(sandbox, made["key"])
     set_clock(sandbox, LATER)
-    put(sandbox, made.id, status="revoked")
+    put(sandbox, made["id"], status="revoked")
     # It is turned away, which is no use.
-    authenticates(sandbox, made.key)
+    authenticates(sandbox, made["key"])
     assert last_used() == "2026-03-01T12:30:00.000Z"
 
 
@@ -212,9 +203,9 @@ def test_a_key_shows_when_it_last_authenticated_be_it_to_read_itself(sandbox, ma
 def test_a_request_that_is_refused_after_authentication_is_a_use_too(sandbox):
     for held, status in (("apikeys:read", 401), ("payments:read", 404), ("apikeys:create", 400)):
         key = mint(sandbox, [held], by="merchant")
-        answer = sandbox.ask("POST", "/v5/apikeys", key=key.key, body=b"{")
+        answer = sandbox.ask("POST", "/v5/apikeys", key=key["key"], body=b"{")
         assert answer.status == status
-        assert read(sandbox, key.id)["last_used_at"] == NOON
+        assert read(sandbox, key["id"])["last_used_at"] == NOON
 
 
 # --- legacy and retrievable keys --------------------------------------------------------------
@@ -224,7 +215,7 @@ def test_a_request_that_is_refused_after_authentication_is_a_use_too(sandbox):
     "spec 4.1-expires, 5.5, 5.10, 8-expiry, 8-legacy", "assumed 8.2-boundary, 8.2-legacy, Q23"
 )
 def test_keys_authenticate_until_the_instant_of_their_expiry_and_not_at_it(sandbox):
-    default = mint(sandbox, ["payments:read"], by="merchant").key
+    default = mint(sandbox, ["payments:read"], by="merchant")["key"]
 
     for key, before, end in (
         ("legacy", "2026-07-30T23:59:59.999Z", "2026-07-31T00:00:00Z"),

@@ -6,7 +6,8 @@ the fixture decides among them; whatever a test mints is newer.
 
 import pytest
 
-from tests.platform.minting import delete, mint, put, read, set_clock
+from tests.directory.making import mint, set_clock
+from tests.platform.minting import delete, put, read
 
 MERCHANT = ["retrievable", "legacy", "expired", "revoked", "merchant_read_only", "merchant"]
 BELOW_PARTNER = [*MERCHANT[:-1], "second_merchant", "merchant"]
@@ -69,9 +70,9 @@ def test_a_listing_has_what_the_permissions_allow(sandbox):
     for caller, held, account, expected in LISTED:
         permissions = [f"apikeys:{one}" for one in held]
         reader = mint(sandbox, permissions, by=caller, name="reader")
-        listed = names(sandbox, listing(sandbox, key=reader.key, account=account))
+        listed = names(sandbox, listing(sandbox, key=reader["key"], account=account))
         assert listed == expected, (caller, held, account)
-        delete(sandbox, reader.id, by="admin")
+        delete(sandbox, reader["id"], by="admin")
 
 
 @pytest.mark.proves("assumed 0.5-lists")

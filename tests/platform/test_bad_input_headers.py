@@ -3,8 +3,8 @@
 import pytest
 
 from sandbox.domain.profile import Errors, Profile
-from tests.driving import InProcess
-from tests.platform.refusals import assert_key_refusal, fresh
+from tests.driving import InProcess, fresh
+from tests.platform.refusals import assert_key_refusal
 from tests.profiles import BRANDED
 
 BODY = b'{"name":"x","permissions":["payments:read"]}'

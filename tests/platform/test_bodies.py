@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sandbox.settings import Settings
+from tests.driving import FROZEN
 from tests.openapi.asking import Request
 from tests.openapi.described import Checked, checked, usual_documents
-from tests.platform.refusals import BODY_MAX, FROZEN, assert_key_refusal
+from tests.platform.refusals import BODY_MAX, assert_key_refusal
 from tests.properties import examples
 
 SETTINGS = Settings(clock=FROZEN)

@@ -1,17 +1,9 @@
-"""Every refusal can be explained: the journal names the step and the clause, and the clause exists.
-
-That last part holds for the whole suite: the fixture `sandbox` looks up whatever was cited.
-"""
+"""Every refusal can be explained: the journal names the step and the clause."""
 
 import pytest
 
-from tests.platform.minting import (
-    NOBODY,
-    messages,
-    mint,
-    refused_by,
-    set_clock,
-)
+from tests.directory.making import NOBODY, messages, mint, set_clock
+from tests.platform.minting import refused_by
 
 NEW = {"name": "x", "permissions": ["payments:read"]}
 
@@ -76,7 +68,7 @@ def test_the_journal_names_the_step_and_the_clause_of_a_refusal(sandbox):
     for refusal in REFUSALS.strip().splitlines():
         held, request, body, expected = (one.strip() for one in refusal.split(";"))
         method, path = request.split()
-        key = mint(sandbox, [held], by="partner").key
+        key = mint(sandbox, [held], by="partner")["key"]
         before = len(messages(sandbox))
         path = path.format(**ids, missing=NOBODY)
         answer = sandbox.ask(method, path, key=key, json_body=BODIES[body])

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.driving import InProcess, Response
-from tests.platform.refusals import assert_key_refusal, fresh
+from tests.driving import InProcess, Response, fresh
+from tests.platform.refusals import assert_key_refusal
 from tests.platform.secret_texts import PRODUCTION, SUPPLIED, escaped, everything_kept, secret_of
 from tests.profiles import BRANDED
 

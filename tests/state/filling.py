@@ -10,9 +10,9 @@ from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.webhooks import Sent
 from sandbox.settings import Settings
 from tests.conftest import NOW
-from tests.directory.making import a_credential, a_location, a_terminal, an_account
+from tests.directory.making import a_credential, a_location, a_terminal, an_account, mint
 from tests.driving import InProcess, Response
-from tests.platform.minting import delete, mint, put
+from tests.platform.minting import delete, put
 from tests.support.payments import in_state, pay, set_rates
 from tests.worlds.worlds import supplied
 
@@ -143,6 +143,6 @@ def _directory(sandbox: InProcess) -> None:
     set_rates(sandbox, "terminal", "second_merchant", tax_rate=8.25)
     mint(sandbox, ["payments:read"], by="partner", name="plain")
     mint(sandbox, ["all"], by="merchant", name="kept", **supplied(kept_key(sandbox)))
-    put(sandbox, mint(sandbox, ["all"], by="merchant").id, status="revoked")
-    delete(sandbox, mint(sandbox, ["all"], by="merchant").id)
+    put(sandbox, mint(sandbox, ["all"], by="merchant")["id"], status="revoked")
+    delete(sandbox, mint(sandbox, ["all"], by="merchant")["id"])
     an_account(sandbox, path="/v2/accounts")

@@ -14,8 +14,8 @@ from sandbox.app import build
 from sandbox.domain.keys import digest_of
 from sandbox.settings import Settings
 from sandbox.store.files.port import StoreError
+from tests.directory.making import mint
 from tests.driving import InProcess, Response
-from tests.platform.minting import mint
 from tests.support.payments import paid
 from tests.worlds.worlds import (
     KEY,
@@ -201,7 +201,7 @@ def squat(sandbox: InProcess, id: str) -> None:
     elsewhere = InProcess(build(Settings()))
     key = add_world(elsewhere, id).key("merchant")
     made = mint(sandbox, ["payments:read"], by="merchant", **supplied(key))
-    assert made.body["key"] == key
+    assert made["key"] == key
 
 
 def test_supplied_keys_of_worlds_to_come_do_not_stop_the_creation_of_worlds(sandbox):

@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sandbox.store.files.port import FORMAT
+from tests.directory.making import mint
 from tests.driving import InProcess
-from tests.platform.minting import mint
 from tests.properties import examples
 from tests.state.filling import KEPT_KEY, a_sandbox, control, fill, ok
 from tests.support.open_requests import open_request, sale, taps

@@ -15,8 +15,8 @@ from sandbox.domain.profile import parse_profile
 from sandbox.settings import Settings
 from sandbox.store.fixture import FixtureError
 from tests.conftest import NOW
+from tests.directory.making import messages
 from tests.driving import InProcess, serving
-from tests.platform.minting import messages
 from tests.support.payments import paid
 from tests.worlds.worlds import add_world
 

@@ -15,7 +15,7 @@ import pytest
 
 from sandbox.domain.payments.cards import CARDS
 from tests.conftest import NOW
-from tests.platform.minting import mint
+from tests.directory.making import mint
 from tests.state.filling import KEPT_KEY, control, fill
 from tests.state.remote import Remote
 from tests.state.saved_worlds import KINDS, serving_saved
@@ -185,7 +185,7 @@ def test_no_secret_stands_in_a_file_but_those_that_may_be_read_again(path: Path)
 
     readable = {keys["legacy"], keys["retrievable"], KEPT_KEY}
     assert KEPT_KEY.encode() in content
-    hidden = [key for key in (*keys.values(), minted.key) if key not in readable]
+    hidden = [key for key in (*keys.values(), minted["key"]) if key not in readable]
     assert [key for key in hidden if key.encode() in content] == []
     # Neither whole nor its secret part.
     assert [key for key in hidden if key[-32:].encode() in content] == []

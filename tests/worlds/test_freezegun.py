@@ -13,8 +13,8 @@ from sandbox.domain.clock import ClockSetting
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.settings import Settings
 from tests.conftest import NOW
+from tests.directory.making import messages
 from tests.driving import InProcess
-from tests.platform.minting import messages
 from tests.support.payments import held, pay, read, sold
 from tests.webhooks.calling import living, sample
 from tests.webhooks.receiving import receiving
