@@ -20,8 +20,6 @@ from tests.support.payments import (
     unchanged,
 )
 
-# --- amounts ----------------------------------------------------------------------------------
-
 NO_AMOUNTS = [
     *(0, -1, -(10**12), 100_000_000, 10**30, 1.0, 10.5, -0.5, 1e3),
     *("", "1000", "10.00", "null", True, False, [], [1000], {}, {"amount": 1}),
@@ -69,8 +67,6 @@ def test_a_tip_that_is_none_and_an_answer_that_is_neither_true_nor_false_are_ref
             assert "confirm" in refused(sandbox, answer)
 
 
-# --- breakdowns -------------------------------------------------------------------------------
-
 NO_BREAKDOWNS = {
     "one less": {"subtotal": 999},
     "tip not counted": {"subtotal": 1000, "tipAmount": 1},
@@ -107,9 +103,6 @@ def test_a_breakdown_that_does_not_add_up_is_refused(sandbox):
                 act(sandbox, tx, "increment", amount=1000, breakdown=breakdown),
             ):
                 assert refused(sandbox, answer), why
-
-
-# --- places, currencies, details --------------------------------------------------------------
 
 
 @pytest.mark.proves("assumed 1.8-where, D27")
@@ -151,9 +144,6 @@ def test_places_currencies_and_details_that_cannot_be_are_refused(sandbox):
             assert "additional_details" in refused(sandbox, answer)
 
 
-# --- outcomes that are forced -----------------------------------------------------------------
-
-
 @pytest.mark.proves("assumed D4")
 def test_an_outcome_that_is_misspelt_or_sent_twice_is_refused_and_nothing_happens(sandbox):
     # assumed D4: never a silent success.
@@ -173,9 +163,6 @@ def test_an_outcome_that_is_misspelt_or_sent_twice_is_refused_and_nothing_happen
                 assert nearest in said
                 assert "x-sandbox-outcome" in said
         refused(sandbox, sandbox.ask("POST", "/v3/payment", headers=twice, json_body=body))
-
-
-# --- actions on what is not there -------------------------------------------------------------
 
 
 @pytest.mark.proves("spec 7-404", "assumed 1.8-standalone")

@@ -45,10 +45,10 @@ def place_of(sandbox, tx):
     return now["status"], now["batch_id"]
 
 
-# --- accepted: B8 to B10, B13, B14, B15, F36, F37 ---------------------------------------------
-
-
-@pytest.mark.proves("spec 3.2-settled, 6.3-batch.accepted", "assumed B10, B9, B13, F36, F37, 8.4")
+@pytest.mark.proves(
+    "spec 3.2-settled, 6.3-batch.accepted",
+    "assumed B10, B9, B13, D21, F36, F37, 8.3, 8.4, 8.2-settlement",
+)
 def test_an_accepted_batch_settles_what_is_captured_and_nothing_else_fires(sandbox):
     tx, in_part, refunded = sold(sandbox, 1000), sold(sandbox, 700), sold(sandbox, 500)
     in_part = acted(sandbox, in_part, "refund", amount=300)
@@ -60,8 +60,11 @@ def test_an_accepted_batch_settles_what_is_captured_and_nothing_else_fires(sandb
     result = batch(sandbox, id)
     assert said(closing) == ("submitted", None, None)
     assert said(result) == ("accepted", NOW, None)
-    assert fired(sandbox, count) == ["batch.submitted", "batch.accepted"]
-    assert [one["body"] for one in messages(sandbox)[count:]] == [closing, result]
+    told = messages(sandbox)[count:]
+    assert [one["event_type"] for one in told] == ["batch.submitted", "batch.accepted"]
+    assert [one["body"] for one in told] == [closing, result]
+    # The result is of no request and comes after the answer.
+    assert [one["request_id"] is None for one in told] == [False, True]
     assert sums(sandbox, id) == (2200, 800, 5)
     for before, status in ((tx, "settled"), (in_part, "settled"), (refunded, "refunded")):
         # Only the status: settling is no attempt.
@@ -91,8 +94,6 @@ def test_while_a_batch_is_submitted_its_members_and_sums_stand_still(sandbox):
     assert sums(sandbox, later["id"]) == (0, 300, 1)
     assert sold(sandbox)["batch_id"] == later["id"]
 
-
-# --- rejected: B11, D10 -----------------------------------------------------------------------
 
 MISMATCH = "RB T09 - BATCH AMOUNT HASHING TOTAL MISMATCH"
 REASONS = {
@@ -155,9 +156,6 @@ def test_beside_a_rejected_batch_its_members_change_and_move_but_it_is_not_edite
     assert batch(sandbox, newer)["status"] == "open"
 
 
-# --- accepted in part, and no result: B12 -----------------------------------------------------
-
-
 @pytest.mark.proves(
     "spec 2.5-response, 6.3-batch.partially_accepted", "assumed B12, M11, 2.10, 6.2-settlement"
 )
@@ -201,9 +199,6 @@ def test_an_amount_keeps_the_result_away_and_switched_off_no_amount_does_anythin
     assert settled(sandbox, sold(sandbox, 900402)["batch_id"])["status"] == "accepted"
 
 
-# --- refunds in later batches, and deleted terminals: B3, D10 ---------------------------------
-
-
 @pytest.mark.proves("assumed B3, 1.4-delete, 2.10")
 def test_a_refund_after_settlement_counts_in_the_next_batch_even_of_a_deleted_terminal(sandbox):
     used = a_terminal(sandbox)["terminal_id"]
@@ -245,9 +240,6 @@ def test_a_terminal_with_a_batch_that_still_has_to_settle_is_not_deleted(sandbox
         with unchanged(sandbox):
             answer = delete(sandbox, f"/v2/terminals/{tx['tid']}", by="psp")
             refused(sandbox, answer, 409, "conflict", clause="assumed D10")
-
-
-# --- lists ------------------------------------------------------------------------------------
 
 
 @pytest.mark.proves("assumed 1.11-list")

@@ -81,9 +81,6 @@ def test_edit_and_close_do_what_the_table_says_and_change_nothing_elsewhere(sand
                 assert status in refused(sandbox, ask(sandbox, id), clause="assumed 3.2")
 
 
-# --- opening: B1, B2, B5, B6 ------------------------------------------------------------------
-
-
 @pytest.mark.proves(
     "spec 2.5, 2.5-times, 6.3-batch.opened, 4.4-paths-batches", "assumed 1.11-open, B1, B6"
 )
@@ -135,9 +132,6 @@ def test_numbers_run_from_001_to_999_and_begin_again_for_each_terminal(sandbox):
 
     assert numbers == ["998", "999", "001", "002"]
     assert opened_batch(sandbox, at="second_merchant")["processor_batch_id"] == "001"
-
-
-# --- editing: B7 ------------------------------------------------------------------------------
 
 
 @pytest.mark.proves("spec 6.3-batch.edited", "assumed B7, M12")

@@ -14,8 +14,8 @@ from tests.directory.making import (
 from tests.support.payments import (
     OPERATIONS,
     act,
-    ask,
     block_account,
+    drop,
     edit_batch,
     edited,
     held,
@@ -31,14 +31,13 @@ from tests.support.payments import (
     unchanged,
 )
 
-# --- blocked accounts -------------------------------------------------------------------------
-
 
 @pytest.mark.proves("assumed 4.7-blocked-account, Q26, 0.5-http")
-@pytest.mark.parametrize("blocked", ["merchant", "psp"])
-def test_no_payment_is_taken_for_a_blocked_account_or_below_one(sandbox, blocked):
+def test_a_blocked_account_takes_no_payment_wherever_it_is_asked_for_and_is_told_outcomes(sandbox):
     # tests/readings/test_blocking has all that a block stops, and what it does not.
-    block_account(sandbox, blocked)
+    told = shown(pay(sandbox, at="passthrough_merchant"))
+    for name in ("merchant", "passthrough_merchant"):
+        block_account(sandbox, name)
 
     with unchanged(sandbox):
         for places in (
@@ -46,24 +45,15 @@ def test_no_payment_is_taken_for_a_blocked_account_or_below_one(sandbox, blocked
             {"location_id": location_id(sandbox, "merchant")},
             {"account_id": account_id(sandbox, "merchant")},
         ):
-            for by in ("merchant", "psp"):
-                answer = pay(sandbox, by=by, **places)
-                clause = "assumed 4.7-blocked-account"
-                refused(sandbox, answer, 423, "account_blocked", clause=clause)
-
-
-@pytest.mark.proves("assumed 4.7-blocked-account")
-def test_what_was_done_elsewhere_is_told_while_an_account_is_blocked(sandbox):
-    told = shown(pay(sandbox, at="passthrough_merchant"))
-    block_account(sandbox, "passthrough_merchant")
-
+            answer = pay(sandbox, by="merchant", **places)
+            clause = "assumed 4.7-blocked-account"
+            refused(sandbox, answer, 423, "account_blocked", clause=clause)
     # Told, not asked for: the edit is neither an initiation nor an action (assumed 4.7).
     assert edited(sandbox, told["transaction_id"], status="captured")["status"] == "captured"
 
 
 @pytest.mark.proves("assumed C5")
 def test_the_permission_and_the_target_come_before_the_block_and_the_body_after_it(sandbox):
-    # assumed C5
     tx = held(sandbox)
     block_account(sandbox, "merchant")
     narrow = mint(sandbox, ["payments:read"], by="psp")["key"]
@@ -75,22 +65,12 @@ def test_the_permission_and_the_target_come_before_the_block_and_the_body_after_
     refused(sandbox, pay(sandbox, "x", by="merchant"), 423, "account_blocked")
 
 
-# --- blocked terminals and locations: I10 -----------------------------------------------------
-
-
-def block_place(sandbox, place):
-    if place == "terminal":
-        set_status(sandbox, "/v2/terminals", terminal_id(sandbox, "merchant"))
-    else:
-        set_status(sandbox, "/v1/locations", location_id(sandbox, "merchant"))
-
-
 @pytest.mark.proves("assumed 4.7-blocked-terminal")
 def test_payments_that_were_taken_before_are_followed_up_and_settled(sandbox):
     ready = {name: ready_for(sandbox, name) for name in list(OPERATIONS)[2:]}
     batch_id = read(sandbox, ready["refund"])["batch_id"]
-    block_place(sandbox, "terminal")
-    block_place(sandbox, "location")
+    set_status(sandbox, "terminal", "merchant")
+    set_status(sandbox, "location", "merchant")
 
     for name, id in ready.items():
         assert operate(sandbox, id, name).status == 200, name
@@ -108,28 +88,22 @@ def test_a_blocked_terminal_beside_an_active_one_leaves_one_that_an_account_stan
     # assumed 1.8-where: exactly one active terminal may be left unnamed.
     other = a_terminal(sandbox)["terminal_id"]
     merchant = account_id(sandbox, "merchant")
-    two = ask(sandbox, "POST", "/v3/payment", {"amount": 100, "account_id": merchant})
+    two = pay(sandbox, account_id=merchant)
 
-    block_place(sandbox, "terminal")
-    one = ask(sandbox, "POST", "/v3/payment", {"amount": 100, "account_id": merchant})
+    set_status(sandbox, "terminal", "merchant")
+    one = pay(sandbox, account_id=merchant)
 
     assert "terminal_id" in refused(sandbox, two)
     assert (shown(one)["tid"], shown(one)["status"]) == (other, "captured")
-
-
-# --- deleted terminals and locations ----------------------------------------------------------
 
 
 @pytest.mark.proves("assumed 4.7-deleted")
 def test_no_payment_is_taken_at_a_deleted_place_and_those_before_keep_it(sandbox):
     terminal, location = (id_of(sandbox, "merchant") for id_of in (terminal_id, location_id))
     tx = held(sandbox)
-    for field, id, path in (
-        ("location_id", location, "/v1/locations"),
-        ("terminal_id", terminal, "/v2/terminals"),
-    ):
-        assert ask(sandbox, "DELETE", f"{path}/{id}").status == 204
+    for kind, id in (("location", location), ("terminal", terminal)):
+        drop(sandbox, kind, "merchant")
         with unchanged(sandbox):
-            answer = ask(sandbox, "POST", "/v3/payment", {"amount": 1000, field: id})
+            answer = pay(sandbox, **{f"{kind}_id": id})
             refused(sandbox, answer, 404, "not_found", clause="spec 7-404")
     assert read(sandbox, tx) == tx

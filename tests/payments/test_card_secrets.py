@@ -45,8 +45,6 @@ def test_the_walk_finds_what_is_kept(sandbox):
         assert digits_of(text) in kept
 
 
-# --- where a number belongs -------------------------------------------------------------------
-
 READERS = {
     "in the reader's object": lambda data: {"card_reader_data": {"paymentCardData": data}},
     "flat": lambda data: {"paymentCardData": data},
@@ -97,9 +95,6 @@ def test_a_record_holds_no_number_of_a_test_card_and_the_journal_masks_a_readers
 
     shown = sandbox.journal(answer)["request"]["card_reader_data"]
     assert (shown["paymentCardData"], shown["generalCardData"]) == ("tok_declined", "****")
-
-
-# --- where none belongs -----------------------------------------------------------------------
 
 
 def test_a_number_outside_a_readers_data_is_refused_and_not_kept(sandbox):

@@ -34,9 +34,6 @@ def looks(card):
     return card.brand, card.type, card.masked
 
 
-# --- what a card is ---------------------------------------------------------------------------
-
-
 @pytest.mark.proves("spec 2.10-values", "assumed 6.4, 7.1-values")
 def test_a_card_is_told_by_its_token_and_by_its_number_with_and_without_spaces(sandbox):
     for token, card in CARDS.items():
@@ -75,9 +72,6 @@ def test_the_card_is_that_of_the_reader_however_it_is_written_and_else_the_defau
         answer = pay(sandbox, **more)
         assert card_of(answer) == looks(DEFAULT_CARD)
         assert (answer.json()["status"], chosen(answer)) == ("captured", ORDINARY), more
-
-
-# --- later operations -------------------------------------------------------------------------
 
 
 @pytest.mark.proves("assumed 6.4")
@@ -124,8 +118,6 @@ def test_the_prepaid_card_approves_five_thousand_of_what_is_more(sandbox):
                 assert (shown["status_reason"], chosen(answer)) == ("approved", ORDINARY)
             assert shown["additional_details"] == details
 
-
-# --- what is no card of the table -------------------------------------------------------------
 
 UNKNOWN_NUMBERS = [
     "4242424242424242",  # another platform's test card

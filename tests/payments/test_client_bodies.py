@@ -27,9 +27,6 @@ def notes(sandbox, answer):
     return [one["reason"] for one in sandbox.journal(answer)["decisions"] if one["step"] == "rule"]
 
 
-# --- places -----------------------------------------------------------------------------------
-
-
 @pytest.mark.proves("assumed D27")
 def test_a_payment_that_names_no_place_is_made_at_the_only_terminal_of_the_keys_merchant(sandbox):
     for _ in range(2):
@@ -61,8 +58,6 @@ def test_a_location_is_read_as_clients_write_it(sandbox):
         refused(sandbox, foreign, 404, "not_found", clause="spec 7-404")
         assert "locationID" in refused(sandbox, sale(sandbox, location_id=patio, **place(shop)))
 
-
-# --- surcharges and rates ---------------------------------------------------------------------
 
 DINNER = {"subtotal": 10_000, "taxAmount": 875, "tipAmount": 2_000}
 
@@ -111,9 +106,6 @@ def test_the_journal_notes_a_surcharge_above_the_brands_cap(sandbox):
     capture = act(sandbox, tx, "capture", breakdown=breakdown)
     assert notes(sandbox, capture) == ["the surcharge of 50 is above Visa's cap of 3 %"]
     assert notes(sandbox, act(sandbox, tx, "refund", amount=5)) == []
-
-
-# --- approval codes ---------------------------------------------------------------------------
 
 
 def code(tx):

@@ -120,9 +120,6 @@ def test_one_that_an_attempt_under_way_has_is_skipped(sandbox, requests):
     assert sold_meanwhile(drawn) != drawn
 
 
-# --- used again: F38 --------------------------------------------------------------------------
-
-
 @pytest.mark.proves("assumed 2.6, F38, Q5, M11, D9")
 @pytest.mark.parametrize("status", ["surcharge_pending", "authorized", "settled", "canceled"])
 def test_a_second_attempt_with_it_is_refused_whatever_it_is_and_names_the_first(sandbox, status):
@@ -164,9 +161,6 @@ def test_an_attempt_uses_it_up_for_its_merchant_and_a_refusal_in_silence_does_no
     assert acted(sandbox, tx, "refund", event_id="x")["event_id"] == "x"
     reset(sandbox)
     assert sold(sandbox, event_id="once")["status"] == "captured"
-
-
-# --- answered again: the switch ---------------------------------------------------------------
 
 
 @pytest.fixture

@@ -37,8 +37,6 @@ def state(sandbox, id):
     return f"{body['status']}/{body['status_reason']}"
 
 
-# --- late answers -----------------------------------------------------------------------------
-
 # the operation; its outcome; the late one; what it comes to
 LATE = """
 sale;processor_timeout;approved;captured/approved
@@ -106,9 +104,6 @@ def test_a_late_answer_charges_no_unconfirmed_surcharge_and_finds_what_was_calle
     assert state(sandbox, called_off) == "canceled/merchant_canceled"
 
 
-# --- prompts and cancellations ----------------------------------------------------------------
-
-
 @pytest.mark.proves("assumed F4, D24")
 def test_a_prompt_expires_when_the_scenario_says_unless_it_was_confirmed(sandbox):
     follows(sandbox, after("10m", "surcharge_expires"), when={"operation": "sale"})
@@ -145,9 +140,6 @@ def test_the_merchant_cancels_at_the_reader_what_is_not_decided(sandbox, request
     assert [one[0] for one in told(sandbox, captured)] == [
         *("transaction.create", "transaction.sale"),
     ]
-
-
-# --- from the outcome on ----------------------------------------------------------------------
 
 
 @pytest.mark.proves("assumed D39")
@@ -199,9 +191,6 @@ def test_a_late_answer_comes_after_the_time_out_on_a_clock_that_runs(sandbox, re
     assert [one["status"] for one in history] == ["pending", "error", "captured"]
 
 
-# --- keys and terminals -----------------------------------------------------------------------
-
-
 @pytest.mark.proves("assumed D24")
 def test_the_key_is_revoked_and_reinstated_and_the_terminal_blocked_and_unblocked(sandbox):
     steps = ("revoke_key", "revoke_key", "block_terminal"), ("reinstate_key", "unblock_terminal")
@@ -250,9 +239,6 @@ def test_an_action_and_the_close_of_a_batch_are_followed_too(sandbox):
     assert [kind for _, kind, _ in fired] == ["block_terminal", "batch_result"]
 
 
-# --- when -------------------------------------------------------------------------------------
-
-
 def test_two_payments_have_their_own_follow_ups_and_a_reset_forgets_them(sandbox):
     late = after("10s", "late_answer", outcome="approved")
     revoking = after("20s", "revoke_key")
@@ -283,9 +269,6 @@ def test_what_was_not_done_is_not_followed_and_at_once_is_after_the_answer(sandb
     assert len(advance(sandbox, "1h")) == 1
     follows(sandbox, after("0s", "revoke_key"))
     assert [pay(sandbox, by="merchant").status for _ in range(2)] == [200, 401]
-
-
-# --- what can never follow --------------------------------------------------------------------
 
 
 NEVER = [

@@ -152,9 +152,6 @@ def test_an_action_that_is_declined_late_is_announced_and_changes_nothing(sandbo
         assert broken(record_of(sandbox, record["transaction_id"])) == []
 
 
-# --- what is left by then ---------------------------------------------------------------------
-
-
 @pytest.mark.proves("assumed D24-late")
 def test_a_refund_that_is_repeated_is_made_twice_and_never_more_than_there_is(sandbox):
     times_out(sandbox, "refund")
@@ -217,9 +214,6 @@ def test_after_the_close_a_void_comes_too_late_and_a_refund_is_in_the_next_batch
     assert (record["refunded"], record["batch_id"]) == (300, refund["batch_id"])
     assert sums(sandbox, record["history"][-1]["batch_id"]) == (0, 300, 1)
     assert sums(sandbox, void["batch_id"]) == (2000, 0, 2)
-
-
-# --- by hand ----------------------------------------------------------------------------------
 
 
 def test_an_initiation_is_answered_by_hand(sandbox):

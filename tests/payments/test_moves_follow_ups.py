@@ -12,9 +12,13 @@ import pytest
 from sandbox.domain.payments.outcomes import Operation
 from sandbox.domain.payments.transactions import STATUSES
 from sandbox.domain.payments.transitions import TRANSITIONS
+from tests.directory.making import messages, set_clock
 from tests.support.payments import (
     PATHS,
     act,
+    acted,
+    ask,
+    held,
     in_state,
     kind,
     ledger,
@@ -210,18 +214,18 @@ def test_every_operation_in_every_state_does_what_its_row_says(sandbox, case):
 
     answer = act(sandbox, before, operation, **body_of(operation, body), outcome=forced)
 
-    after, messages = read(sandbox, before), messages_since(sandbox, seen)
+    after, told = read(sandbox, before), messages_since(sandbox, seen)
     assert answer.status == (400 if is_refused else 200), answer.body
     assert not is_refused or answer.json()["error"] == reason
     # What is called off is the sale itself, by whatever operation.
     event = "cancel" if status == "canceled" else EVENTS.get(operation, operation)
     events = ["batch.opened"] * bool(opens) + [f"transaction.{event}"] * bool(status)
-    assert [message["event_type"] for message in messages] == events
+    assert [message["event_type"] for message in told] == events
     if status in ("", "declined", "error") and row != "F2":
         assert after | {"history": []} == before | {"history": []}, "M9"
     else:
         # A failed confirmation ends the sale.
-        assert (after["status"], messages[-1]["body"]) == (status, after)
+        assert (after["status"], told[-1]["body"]) == (status, after)
     assert ledger(after) == tuple(map(int, money.split()))
     # The history grows by the attempt, and by nothing where nothing was attempted: 2.1, 2.10.
     old, new = before["history"], after["history"]
@@ -230,9 +234,9 @@ def test_every_operation_in_every_state_does_what_its_row_says(sandbox, case):
     assert [kind(attempt) for attempt in new[len(old) :]] == [f"{type}/{said}"] * bool(status)
     if status:
         # test_outcomes has what else an answer and an event show of an attempt.
-        told = messages[-1]["body"]
-        assert kind(told) == f"{type}/{said}"
-        assert is_refused or answer.json() == told
+        last = told[-1]["body"]
+        assert kind(last) == f"{type}/{said}"
+        assert is_refused or answer.json() == last
     assert rows_taken(sandbox, answer) == {f"assumed {row}"}
 
 
@@ -246,6 +250,49 @@ def test_a_forced_outcome_does_not_open_a_state_that_refuses(sandbox, status):
 
         assert answer.status == 400
         assert read(sandbox, before) | {"history": []} == before | {"history": []}
+
+
+# operation; body; what the history tells: type, status, amount, total, refunded, reversed
+STEPS = [
+    ("increment", {"amount": 500}, ("incremental_auth", "authorized", 500, 1500, 0, 0)),
+    ("reverse", {"amount": 100}, ("reverse", "authorized", 100, 1500, 0, 100)),
+    ("capture", {"outcome": "capture_declined"}, ("capture", "declined", 1400, 1500, 0, 100)),
+    ("adjust", {"type": "fixed", "amount": 1}, ("tip_adjust", "error", 1, 1500, 0, 100)),
+    ("refund", {}, None),
+    ("capture", {"amount": 1200}, ("capture", "captured", 1200, 1200, 0, 100)),
+    ("adjust", {"type": "fixed", "amount": 50}, ("tip_adjust", "captured", 50, 1250, 0, 100)),
+    ("refund", {"amount": 70}, ("refund", "captured", 70, 1250, 70, 100)),
+]
+TOLD = ("transaction_type", "status", "amount", "total_amount", "refunded", "reversed")
+
+
+@pytest.mark.proves(
+    "spec 2.4-history, 2.10-shapes, 4.3-search-v1, 6.1.10",
+    "assumed 1.7-history, 2.10, 2.10-order, M11",
+)
+def test_the_history_has_every_attempt_in_strict_order_of_time_and_only_grows(sandbox):
+    tx = held(sandbox, 1000)
+    path = f"/v1/transactions/{tx['transaction_id']}/history"
+    expected = [("auth", status, 1000, 1000, 0, 0) for status in ("pending", "authorized")]
+
+    for operation, body, told in STEPS:
+        act(sandbox, tx, operation, **body)
+        expected += [told] if told else []
+        history = ask(sandbox, "GET", path).json()
+        assert [tuple(one[name] for name in TOLD) for one in history] == expected
+        assert history == read(sandbox, tx)["history"]
+        assert history[:2] == tx["history"]
+
+    # While the clock stands still each step is a millisecond later than the one before.
+    times = [one["created_at"] for one in history]
+    assert times == [tx["created_at"] + number for number in range(len(expected))]
+    bodies = [one["body"] for one in messages(sandbox) if one["subject"] == tx["transaction_id"]]
+    assert [body["history"][-1]["created_at"] for body in bodies] == times
+    assert [len(body["history"]) for body in bodies] == list(range(1, len(times) + 1))
+    # A step after the clock was set back is later than the one before too.
+    set_clock(sandbox, "2026-02-01T00:00:00Z")
+    times = [one["created_at"] for one in acted(sandbox, tx, "refund", amount=1)["history"]]
+    assert times == sorted(set(times))
 
 
 @pytest.mark.proves("assumed D9")

@@ -5,8 +5,6 @@ import pytest
 from sandbox.domain.payments.transitions import TRANSITIONS
 from tests.directory.making import shown
 from tests.support.payments import (
-    block_location,
-    block_terminal,
     events_of,
     kind,
     ledger,
@@ -14,6 +12,7 @@ from tests.support.payments import (
     pay,
     read,
     rows_taken,
+    set_status,
 )
 
 # row; operation; where; forced outcome; what it comes to; ledger; whether it opens a batch
@@ -107,10 +106,10 @@ def test_every_initiation_does_what_its_row_says(sandbox, line):
 
 
 @pytest.mark.proves("spec 2.4-invalid_terminal", "assumed I10, 4.7-blocked-terminal")
-@pytest.mark.parametrize("block", [block_terminal, block_location])
+@pytest.mark.parametrize("place", ["terminal", "location"])
 @pytest.mark.parametrize("line", MISCONFIGURED)
-def test_a_blocked_terminal_or_location_takes_no_payment(sandbox, line, block):
-    block(sandbox, "merchant")
+def test_a_blocked_terminal_or_location_takes_no_payment(sandbox, line, place):
+    set_status(sandbox, place, "merchant")
 
     # Nobody is asked, so that nothing can be forced either.
     try_out(sandbox, line)

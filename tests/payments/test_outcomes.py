@@ -13,7 +13,6 @@ from tests.support.payments import (
     INITIATIONS,
     OPERATIONS,
     ask,
-    attempt,
     chosen,
     error,
     event_types,
@@ -79,6 +78,13 @@ def tried(operation):
         seen.add(kind)
 
 
+def attempt(sandbox, operation, outcome, id):
+    """The operation, on the payment with this id unless it begins one."""
+    if operation in INITIATIONS:
+        return pay(sandbox, operation=operation, outcome=outcome)
+    return operate(sandbox, id, operation, outcome=outcome)
+
+
 def expected_events(row, operation):
     """Named after the operation, not the result, but for cancellations (spec 6.2, 6.3)."""
     first = ["transaction.create"] if operation in INITIATIONS else []
@@ -113,9 +119,9 @@ def test_an_outcome_is_answered_announced_and_kept_as_its_row_says(sandbox, oper
         row = for_operation(key, Operation(operation))
         assert row.status_reason in STATUS_REASONS
 
-        seen = attempt(sandbox, operation, key, on=id)
+        answer = attempt(sandbox, operation, key, id)
 
-        shown, announced = seen.shown, events_of(sandbox, seen.answer)
+        shown, announced = answer.json(), events_of(sandbox, answer)
         gateway = shown["gateway_transaction_response"]
         approval = gateway["approvalCode"] if gateway else None
         assert shown["status"] == (STATUSES[operation][1] if row.is_approval else row.verdict), key
@@ -129,13 +135,13 @@ def test_an_outcome_is_answered_announced_and_kept_as_its_row_says(sandbox, oper
         assert bool(approval and re.fullmatch(r"\d{6}", approval)) is row.has_approval_code
         assert shown["processor_response_code"] == row.response_code
         assert shown["processor_response_message"] == row.message
-        assert chosen(seen.answer) == f"{key}; source=header; rule=header"
+        assert chosen(answer) == f"{key}; source=header; rule=header"
         types = [one["event_type"] for one in announced if one["event_type"] != "batch.opened"]
         assert types == expected_events(row, operation), key
         if operation in INITIATIONS:
-            id = shown["gateway_transaction_id"]
-            assert bool(id and re.fullmatch(r"[A-Z0-9]{10}", id)) is row.has_gateway_id
-        kept = read(sandbox, seen.transaction_id)
+            number = shown["gateway_transaction_id"]
+            assert bool(number and re.fullmatch(r"[A-Z0-9]{10}", number)) is row.has_gateway_id
+        kept = read(sandbox, id or shown)
         assert shown["history"] == kept["history"]
         # The creation is the first element; what stays pending adds none to it (assumed D17).
         added = len(kept["history"]) - (0 if before is None else len(before["history"]))
@@ -184,7 +190,7 @@ def test_an_outcome_that_cannot_happen_to_the_operation_is_refused(sandbox):
         id = None if operation in INITIATIONS else ready_for(sandbox, operation)
         with unchanged(sandbox):
             for key in (key for key in OUTCOMES if not is_for(key, operation)):
-                answer = attempt(sandbox, operation, key, on=id).answer
+                answer = attempt(sandbox, operation, key, id)
                 said = refused(sandbox, answer, clause="assumed D41")
                 assert f"x-sandbox-outcome: {key} is for " in said
                 assert f", not for {'sale' if operation == 'auth' else operation}" in said
@@ -218,9 +224,6 @@ def test_a_partial_approval_that_leaves_nothing_over_is_an_approval(sandbox):
         assert answer.json()["additional_details"]["captured_amount"] == amount
         near = [f"partial_approval: the issuer approves all of {amount}"]
         assert sandbox.journal(answer)["near_misses"] == near
-
-
-# --- rule failures ----------------------------------------------------------------------------
 
 
 @pytest.mark.proves("assumed 5.2-forced, 2.1-rule, 2.1-silent, Q3, Q4")
@@ -258,9 +261,6 @@ def test_a_rule_failure_is_an_event_and_a_400_or_the_failed_transaction(sandbox,
     id = paid_id(sandbox, operation="auth")
     with unchanged(sandbox):
         assert error(operate(sandbox, id, "refund")) == (400, "invalid_transaction_state")
-
-
-# --- prompts ----------------------------------------------------------------------------------
 
 
 @pytest.mark.proves("assumed 5.2-prompt")

@@ -8,7 +8,7 @@ from tests.directory.making import ADDRESS
 from tests.properties import examples
 from tests.support.payments import (
     acted,
-    drop_location,
+    drop,
     error,
     fresh_sandbox,
     held,
@@ -255,7 +255,7 @@ def test_states_that_prohibit_it_have_no_surcharge_the_locations_before_the_acco
     set_rates(sandbox, "location", "merchant", address=ADDRESS)
     quiet(sandbox, "account", address=ADDRESS | {"state": "MA"})
     in_texas = paid(sandbox)
-    drop_location(sandbox, "merchant")
+    drop(sandbox, "location", "merchant")
     without_location = paid(sandbox)
     assert (in_texas["surcharge_amount"], in_texas["location_id"] is None) == (30, False)
     assert (without_location["surcharge_amount"], without_location["location_id"]) == (0, None)

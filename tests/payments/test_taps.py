@@ -31,9 +31,6 @@ def kind(body):
     return f"{body['status']}/{body['status_reason']}"
 
 
-# --- waiting ----------------------------------------------------------------------------------
-
-
 @pytest.mark.proves("assumed D24")
 def test_payments_wait_side_by_side_and_end_in_any_order(sandbox, requests):
     desk_opens(sandbox)
@@ -65,8 +62,6 @@ def test_payments_wait_side_by_side_and_end_in_any_order(sandbox, requests):
     ended = [requests.end(task).json()["status"] for task in tasks]
     assert (ended, requests.taps()) == (["canceled", "declined", "captured"], [])
 
-
-# --- a card -----------------------------------------------------------------------------------
 
 # merchant; card; what it comes to; surcharge and total; debit and prepaid cards have none (2.8)
 TAPPED = """
@@ -276,9 +271,6 @@ def test_a_late_answer_waits_for_the_tap_too(sandbox, requests):
     )
 
 
-# --- meanwhile --------------------------------------------------------------------------------
-
-
 @pytest.mark.proves("assumed D2, 8.2-revoke")
 def test_a_key_that_is_revoked_while_a_tap_is_awaited_gets_401(sandbox, requests):
     desk_opens(sandbox)
@@ -320,8 +312,6 @@ def test_a_reset_or_the_end_of_its_world_ends_the_waiting(sandbox, requests):
     answer, _ = requests.together(paying, ("DELETE", "/_sandbox/worlds/w", None), by=by)
     assert answer.status == 404
 
-
-# --- what cannot be done at the desk ----------------------------------------------------------
 
 IMPOSSIBLE = [
     ({}, "give one of card, outcome and cancel", None),

@@ -25,9 +25,6 @@ HTTP = {
 CLOSED = (httpx2.ReadError, httpx2.RemoteProtocolError)
 
 
-# --- answers instead of the engine's ----------------------------------------------------------
-
-
 @pytest.mark.proves("assumed 5.3")
 @pytest.mark.parametrize("key", HTTP)
 def test_an_http_fault_is_answered_in_the_documented_shape(sandbox, key):
@@ -78,9 +75,6 @@ def test_a_body_that_is_cut_off_is_half_of_what_was_committed(sandbox):
     assert entry["notes"] == [
         "transport fault malformed_json: done and committed; the body is cut off"
     ]
-
-
-# --- on a socket ------------------------------------------------------------------------------
 
 
 def test_faults_are_no_failures_of_the_server_and_it_goes_on():

@@ -1,15 +1,17 @@
-"""Amounts that choose an outcome: the nine-thousand blocks. Source: assumed 6.2, D3, D14.
+"""Who chooses an outcome, and the amounts that do. Source: assumed D3, D4, D14, 6.2.
 
 The rows are the product's; docs/reference/triggers.md has them for the reader's eye.
 """
 
 import pytest
+from msgspec.structs import replace
 
 from sandbox.app import build
-from sandbox.domain.payments.outcomes import OUTCOMES, TRIGGERS, Operation, for_operation
+from sandbox.domain.payments.outcomes import OUTCOMES, TRIGGERS, Operation, Queued, for_operation
 from sandbox.domain.transport_faults import TRANSPORT_FAULTS
 from sandbox.platform.responses import ConnectionClosed
 from sandbox.settings import Settings
+from tests.directory.making import terminal_id
 from tests.driving import InProcess
 from tests.support.payments import (
     all_transactions,
@@ -20,7 +22,10 @@ from tests.support.payments import (
     paid_id,
     pay,
     ready_for,
+    refused,
+    set_status,
     set_switches,
+    world_of,
 )
 
 ORDINARY = "approved; source=default; rule=default"
@@ -59,8 +64,6 @@ def test_each_amount_of_the_blocks_chooses_its_outcome_or_none(sandbox):
     assert chosen(answer) == by_amount(900054, "expired_card")
     assert answer.json()["status_reason"] == "invalid_card"
 
-
-# --- the amounts of follow-ups ----------------------------------------------------------------
 
 CHOSEN = [
     ("capture", 900006, "general_error"),
@@ -115,9 +118,6 @@ def test_the_amount_is_that_of_the_request_before_a_configured_tax(sandbox):
         assert (answer.json()["total_amount"], chosen(answer)) == (total, expected)
 
 
-# --- armed for later --------------------------------------------------------------------------
-
-
 @pytest.mark.proves("assumed 6.2-later")
 def test_the_named_operation_fails_once_and_then_no_more(sandbox):
     for row in (row for row in TRIGGERS.values() if row.kind == "later"):
@@ -155,9 +155,6 @@ def test_what_is_armed_waits_for_its_operation_on_its_payment(sandbox):
     ]
 
 
-# --- switched off, and how answers explain themselves -----------------------------------------
-
-
 @pytest.mark.proves("assumed 6.2")
 def test_switched_off_an_amount_is_ordinary_arms_nothing_and_is_noted(sandbox):
     set_switches(sandbox, {"triggers.enabled": False})
@@ -183,12 +180,88 @@ def test_the_journal_names_the_outcome_and_a_setting_removes_every_header(sandbo
     assert [(one["verdict"], one["clause"]) for one in decided] == [(named["key"], "assumed D4")]
     id = paid_id(sandbox)
 
-    refused = operate(sandbox, id, "capture")
+    too_late = operate(sandbox, id, "capture")
     looked_up = sandbox.ask("GET", f"/v1/transactions/{id}", key="partner")
 
     # Decided by rule, before anybody asked the processor (assumed F32).
-    assert (refused.status, chosen(refused), chosen(looked_up)) == (400, None, None)
-    assert event_types(sandbox, refused) == ["transaction.capture"]
+    assert (too_late.status, chosen(too_late), chosen(looked_up)) == (400, None, None)
+    assert event_types(sandbox, too_late) == ["transaction.capture"]
     answer = pay(InProcess(build(Settings(explain_headers=False))), 900051)
     assert answer.json()["status_reason"] == "insufficient_funds"
     assert set(answer.headers) == {"content-type", "content-length"}
+
+
+@pytest.mark.proves("assumed D4, 6.3")
+def test_the_sources_of_a_sale_come_in_their_order(sandbox):
+    world = world_of(sandbox)
+    world.queue.add(Queued(outcome="stolen_card"))
+    id = terminal_id(sandbox, "merchant")
+    world.put_state(terminal_outcomes={id: "pin_required"})
+
+    answers = [
+        pay(sandbox, 900055, card="tok_expired", outcome="lost_card"),
+        pay(sandbox, 900055, card="tok_expired"),
+        pay(sandbox, 900055, card="tok_expired"),
+        pay(sandbox, 900055),
+    ]
+    world.put_state(terminal_outcomes={})
+    answers += [pay(sandbox, 900055), pay(sandbox, 1000)]
+    # The card comes before the amount of a later operation too.
+    paid = ready_for(sandbox, "refund", 2_000_000, card="tok_refund_fails")
+    answers.append(operate(sandbox, paid, "refund", amount=900096))
+
+    assert [chosen(answer) for answer in answers] == [
+        "lost_card; source=header; rule=header",
+        "stolen_card; source=queue; rule=queue",
+        "expired_card; source=card; rule=tok_expired",
+        f"pin_required; source=terminal; rule={id}",
+        "incorrect_pin; source=amount; rule=amount:900055",
+        ORDINARY,
+        "refund_declined; source=card; rule=tok_refund_fails",
+    ]
+
+
+@pytest.mark.proves("assumed I7, I10")
+def test_what_asks_no_cardholder_uses_up_nothing_of_the_queue(sandbox):
+    queue, id = world_of(sandbox).queue, paid_id(sandbox)
+    queue.add(Queued(outcome="lost_card"))
+
+    refused(sandbox, operate(sandbox, id, "capture"), error="invalid_capture_sequence")
+    passed = pay(sandbox, at="passthrough_merchant", outcome="lost_card")
+    set_status(sandbox, "terminal", "merchant")
+    misconfigured = pay(sandbox, outcome="lost_card")
+
+    # assumed I7, I10.
+    assert (passed.json()["status"], chosen(passed)) == ("pending", None)
+    assert misconfigured.json()["status_reason"] == "invalid_terminal"
+    assert chosen(misconfigured) == (
+        f"invalid_terminal; source=terminal; rule={terminal_id(sandbox, 'merchant')}"
+    )
+    assert [one.outcome for one in queue.entries] == ["lost_card"]
+
+
+@pytest.mark.proves("assumed D4")
+def test_an_entry_of_the_queue_waits_for_its_attempt_and_the_journal_says_so(sandbox):
+    queue = world_of(sandbox).queue
+    for entry, why in (
+        (Queued(outcome="general_error", operation=Operation.CAPTURE), "waits for capture"),
+        (Queued(outcome="lost_card", amount=1234), "waits for the amount 1234"),
+        (Queued(outcome="refund_declined"), "refund_declined is not for sale"),
+    ):
+        queue.add(entry)
+        queue.add(Queued(outcome="stolen_card"))
+
+        answer = pay(sandbox, card="tok_declined")
+
+        assert chosen(answer) == "stolen_card; source=queue; rule=queue"
+        assert sandbox.journal(answer)["near_misses"] == [f"queue: {why}"]
+        (waiting,) = queue.entries
+        assert replace(waiting, id="") == entry
+        done = pay(sandbox, 1234) if entry.amount else operate(sandbox, *fitting(sandbox, entry))
+        assert chosen(done) == f"{entry.outcome}; source=queue; rule=queue"
+        assert list(queue.entries) == []
+
+
+def fitting(sandbox, entry):
+    operation = entry.operation or Operation.REFUND
+    return ready_for(sandbox, operation, 1235), operation

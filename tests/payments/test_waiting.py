@@ -27,8 +27,6 @@ from tests.support.payments import (
 
 CLOCK = "/_sandbox/worlds/default/clock"
 
-# --- others go on -----------------------------------------------------------------------------
-
 
 @pytest.mark.proves("assumed 8.3-order")
 def test_a_waiting_payment_does_not_hold_up_other_requests(sandbox, requests):
@@ -55,9 +53,6 @@ def test_a_waiting_payment_does_not_hold_up_other_requests(sandbox, requests):
     assert event_types(sandbox, answer) == ["transaction.create", "transaction.sale"]
 
 
-# --- one payment, one thing at a time ---------------------------------------------------------
-
-
 @pytest.mark.proves("assumed 2.6-serial")
 def test_actions_on_one_payment_are_served_one_after_the_other(sandbox, requests):
     id = paid_id(sandbox, operation="auth")
@@ -80,9 +75,6 @@ def test_actions_on_one_payment_are_served_one_after_the_other(sandbox, requests
     # A request that waited its turn has every step in the journal once.
     steps = [one["step"] for one in sandbox.journal(capture)["decisions"]]
     assert steps == ["route", "authenticate", "visibility", "target", "outcome", "apply"]
-
-
-# --- equal event_ids --------------------------------------------------------------------------
 
 
 @pytest.mark.proves("assumed 2.6-serial")
@@ -108,8 +100,6 @@ def test_of_two_requests_with_one_event_id_the_second_is_the_duplicate(sandbox, 
     assert (read(sandbox, held)["status"], len(read(sandbox, held)["history"])) == ("captured", 3)
     assert read(sandbox, other)["status"] == "authorized"
 
-
-# --- a key that is lost meanwhile -------------------------------------------------------------
 
 LOST = {
     "revoked": lambda key_id: ("PUT", f"/v5/apikeys/{key_id}", {"status": "revoked"}),
@@ -168,8 +158,6 @@ def test_a_key_lost_during_an_action_is_a_401_and_a_failed_attempt(sandbox, requ
         assert (after["status"], after["refunded"], after["reversed"]) == (expected, 0, 0)
 
 
-# --- the world is reset --------------------------------------------------------------
-
 RESET = ("POST", "/_sandbox/worlds/default/reset", {})
 
 
@@ -203,9 +191,6 @@ def test_a_prompt_that_expires_while_its_confirmation_waits_stays_expired(sandbo
     # assumed F4, F34.
     assert error(requests.end(task)) == (400, "invalid_transaction_state")
     assert read(sandbox, id)["status_reason"] == "surcharge_expired"
-
-
-# --- how long it takes ------------------------------------------------------------------------
 
 
 def timed(requests, request, **more):

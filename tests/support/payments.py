@@ -7,7 +7,6 @@ request forces: assumed 6.3.
 import asyncio
 import contextlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from sandbox.domain.events import Message
@@ -230,18 +229,6 @@ def all_transactions(sandbox: InProcess) -> int:
 # --- operations as outcomes name them ---------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Attempt:
-    """A request that was made: its answer, and the payment that it was about."""
-
-    answer: Response
-    transaction_id: str
-
-    @property
-    def shown(self) -> dict[str, Any]:
-        return shown(self.answer)
-
-
 def ready_for(sandbox: InProcess, operation: str, amount: int = 1000, **more: Any) -> str:
     """The id of a payment on which the operation is possible."""
     if operation in ("incremental_auth", "capture"):
@@ -258,17 +245,6 @@ def operate(
     return act(sandbox, id, name, outcome=outcome, version="v3", **(body | more))
 
 
-def attempt(
-    sandbox: InProcess, operation: str, outcome: str | None = None, *, on: str | None = None
-) -> Attempt:
-    """One operation of OPERATIONS, on that payment or one of its own."""
-    if operation in INITIATIONS:
-        answer = pay(sandbox, operation=operation, outcome=outcome)
-        return Attempt(answer, answer.json().get("transaction_id", ""))
-    id = on or ready_for(sandbox, operation)
-    return Attempt(operate(sandbox, id, operation, outcome=outcome), id)
-
-
 # --- the world --------------------------------------------------------------------------------
 
 
@@ -281,37 +257,34 @@ def set_switch(sandbox: InProcess, name: str, value: Any) -> None:
     set_switches(sandbox, {name: value})
 
 
-def set_status(sandbox: InProcess, what: str, id: str, status: str = "blocked") -> None:
-    """Of an account, terminal or location; `what` is the beginning of its path."""
-    shown(ask(sandbox, "PUT", f"{what}/{id}", {"status": status}, by="psp"))
+_RECORDS = {
+    "account": ("/v1/accounts", account_id),
+    "terminal": ("/v2/terminals", terminal_id),
+    "location": ("/v1/locations", location_id),
+}
+
+
+def _record(sandbox: InProcess, kind: str, name: str) -> str:
+    """The path of an account, a terminal or a location of the cast."""
+    path, id_of = _RECORDS[kind]
+    return f"{path}/{id_of(sandbox, name)}"
+
+
+def set_status(sandbox: InProcess, kind: str, name: str, status: str = "blocked") -> None:
+    shown(ask(sandbox, "PUT", _record(sandbox, kind, name), {"status": status}, by="psp"))
 
 
 def block_account(sandbox: InProcess, name: str, status: str = "blocked") -> None:
-    set_status(sandbox, "/v1/accounts", account_id(sandbox, name), status)
+    set_status(sandbox, "account", name, status)
 
 
-def block_terminal(sandbox: InProcess, name: str) -> None:
-    shown(ask(sandbox, "POST", f"/v2/terminals/{terminal_id(sandbox, name)}/block"))
-
-
-def block_location(sandbox: InProcess, name: str) -> None:
-    shown(ask(sandbox, "POST", f"/v1/locations/{location_id(sandbox, name)}/block"))
-
-
-def drop_location(sandbox: InProcess, name: str) -> None:
-    path = f"/v1/locations/{location_id(sandbox, name)}"
-    answer = ask(sandbox, "DELETE", path)
+def drop(sandbox: InProcess, kind: str, name: str) -> None:
+    answer = ask(sandbox, "DELETE", _record(sandbox, kind, name))
     assert answer.status == 204, answer.body
 
 
 def set_rates(sandbox: InProcess, kind: str, name: str, **rates: Any) -> None:
-    """Rates of a location, terminal or account of the cast."""
-    paths = {
-        "location": f"/v1/locations/{location_id(sandbox, name)}",
-        "terminal": f"/v2/terminals/{terminal_id(sandbox, name)}",
-        "account": f"/v1/accounts/{sandbox.account(name)}",
-    }
-    shown(ask(sandbox, "PUT", paths[kind], rates))
+    shown(ask(sandbox, "PUT", _record(sandbox, kind, name), rates))
 
 
 # --- batches ----------------------------------------------------------------------------------
@@ -364,46 +337,20 @@ def settled(sandbox: InProcess, id: str, *, by: str = "partner") -> dict[str, An
 # --- payments in every state ------------------------------------------------------------------
 
 
-def _submitted(sandbox: InProcess) -> dict[str, Any]:
-    set_switch(sandbox, "batch.settlement", "manual")
-    return _closed(sandbox, 1000)
-
-
-def _closed(sandbox: InProcess, amount: int) -> dict[str, Any]:
-    sale = paid(sandbox, amount)
-    shown(close_batch(sandbox, sale["batch_id"]))
-    return sale
-
-
-def _after(sandbox: InProcess, sale: dict[str, Any], operation: str, **body: Any) -> Any:
-    return acted(sandbox, sale, operation, **body)
-
-
-_ARRANGED = {
-    "pending": lambda sandbox: paid(sandbox, at="passthrough_merchant"),
-    "pending, kept": lambda sandbox: paid(sandbox, outcome="pending_forever"),
-    "surcharge_pending": lambda sandbox: paid(sandbox, at="surcharge_merchant"),
-    "authorized": lambda sandbox: paid(sandbox, operation="auth"),
-    "authorized, 300 reversed": lambda sandbox: _after(
-        sandbox, paid(sandbox, operation="auth"), "reverse", amount=300
-    ),
-    "captured": paid,
-    "captured, 300 refunded": lambda sandbox: _after(sandbox, paid(sandbox), "refund", amount=300),
-    "captured, 300 reversed": lambda sandbox: _after(sandbox, paid(sandbox), "reverse", amount=300),
-    "captured, batch submitted": _submitted,
-    # 900402 has its whole batch rejected: assumed 6.2-settlement.
-    "captured, batch rejected": lambda sandbox: _closed(sandbox, 900_402),
-    "settled": lambda sandbox: _closed(sandbox, 1000),
-    "settled, 300 refunded": lambda sandbox: _after(
-        sandbox, _closed(sandbox, 1000), "refund", amount=300
-    ),
-    "refunded": lambda sandbox: _after(sandbox, paid(sandbox), "refund"),
-    "reversed": lambda sandbox: _after(sandbox, paid(sandbox, operation="auth"), "reverse"),
-    "reversed after capture": lambda sandbox: _after(sandbox, paid(sandbox), "reverse"),
-    "declined": lambda sandbox: paid(sandbox, outcome="do_not_honor"),
-    "error": lambda sandbox: paid(sandbox, outcome="processor_timeout"),
-    "canceled": lambda sandbox: paid(sandbox, outcome="user_canceled"),
+_BEGUN: dict[str, dict[str, Any]] = {
+    "pending": {"at": "passthrough_merchant"},
+    "pending, kept": {"outcome": "pending_forever"},
+    "surcharge_pending": {"at": "surcharge_merchant"},
+    "authorized": {"operation": "auth"},
+    "authorized, 300 reversed": {"operation": "auth"},
+    # Its whole batch is rejected: assumed 6.2-settlement.
+    "captured, batch rejected": {"amount": 900_402},
+    "reversed": {"operation": "auth"},
+    "declined": {"outcome": "do_not_honor"},
+    "error": {"outcome": "processor_timeout"},
+    "canceled": {"outcome": "user_canceled"},
 }
+"""How the payment in a state began, if not as a sale of 1000."""
 
 
 def in_state(sandbox: InProcess, state: str) -> dict[str, Any]:
@@ -411,8 +358,15 @@ def in_state(sandbox: InProcess, state: str) -> dict[str, Any]:
 
     The part before a comma, or "reversed" or "pending" alone, is its status.
     """
-    made = _ARRANGED[state](sandbox)
-    return read(sandbox, made["transaction_id"])
+    tx = paid(sandbox, **_BEGUN.get(state, {}))
+    if state == "captured, batch submitted":
+        set_switch(sandbox, "batch.settlement", "manual")
+    if "batch" in state or "settled" in state:
+        shown(close_batch(sandbox, tx["batch_id"]))
+    for word, operation in (("refunded", "refund"), ("reversed", "reverse")):
+        if word in state:
+            acted(sandbox, tx, operation, amount=300 if "300" in state else None)
+    return read(sandbox, tx)
 
 
 # --- what happened ----------------------------------------------------------------------------
