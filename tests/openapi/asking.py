@@ -17,7 +17,7 @@ class Request:
     def __init__(self, sandbox: Checked, name: str) -> None:
         self.sandbox = sandbox
         operations = sandbox.platform.operations
-        self.method, self.path = _address(sandbox, name)
+        self.method, self.path = sandbox.platform.addresses[name]
         self.operation = operations[name]
         self.example = self.operation.get("x-example", {})
         self.by = self.example.get("by")
@@ -32,7 +32,7 @@ class Request:
         self.id = id
 
     def _made(self, first: dict[str, Any]) -> str:
-        method, path = _address(self.sandbox, first["operation"])
+        method, path = self.sandbox.platform.addresses[first["operation"]]
         answer = self.sandbox.ask(method, path, key=first["by"], json_body=first["body"])
         assert answer.status in (200, 201), answer
         shown = answer.json()
@@ -55,16 +55,6 @@ class Request:
         key = (self.sandbox.header, self.sandbox.key(self.by))
         raw = [(name.encode(), value.encode()) for name, value in (key, *headers)]
         return self.send(headers=raw)
-
-
-def _address(sandbox: Checked, name: str) -> tuple[str, str]:
-    paths = sandbox.platform.document["paths"]
-    return next(
-        (method.upper(), path)
-        for path, item in paths.items()
-        for method, operation in item.items()
-        if operation["operationId"] == name
-    )
 
 
 # --- refusals ---------------------------------------------------------------------------------

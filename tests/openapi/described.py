@@ -2,10 +2,12 @@
 
 import json
 import re
+from datetime import datetime
 from functools import cache, cached_property
 from typing import Any
+from uuid import UUID
 
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator, FormatChecker
 from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
@@ -17,6 +19,18 @@ from tests.driving import FROZEN, InProcess, Response
 
 CONSOLE = re.compile(rf"{PREFIX}/(docs|assets/[^/]*/[^/]*)?")
 """The console's page and its files."""
+
+FORMATS = FormatChecker()
+
+
+@FORMATS.checks("uuid", raises=ValueError)
+def is_uuid(value: Any) -> bool:
+    return not isinstance(value, str) or bool(UUID(value))
+
+
+@FORMATS.checks("date-time", raises=ValueError)
+def is_instant(value: Any) -> bool:
+    return not isinstance(value, str) or bool(datetime.fromisoformat(value))
 
 
 class _Path:
@@ -44,6 +58,11 @@ class Described:
     def operations(self) -> dict[str, dict[str, Any]]:
         """By operationId."""
         return {one.operation["operationId"]: one.operation for one in self._paths}
+
+    @cached_property
+    def addresses(self) -> dict[str, tuple[str, str]]:
+        """Method and path by operationId."""
+        return {one.operation["operationId"]: (one.method, one.path) for one in self._paths}
 
     @cached_property
     def _paths(self) -> list[_Path]:
@@ -115,16 +134,12 @@ class Described:
         validator = self._validators.get(pointer)
         if validator is None:
             validator = Draft202012Validator(
-                {"$ref": f"urn:document#{pointer}"}, registry=self._registry
+                {"$ref": f"urn:document#{pointer}"},
+                registry=self._registry,
+                format_checker=FORMATS,
             )
             self._validators[pointer] = validator
         wrong = [f"{error.json_path}: {error.message}" for error in validator.iter_errors(value)]
-        assert wrong == [], f"{name}: {wrong}"
-
-    def fits(self, value: Any, schema: dict[str, Any], name: str) -> None:
-        """Raises AssertionError unless the value fits a schema of the document."""
-        whole = {**self.document, **schema}
-        wrong = [error.message for error in Draft202012Validator(whole).iter_errors(value)]
         assert wrong == [], f"{name}: {wrong}"
 
     def _at(self, pointer: str) -> Any:

@@ -1,14 +1,16 @@
 """What the control API answers is what its OpenAPI document says."""
 
 import asyncio
+import re
 
 import pytest
 
-from sandbox.control.console_files import version
 from sandbox.control.routes import CONTROL
+from sandbox.control.routing import PREFIX
 from sandbox.scenarios.queue import QUEUE_MAX, WEBHOOK_FAULTS_MAX
 from sandbox.settings import Settings
 from tests.conftest import NOW
+from tests.control.refusals import assert_refused
 from tests.driving import FROZEN, InProcess
 from tests.openapi.asking import Request
 from tests.openapi.described import Checked, checked, usual_documents
@@ -77,17 +79,8 @@ def _order(names):
 def _addresses(surface):
     """Method and path of each operation, in the world `default`."""
     return {
-        operation["operationId"]: (
-            method.upper(),
-            path.removeprefix("/_sandbox")
-            .replace("{w}", "default")
-            .replace("{id}", "none")
-            .replace("{key}", "none")
-            .replace("{v}/{name}", f"{version()}/console.js")
-            .replace("{name}", "none"),
-        )
-        for path, item in surface.document["paths"].items()
-        for method, operation in item.items()
+        name: (method, re.sub(r"{\w+}", "none", path.replace("{w}", "default"))[len(PREFIX) :])
+        for name, (method, path) in surface.addresses.items()
     }
 
 
@@ -114,8 +107,13 @@ def _success(sandbox: Checked, name: str) -> int:
     return sandbox.control(method, _with_id(sandbox, name, path), body, query=query).status
 
 
-MADE = {"marks": {}, "receivers": {}, "endpoints": {"url": "http://127.0.0.1:9/hook"}}
-OF_SERVER = {"tokens": {"team": "mobile"}}
+MADE = {
+    "tokens": ("/tokens", {"team": "mobile"}),
+    "marks": (f"{WORLD}/marks", {}),
+    "receivers": (f"{WORLD}/receivers", {}),
+    "endpoints": (f"{WORLD}/endpoints", {"url": "http://127.0.0.1:9/hook"}),
+    "next": (f"{WORLD}/scenario/next", {"outcome": "lost_card"}),
+}
 ALWAYS_THERE = {"machines": "batch", "lens": "merchant", "scenarios": "approve_all"}
 
 
@@ -124,32 +122,21 @@ def _with_id(sandbox: Checked, name: str, path: str) -> str:
     kind = name.partition(".")[0]
     if kind in ALWAYS_THERE:
         return path.replace("none", ALWAYS_THERE[kind])
-    if name == "next.delete":
-        queued = sandbox.control("POST", f"{WORLD}/scenario/next", {"outcome": "lost_card"})
-        return path.replace("none", queued.json()["id"])
-    if kind in OF_SERVER:
-        made = sandbox.control("POST", f"/{kind}", OF_SERVER[kind])
-        return path.replace("none", made.json()["id"])
     if kind in MADE:
-        made = sandbox.control("POST", f"{WORLD}/{kind}", MADE[kind])
-        return path.replace("none", made.json()["id"])
+        return path.replace("none", sandbox.control("POST", *MADE[kind]).json()["id"])
     return path.replace("none", sandbox.cast.terminals["merchant"])
 
 
-def _newest(sandbox: Checked, plural: str) -> str:
-    listed = sandbox.control("GET", f"{WORLD}/{plural}").json()[plural]
-    return str(listed[-1]["id"])
-
-
-def test_a_missing_world_and_a_body_that_is_too_large_are_refused_as_the_document_says(sandbox):
+def test_an_unknown_world_and_a_body_that_is_too_large_are_refused_as_the_document_says(sandbox):
     addresses = _addresses(sandbox.control_surface)
 
     for row in FOR_PROGRAMS:
         method, path = addresses[row.name]
         if "{w}" in row.path:
-            assert sandbox.control(method, path.replace("default", "nowhere")).status == 404
+            unknown = sandbox.control(method, path.replace("default", "defualt"))
+            assert_refused(unknown, 404, "unknown_world", "default")
         if row.body is not None:
-            answer = sandbox.ask(method, f"/_sandbox{path}", body=b" " * 1_048_577)
+            answer = sandbox.ask(method, f"{PREFIX}{path}", body=b" " * 1_048_577)
             assert answer.status == 413, row.name
 
 
@@ -158,9 +145,9 @@ def test_what_is_there_already_is_refused_as_the_document_says(sandbox):
     sandbox.control("POST", f"{WORLD}/endpoints", endpoint)
     free = {"url": "http://127.0.0.1:9/hook", "id": "free"}
     sandbox.control("POST", f"{WORLD}/endpoints", free)
-    sandbox.control("POST", f"{WORLD}/messages", {"event_type": "account.created"})
+    sample = {"event_type": "account.created"}
+    message = sandbox.control("POST", f"{WORLD}/messages", sample).json()["id"]
     sold = Request(sandbox, "payments.create").send().json()
-    message = _newest(sandbox, "messages")
     unchecked = InProcess(sandbox.sandbox)
     for times, path, body in (
         (10, "endpoints/taken/rotate-secret", {}),
@@ -226,9 +213,6 @@ def test_a_tap_and_a_wait_are_answered_as_the_document_says(sandbox):
     surface.check("GET", f"/_sandbox{WORLD}/wait", came)
     surface.check("GET", f"/_sandbox{WORLD}/wait", missed)
     assert (tapped.status, came.status, missed.status) == (200, 200, 408)
-
-
-# --- who asks ---------------------------------------------------------------------------------
 
 
 # --- the token --------------------------------------------------------------------------------

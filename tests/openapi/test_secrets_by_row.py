@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from sandbox.control.routes import CONTROL as CONTROL_ROWS
+from sandbox.control.routing import PREFIX
 from sandbox.platform.routes import OPERATIONS
 from sandbox.scenarios.schema import scenario_schema
 from sandbox.settings import Settings
@@ -201,12 +202,8 @@ def _base(name: str) -> Any:
 
 
 def _control_address(name: str) -> tuple[str, str]:
-    return next(
-        (method.upper(), path.removeprefix("/_sandbox").replace("{w}", "default"))
-        for path, item in usual_documents()[1].document["paths"].items()
-        for method, operation in item.items()
-        if operation["operationId"] == name
-    )
+    method, path = usual_documents()[1].addresses[name]
+    return method, path.removeprefix(PREFIX).replace("{w}", "default")
 
 
 @pytest.mark.thorough
@@ -261,39 +258,27 @@ def test_the_address_of_an_endpoint_hides_none_in_its_escapes(sandbox, secret):
 NEEDS_A_LOOP = {"messages.wait", "stream.read"}
 
 
-def _by_query(surface: int) -> list[tuple[str, str, list[str]]]:
-    """Method, path and parameters of each operation."""
-    prefix = ("", "/_sandbox")[surface]
-    return [
-        (
-            method.upper(),
-            path.removeprefix(prefix).replace("{w}", "default"),
-            [one["name"] for one in operation.get("parameters", ()) if one["in"] == "query"],
-        )
-        for path, item in usual_documents()[surface].document["paths"].items()
-        for method, operation in item.items()
-        if operation["operationId"] not in NEEDS_A_LOOP
-    ]
-
-
 @pytest.mark.thorough
 @pytest.mark.proves("assumed D5, 6.4-unknown, 6.4-everywhere")
 @pytest.mark.parametrize("surface", [0, 1], ids=["the platform", "the control API"])
 def test_no_path_and_no_query_has_one_kept(sandbox, caplog, surface):
     caplog.set_level(logging.INFO)
-    prefix = ("", "/_sandbox")[surface]
+    described = usual_documents()[surface]
     tried = 0
 
-    for method, path, names in _by_query(surface):
+    for name in sorted(described.operations.keys() - NEEDS_A_LOOP):
+        method, path = described.addresses[name]
+        parameters = described.operations[name].get("parameters", ())
+        names = [one["name"] for one in parameters if one["in"] == "query"]
         patterns = ["{}", *(f"{name}={{}}" for name in names), "unknown={}", "{}=1"]
         for pattern in patterns if method == "GET" else patterns[:1]:
             tried += 1
             for secret in _in_turn(tried):
                 tail = "%20".join(secret.split(" ")).replace("&", "").replace("\n", "%0A")
-                asked = _filled(path, secret)
+                asked = _filled(path.replace("{w}", "default"), secret)
                 query = "" if pattern == "{}" else pattern.format(tail)
                 answer = sandbox.ask(
-                    method, prefix + asked, key="merchant", query=query.encode().decode("latin-1")
+                    method, asked, key="merchant", query=query.encode().decode("latin-1")
                 )
                 assert answer.status < 500, (method, asked, query)
                 if answer.status >= 400:
