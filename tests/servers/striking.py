@@ -166,10 +166,20 @@ class Campaign:
             if name in self._running and self._running[name][1].process.poll() is None:
                 continue
             url = self._url.replace(f":{self._postgres.port}/", f":{way.port}/")
-            options = ("--port", str(self._ports[name]))
+            self._running[name] = self._started(url, name)
+
+    def _started(self, url: str, name: str) -> tuple[contextlib.ExitStack, SavedWorld]:
+        """A server that is ready, started again, as by a supervisor, while PostgreSQL is away."""
+        began_s, port = time.monotonic(), str(self._ports[name])
+        while True:
             stack = contextlib.ExitStack()
-            server = stack.enter_context(serving(url, self._folder, name, *options))
-            self._running[name] = stack, server
+            try:
+                return stack, stack.enter_context(serving(url, self._folder, name, "--port", port))
+            except AssertionError as error:
+                is_away = "cannot be reached" in str(error)
+                if not is_away or time.monotonic() - began_s > MEND_S:
+                    raise
+                threading.Event().wait(0.1)
 
     def _make_worlds(self) -> None:
         for number, world in enumerate(WORLDS):
