@@ -295,6 +295,34 @@ REFUSED: list[tuple[Change, str, *tuple[str, ...]]] = [
         *("world", "rule 1", "outcom"),
     ),
     (_set("endpoints", "secret", to=""), "endpoints", "secret"),
+    # Elsewhere too it says only what the API takes.
+    (_set("world", "begins", "name", to="n" * 201), ": begins.name: "),
+    *(
+        (_set("world", "queue", to=[{"outcome": "approved", name: value}]), f": queue.{name}: ")
+        for name, value in (
+            ("amount", 0),
+            ("amount", 100_000_000),
+            ("approved_amount", -5),
+            ("delay_ms", 3_600_001),
+        )
+    ),
+    *(
+        (_set("world", "begins", "generated_data", to=counts), ": begins.generated_data" + named)
+        for counts, named in (
+            ({"merchants": 10_001}, ".merchants: "),
+            ({"merchants": -1}, ".merchants: "),
+            ({"merchants": 10_000, "terminals_per_merchant": 6}, ": "),
+        )
+    ),
+    *(
+        (_set("transactions", "transaction", name, to=value), f": transaction.{name}: ")
+        for name, value in (
+            ("tax_rate", -5),
+            ("surcharge_rate", 400.0),
+            ("surcharge_basis", "nonsense"),
+            ("tax_basis", "Total"),
+        )
+    ),
 ]
 
 

@@ -1,6 +1,5 @@
 """Fixtures that somebody saved: any world can be begun with, and a broken one is refused whole."""
 
-import copy
 import json
 from pathlib import Path
 from typing import Any
@@ -28,11 +27,6 @@ def begun(path: Path | str, **more: Any) -> InProcess:
     return InProcess(build(Settings(fixture=str(path), **({"clock": FROZEN} | more))))
 
 
-def pay(sandbox: InProcess, amount: int = 1000, outcome: str = "") -> Document:
-    more = {"outcome": outcome} if outcome else {}
-    return paid(sandbox, amount, **more)
-
-
 def saved(sandbox: InProcess) -> Document:
     answer = sandbox.control("GET", f"/worlds/{sandbox.world}/snapshot")
     assert answer.status == 200
@@ -53,8 +47,8 @@ def statuses(sandbox: InProcess) -> list[str]:
 @pytest.fixture
 def friday(tmp_path: Path, sandbox: InProcess) -> Path:
     """A saved demo world with two payments, and a key that is not of the cast."""
-    pay(sandbox)
-    pay(sandbox, 2000)
+    paid(sandbox)
+    paid(sandbox, 2000)
     sandbox.ask(
         "POST", "/v5/apikeys", key="merchant", json_body={"name": "own", "permissions": ["all"]}
     )
@@ -74,13 +68,13 @@ def test_a_saved_world_is_a_fixture_with_its_clock_and_a_reset_goes_back_to_it(f
     clock = sandbox.control("GET", "/worlds/default/clock").json()
     assert clock == {"now": NOW, "mode": "frozen", "rate": 1.0}
 
-    later = pay(sandbox)
+    later = paid(sandbox)
     [*_, told] = messages(sandbox, subject=later["transaction_id"])
     assert len(statuses(sandbox)) == 3
     assert sandbox.control("POST", "/worlds/default/reset").status == 200
     assert sandbox.control("GET", f"/worlds/default/messages/{told['id']}").status == 404
     assert len(statuses(sandbox)) == 2
-    assert pay(sandbox)["status"] == "captured"
+    assert paid(sandbox)["status"] == "captured"
 
 
 def test_a_clock_that_it_is_given_comes_before_the_saved_one(friday):
@@ -113,11 +107,11 @@ def test_other_worlds_begin_with_it_too_with_keys_of_their_own_and_go_on_alike(f
     assert other.key("merchant") != sandbox.key("merchant")
     keys = other.ask("GET", "/v5/apikeys", key="merchant").json()
     assert "own" not in json.dumps(keys)
-    assert pay(one)["transaction_id"] == pay(other)["transaction_id"]
+    assert paid(one)["transaction_id"] == paid(other)["transaction_id"]
 
 
 def test_a_payment_whose_request_was_waiting_has_timed_out(tmp_path, sandbox):
-    waiting = pay(sandbox, outcome="pending_forever")
+    waiting = paid(sandbox, outcome="pending_forever")
     document = saved(sandbox)
     # As it is in a world that is saved while the processor is asked.
     waits = {"transaction_id": waiting["transaction_id"]}
@@ -154,7 +148,7 @@ def test_a_world_that_began_with_a_custom_fixture_can_be_saved_and_begun_with(tm
     demo = json.loads((library.folder("fixtures") / "demo.json").read_text(encoding="utf-8"))
     demo["accounts"]["5"]["name"] = "Mine"
     mine = begun(write(tmp_path / "mine.json", demo))
-    pay(mine)
+    paid(mine)
 
     sandbox = begun(write(tmp_path / "saved.json", saved(mine)))
 
@@ -183,43 +177,31 @@ def test_a_kept_world_goes_back_to_it_after_a_restart(tmp_path, friday, fixture,
 
 
 def set_in(document: Document, table: str, **fields: Any) -> Document:
-    """The document with fields of the table's first document changed; ... takes one away."""
-    document = copy.deepcopy(document)
-    first = next(iter(document[table].values()))
-    for name, value in fields.items():
-        if value is ...:
-            del first[name]
-        else:
-            first[name] = value
+    """The document with fields of the table's first document changed."""
+    next(iter(document[table].values())).update(fields)
     return document
 
 
 BREAKS = [
     (lambda it: set_in(it, "transactions", account_id=5), ["transactions", "account_id"]),
-    (lambda it: set_in(it, "api_keys", digest=...), ["api_keys", "digest"]),
     (lambda it: set_in(it, "file", format=99), ["file", "format", "later version"]),
-    (lambda it: set_in(it, "file", program="other"), ["file", "another program"]),
     (lambda it: set_in(it, "world", begins={"fixture": "dmeo"}), ["dmeo", "demo"]),
     (lambda it: set_in(it, "world", begins={}), ["world", "began"]),
-    (lambda it: set_in(it, "world", begins={"fixture": 5}), ["world", "fixture"]),
-    (lambda it: set_in(it, "world", clock=...), ["world", "clock"]),
-    (lambda it: set_in(it, "world", begins={"fixture": "demo", "seed": "one"}), ["world"]),
-    (lambda it: it | {"world": {}}, ["world"]),
-    (lambda it: it | {"records": {}}, ["records"]),
     (lambda it: {"file": it["file"]}, ["world"]),
 ]
+"""What else makes no world, a snapshot with it proves."""
 
 
 def test_a_broken_one_makes_no_server_and_says_where_it_is_broken(friday):
     whole = friday.read_text(encoding="utf-8")
-    for number, (break_it, words) in enumerate(BREAKS):
+    for break_it, words in BREAKS:
         write(friday, break_it(json.loads(whole)))
 
         with pytest.raises(FixtureError) as refused:
             begun(friday)
 
-        missing = [word for word in [str(friday), *words] if word not in str(refused.value)]
-        assert missing == [], number
+        said = str(refused.value)
+        assert [word for word in [str(friday), *words] if word not in said] == [], said
 
 
 def test_a_state_file_is_not_taken_for_a_saved_world(tmp_path):
@@ -251,7 +233,7 @@ def test_a_world_that_cannot_begin_with_it_is_not_made_and_takes_no_number(frida
     assert sandbox.control("GET", "/worlds").json()["total"] == 1
     assert sandbox.control("POST", "/worlds", {"fixture": "demo"}).json()["id"] == "world-1"
     # And the world that could goes on.
-    assert pay(sandbox)["status"] == "captured"
+    assert paid(sandbox)["status"] == "captured"
 
 
 def test_a_reset_to_what_cannot_be_used_changes_nothing(friday):
@@ -262,7 +244,7 @@ def test_a_reset_to_what_cannot_be_used_changes_nothing(friday):
     next(iter(fixture["transactions"].values()))["transaction"]["status"] = "paid"
     sandbox = begun("demo")
     assert sandbox.control("PUT", "/worlds/default/snapshot", document).status == 200
-    pay(sandbox)
+    paid(sandbox)
     before = statuses(sandbox)
 
     refused = sandbox.control("POST", "/worlds/default/reset")
