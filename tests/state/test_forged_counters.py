@@ -7,12 +7,8 @@ from typing import Any
 import pytest
 
 from tests.driving import InProcess
-from tests.state.filling import a_sandbox
 from tests.state.looping import a_looping_sandbox
 from tests.support.payments import paid_id
-
-SNAPSHOT = "/_sandbox/worlds/default/snapshot"
-
 
 Forge = Callable[[dict[str, Any]], None]
 
@@ -37,32 +33,21 @@ def _forge(sandbox: InProcess, forge: Forge) -> None:
     assert sandbox.control("PUT", "/worlds/default/snapshot", whole).status == 200
 
 
-def _check(sandbox: InProcess, before: list[str]) -> None:
-    """Check that new records have new ids."""
-    after = _payments(sandbox, 10, "after")
-    assert len({*before, *after}) == 15
-    assert sandbox.ask("GET", "/v2/transactions", key="psp").json()["total"] == 15
-    found = sandbox.control("GET", "/worlds/default/messages", query="limit=200").json()
-    ids = [one["id"] for one in found["messages"]]
-    assert len(set(ids)) == len(ids)
-
-
-@pytest.mark.parametrize("forge", [_without, _lower])
-def test_no_new_record_replaces_an_old_one_whatever_the_number_of_draws(forge: Forge):
-    sandbox = a_sandbox()
-    before = _payments(sandbox, 5, "before")
-
-    _forge(sandbox, forge)
-
-    _check(sandbox, before)
-
-
-@pytest.mark.parametrize("kind", ["json", "db"])
-def test_nor_after_a_restart(tmp_path: Path, kind: str):
+@pytest.mark.parametrize(("kind", "forge"), [("json", _without), ("db", _lower)])
+def test_no_new_record_replaces_an_old_one_whatever_the_number_of_draws(
+    tmp_path: Path, kind: str, forge: Forge
+):
     path = tmp_path / f"state.{kind}"
     with a_looping_sandbox(store=path) as sandbox:
-        before = _payments(sandbox, 5, "before")
-        _forge(sandbox, _without)
+        ids = _payments(sandbox, 5, "before")
+        _forge(sandbox, forge)
+        ids += _payments(sandbox, 5, "after")
+        _forge(sandbox, forge)
 
     with a_looping_sandbox(store=path) as sandbox:
-        _check(sandbox, before)
+        ids += _payments(sandbox, 5, "restarted")
+
+        assert len(set(ids)) == 15
+        assert sandbox.ask("GET", "/v2/transactions", key="psp").json()["total"] == 15
+        found = sandbox.look("messages", limit=200)["messages"]
+        assert len({one["id"] for one in found}) == len(found)

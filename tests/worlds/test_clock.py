@@ -3,15 +3,11 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from freezegun import freeze_time
 from msgspec.structs import replace
 
-from sandbox.app import build
 from sandbox.domain.clock import EARLIEST, LATEST, RATE_MAX, RUNNING, ClockSetting, ClockState
 from sandbox.domain.instants import to_wire
-from sandbox.settings import Settings
 from sandbox.worlds.clock import Clock
-from tests.driving import InProcess
 
 LAST = to_wire(LATEST)
 START_S = 1_772_366_400.0  # 2026-03-01T12:00:00Z
@@ -130,12 +126,3 @@ def test_a_clock_that_is_set_ahead_expires_keys_and_set_back_revives_them(sandbo
         statuses.append(sandbox.ask("GET", "/v5/apikeys", key="expired").status)
 
     assert statuses == [200, 401, 200]
-
-
-def test_freezing_the_time_of_the_process_moves_a_world_that_runs_elsewhere():
-    with freeze_time("2026-03-01T12:00:00Z") as frozen:
-        world = InProcess(build(Settings(clock=ClockSetting(now=at("2030-01-01T00:00:00")))))
-        frozen.tick(timedelta(days=1))
-        shown = world.control("GET", "/worlds/default/clock").json()
-
-    assert shown["now"] == "2030-01-02T00:00:00.000Z"

@@ -4,7 +4,6 @@ import asyncio
 import json
 from datetime import timedelta
 
-import httpx2
 import pytest
 from freezegun import freeze_time
 
@@ -15,7 +14,7 @@ from sandbox.settings import Settings
 from tests.conftest import NOW
 from tests.directory.making import messages
 from tests.driving import InProcess
-from tests.support.payments import held, pay, read, sold
+from tests.support.payments import held, read, sold
 from tests.webhooks.calling import living, sample
 from tests.webhooks.receiving import receiving
 
@@ -81,37 +80,6 @@ def test_an_authorization_expires_at_its_own_moment_when_time_is_moved_on(runnin
     assert last["created_at"] == "2026-03-06T12:00:00.000Z"
     assert (after["status"], after["status_reason"]) == ("canceled", "timed_out")
     assert after["history"][-1]["created_at"] == 1_772_798_400_000
-
-
-def test_a_world_whose_own_clock_stands_still_is_not_moved(frozen):
-    setting = ClockSetting(now=parse_rfc3339("2026-05-01T00:00:00Z"), mode="frozen")
-    world = InProcess(build(Settings(clock=setting)))
-    tx = held(world, **VISA)
-
-    frozen.move_to("2027-01-01T00:00:00Z")
-
-    assert pay(world).json()["created_at"] == tx["created_at"] == 1_777_593_600_000
-    assert read(world, tx)["status"] == "authorized"
-    assert world.ask("GET", "/v5/apikeys", key="legacy").status == 200
-
-
-def test_a_client_on_an_event_loop_sees_the_same():
-    async def statuses():
-        with freeze_time(NOW, real_asyncio=True) as frozen:
-            sandbox = build(Settings())
-            world = sandbox.worlds.default
-            transport = httpx2.ASGITransport(app=sandbox.app)
-            headers = {"x-service-apikey": world.cast.keys["merchant"][1]}
-            async with httpx2.AsyncClient(
-                transport=transport, base_url="http://sandbox", headers=headers
-            ) as client:
-                body = {"amount": 1000, "terminal_id": world.cast.terminals["merchant"]}
-                held = (await client.post("/v3/preauth", json=body)).json()
-                frozen.move_to("2026-03-06T12:00:00Z")
-                path = f"/v1/transactions/{held['transaction_id']}"
-                return held["status"], (await client.get(path)).json()["status"]
-
-    assert asyncio.run(statuses()) == ("authorized", "canceled")
 
 
 @pytest.mark.parametrize("real_asyncio", [True, False])

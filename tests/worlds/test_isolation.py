@@ -82,23 +82,6 @@ def test_a_key_that_another_world_has_cannot_be_supplied(two):
         assert create(one, **supplied(InProcess(one.sandbox).key(name))).status == 400, name
 
 
-def test_the_same_lookup_with_another_secret_is_fine_and_each_key_finds_its_world(two):
-    one, other = two
-    similar = "svc_uat_Supplied0000_" + "T" * 32
-    mine, theirs = create(one, **supplied(KEY)), create(other, **supplied(similar))
-
-    seen = [
-        world.ask("GET", f"/v5/apikeys/{made.json()['id']}", key="merchant").json()["key"]
-        for world, made in ((one, mine), (other, theirs))
-    ]
-    calls = [one.ask("GET", "/v5/apikeys", key=key).status for key in (KEY, similar)]
-
-    assert (mine.status, theirs.status) == (201, 201)
-    assert seen == [KEY, similar]
-    # Neither may read keys, and both are known.
-    assert calls == [404, 404]
-
-
 def test_a_key_is_free_again_once_its_world_is_gone(two):
     one, other = two
     create(one, **supplied(KEY))
@@ -107,18 +90,6 @@ def test_a_key_is_free_again_once_its_world_is_gone(two):
 
     assert create(other, **supplied(KEY)).status == 201
     assert other.ask("GET", "/v5/apikeys", key=KEY).status == 404
-
-
-def test_a_world_that_comes_back_does_not_lose_its_keys_to_one_that_took_them(two):
-    """The keys of a world follow from its id and seed; meanwhile another world may hold one."""
-    one, other = two
-    merchant = one.key("merchant")
-    one.control("DELETE", "/worlds/one")
-    create(other, **supplied(merchant))
-
-    again = one.control("POST", "/worlds", {"id": "one", "seed": 1, "clock": FROZEN})
-
-    assert again.status == 409 or _sees_its_own_account(one)
 
 
 def test_a_key_that_is_minted_again_after_a_reset_is_not_one_that_another_world_has_now(two):
@@ -132,8 +103,3 @@ def test_a_key_that_is_minted_again_after_a_reset_is_not_one_that_another_world_
 
     path = f"/v1/accounts/{one.account('merchant')}"
     assert one.ask("GET", path, key=again).status == 200
-
-
-def _sees_its_own_account(world: InProcess) -> bool:
-    path = f"/v1/accounts/{world.account('merchant')}"
-    return world.ask("GET", path, key="merchant").status == 200
