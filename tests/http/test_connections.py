@@ -43,23 +43,6 @@ def test_answers_of_one_packet_come_in_the_order_of_their_requests(client, serve
     assert all(before < after for before, after in pairwise(numbers(*answers)))
 
 
-def test_a_request_in_two_packets_is_answered_as_one_in_one(client, served):
-    sent = payment(served, amount=777)
-    for cut in (1, 30, 120, -1):
-        client.send(sent[:cut])
-        whole = client.ask(sent[cut:])
-
-        assert (whole.status, json.loads(whole.body)["total_amount"]) == (200, 777)
-        assert client.ask(sent).status == 200
-
-
-def test_a_head_request_is_answered_without_a_body(client, served):
-    client.send(request(served, "HEAD /v1/accounts"))
-
-    assert client.answer(has_body=False).status == 200
-    assert client.ask(request(served, "GET /v1/accounts")).status == 200
-
-
 def test_a_client_that_says_it_is_the_last_request_gets_its_answer_and_the_end(served):
     sent = request(served, "GET /v1/accounts", "connection: close")
     for version in (b"HTTP/1.0", b"HTTP/1.1"):

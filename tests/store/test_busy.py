@@ -2,12 +2,10 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from functools import cache
 from typing import Any
 
 import pytest
 
-from sandbox import library
 from sandbox.app import build
 from sandbox.domain.clock import ClockSetting
 from sandbox.domain.instants import parse_rfc3339
@@ -22,7 +20,6 @@ from tests.payments.driving_money import (
     sums_of,
 )
 from tests.worlds.worlds import add_world
-from tools import busy_fixture
 from tools.busy_fixture import MERCHANTS
 
 END = "2026-03-01T06:00:00.000Z"
@@ -51,20 +48,15 @@ def pages(sandbox: InProcess, key: str, query: str = "") -> Iterator[dict[str, A
         offset, total = offset + 50, page["total"]
 
 
-@cache
-def payments() -> dict[str, list[dict[str, Any]]]:
+@pytest.fixture(scope="module")
+def payments(busy: InProcess) -> dict[str, list[dict[str, Any]]]:
     """All payments with their histories, by merchant."""
-    sandbox = a_busy_sandbox()
-    found = {merchant: list(pages(sandbox, merchant)) for merchant in MERCHANTS}
-    for merchant, transactions in found.items():
-        for one in transactions:
-            path = f"/v1/transactions/{one['transaction_id']}/history"
-            one["history"] = sandbox.ask("GET", path, key=merchant).json()
-    return found
+    return {merchant: list(pages(busy, merchant)) for merchant in MERCHANTS}
 
 
-def every_payment() -> list[dict[str, Any]]:
-    return [one for found in payments().values() for one in found]
+@pytest.fixture(scope="module")
+def every_payment(payments: dict[str, list[dict[str, Any]]]) -> list[dict[str, Any]]:
+    return [one for found in payments.values() for one in found]
 
 
 def batches(sandbox: InProcess, merchant: str) -> list[dict[str, Any]]:
@@ -74,36 +66,20 @@ def batches(sandbox: InProcess, merchant: str) -> list[dict[str, Any]]:
     return found
 
 
-# --- the file ---------------------------------------------------------------------------------
-
-
-def test_the_file_has_no_more_than_three_megabytes():
-    assert len(busy_fixture.FILE.read_bytes()) < 3_000_000
-
-
-def test_a_copy_of_it_is_the_same_world(tmp_path):
-    copy = tmp_path / "mine.json"
-    copy.write_bytes(busy_fixture.FILE.read_bytes() + b"\n")
-
-    mine, shipped = library.fixture_or_file(str(copy)), library.fixture("busy")
-
-    assert shipped.document is None
-    assert mine.document is not None
-    assert (mine.accounts, mine.api_keys) == (shipped.accounts, shipped.api_keys)
-
-
 # --- the month --------------------------------------------------------------------------------
 
 
-def test_it_has_the_size_that_people_page_through_and_the_money_of_every_payment_fits():
-    assert 300 <= len(every_payment()) <= 500
-    for one in every_payment():
+def test_it_has_the_size_that_people_page_through_and_the_money_of_every_payment_fits(
+    payments, every_payment
+):
+    assert 300 <= len(every_payment) <= 500
+    for one in every_payment:
         check_payment(one)
-    for found in payments().values():
+    for found in payments.values():
         check_event_ids(found)
 
 
-def test_the_sums_of_every_batch_are_those_of_its_payments(busy):
+def test_the_sums_of_every_batch_are_those_of_its_payments(busy, payments):
     # assumed M10; what an answer in part did not take is in no batch any more.
     for merchant in MERCHANTS:
         there = batches(busy, merchant)
@@ -112,20 +88,20 @@ def test_the_sums_of_every_batch_are_those_of_its_payments(busy):
         assert len(there) > 20
         for batch in there:
             if batch["status"] != "partially_accepted":
-                assert shown_sums(batch) == sums_of(batch["id"], payments()[merchant]), batch["id"]
+                assert shown_sums(batch) == sums_of(batch["id"], payments[merchant]), batch["id"]
 
 
 @pytest.mark.proves("spec 2.4-type, 3.2")
-def test_every_status_and_type_of_a_transaction_is_there():
-    assert {one["status"] for one in every_payment()} == set(STATUSES)
-    attempts = [attempt for one in every_payment() for attempt in one["history"]]
+def test_every_status_and_type_of_a_transaction_is_there(every_payment):
+    assert {one["status"] for one in every_payment} == set(STATUSES)
+    attempts = [attempt for one in every_payment for attempt in one["history"]]
     assert {attempt["transaction_type"] for attempt in attempts} == set(TRANSACTION_TYPES)
 
 
-def test_it_tells_what_a_month_brings():
+def test_it_tells_what_a_month_brings(every_payment):
     attempts = Counter(
         (attempt["transaction_type"], attempt["status_reason"])
-        for one in every_payment()
+        for one in every_payment
         for attempt in one["history"]
     )
 
