@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import sqlite3
 import sys
 from contextlib import closing
@@ -74,25 +73,6 @@ def test_a_file_that_was_rewritten_is_refused_as_well(path: Path):
         put(file, document("c", 3))
 
     assert ids(path) == ["a", "b", "c"]
-
-
-def test_what_is_in_use_can_be_read_and_copied(path: Path):
-    with closing(open_file(path)) as file:
-        put(file, document("a", 1))
-        copy = path.with_name(f"copy-{path.name}")
-
-        if path.suffix == ".db":
-            with (
-                closing(sqlite3.connect(path)) as reader,
-                closing(sqlite3.connect(copy)) as into,
-            ):
-                reader.backup(into)
-        else:
-            shutil.copy(path, copy)
-
-        put(file, document("b", 2))
-        assert ids(copy) == ["a"]
-    assert ids(path) == ["a", "b"]
 
 
 # --- what becomes of the file meanwhile -------------------------------------------------------
