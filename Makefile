@@ -44,10 +44,10 @@ slow: $(VENV)/.developed ## The part of `make whole` that starts servers, browse
 	@$(BIN)/python -m pytest tests/whole --numprocesses 2 --dist worksteal
 
 elsewhere: $(VENV)/.developed ## Ask a server that owns no world all tests of a sandbox, not some as `make slow` does
-	@SANDBOX_SUITES=all $(BIN)/python -m pytest tests/whole/test_elsewhere.py -k 'not uvicorn and not hypercorn'
+	@TESTED_SUITES=all $(BIN)/python -m pytest tests/whole/test_elsewhere.py -k 'not uvicorn and not hypercorn'
 
 properties: $(VENV)/.developed ## Test properties with many more examples than `make test` does
-	@SANDBOX_THOROUGH=yes $(BIN)/python -m pytest -m "hypothesis or thorough" --numprocesses 2 --dist worksteal
+	@TESTED_THOROUGHLY=yes $(BIN)/python -m pytest -m "hypothesis or thorough" --numprocesses 2 --dist worksteal
 
 soak: $(VENV)/.developed ## Try properties with new random numbers until one fails (MINUTES=60, SEED=a new one)
 	@$(BIN)/python -m tests.soak --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))

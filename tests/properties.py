@@ -8,7 +8,7 @@ case in turn. Both have the same examples in every run, so a test that fails her
 import os
 from typing import Final
 
-IS_THOROUGH: Final = bool(os.environ.get("SANDBOX_THOROUGH"))
+IS_THOROUGH: Final = bool(os.environ.get("TESTED_THOROUGHLY"))
 
 SEED: Final = os.environ.get("SANDBOX_SEED")
 """The seed of a round of `make soak`; None for the same examples in every run."""

@@ -1,6 +1,6 @@
 """Servers that share worlds, when PostgreSQL, a session or a task of theirs fails.
 
-SANDBOX_STRIKES=100 has so many strikes under load, and prints what they came to.
+TESTED_STRIKES=100 has so many strikes under load, and prints what they came to.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ from tests.servers.serving import refused, serving
 from tests.servers.striking import STRIKES, Campaign
 from tests.webhooks.receiving import receiving
 
-STRUCK = int(os.environ.get("SANDBOX_STRIKES", len(STRIKES)))
+STRUCK = int(os.environ.get("TESTED_STRIKES", len(STRIKES)))
 CHECKED_EACH = 4
 MOMENTS = 40
 ANSWERED_S = 15.0
@@ -292,10 +292,8 @@ def test_a_commit_that_waits_for_a_lock_is_done_or_refused_but_not_twice(
 
 
 def test_a_pooler_may_give_out_sessions_and_is_refused_where_it_shares_them(
-    url: str, tmp_path: Path, postgres: Postgres, monkeypatch: pytest.MonkeyPatch
+    url: str, tmp_path: Path, postgres: Postgres
 ):
-    # A server says that it knows no such variable.
-    monkeypatch.delenv("SANDBOX_STRIKES", raising=False)
     for mode in ("transaction", "statement"):
         with postgres.pooled(url, mode) as through:
             said = refused(through)
