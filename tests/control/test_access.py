@@ -51,16 +51,12 @@ def test_elsewhere_a_token_is_made_up_that_cannot_be_guessed():
 @pytest.mark.proves("assumed D25")
 def test_a_shared_server_on_loopback_asks_for_a_token_and_guards_internal_addresses():
     sandbox = InProcess(build(Settings(shared=True)))
-
     assert sandbox.control("GET", "/worlds").status == 401
-    token = f"Bearer {sandbox.sandbox.token}"
-    assert with_token(sandbox, "GET", "/worlds", token).status == 200
-    refused = sandbox.ask(
-        "POST",
-        "/_sandbox/worlds/default/endpoints",
-        headers=[(b"authorization", token.encode())],
-        body=b'{"url": "http://127.0.0.1:9000/hook"}',
-    )
+    sandbox.defaults["authorization"] = f"Bearer {sandbox.sandbox.token}"
+
+    assert sandbox.control("GET", "/worlds").status == 200
+    inside = {"url": "http://127.0.0.1:9000/hook"}
+    refused = sandbox.control("POST", "/worlds/default/endpoints", inside)
     assert refused.status == 400
     assert "internal address" in refused.json()["message"]
 
@@ -166,10 +162,14 @@ def _answers(sandbox: InProcess) -> list[Response]:
 
 
 @pytest.mark.proves("assumed D3")
-def test_every_answer_of_the_platform_names_its_entry_in_the_journal(sandbox):
+def test_every_answer_names_its_entry_in_a_journal_that_keeps_as_many_as_the_limit_says():
+    sandbox = InProcess(build(Settings(limits=Limits(journal_entries_max=3))))
+
     named = [answer.headers["x-sandbox-request-id"] for answer in _answers(sandbox)]
 
     assert named == [f"req_000000000{number}" for number in range(1, 7)]
+    # Those without a key have a journal of their own.
+    assert [one["id"][-1] for one in sandbox.look("requests")["requests"]] == [*"13456"]
 
 
 @pytest.mark.proves("assumed D3")
@@ -180,13 +180,4 @@ def test_without_explanations_no_answer_has_a_header_of_the_sandbox():
 
     added = [name for answer in answers for name in answer.headers if name.startswith("x-")]
     assert added == []
-    assert sandbox.control("GET", "/worlds/default/requests").json()["total"] == 6
-
-
-def test_a_journal_keeps_as_many_entries_as_the_limit_says():
-    sandbox = InProcess(build(Settings(limits=Limits(journal_entries_max=3))))
-
-    _answers(sandbox)
-
-    # Those without a key have a journal of their own.
-    assert [one["id"][-1] for one in sandbox.look("requests")["requests"]] == [*"13456"]
+    assert sandbox.look("requests")["total"] == 6

@@ -2,10 +2,13 @@
 
 import pytest
 
+from sandbox.domain.batches import REASONS
+from tests.control.refusals import assert_refused
 from tests.scenarios.running import running
 from tests.support.payments import close_batch, edit_batch, fresh_sandbox, paid, read
 
 BATCHES = "/worlds/default/batches"
+HASH = REASONS["hash_mismatch"]
 
 
 @pytest.fixture
@@ -65,21 +68,35 @@ def test_what_was_sent_back_is_known_after_a_snapshot_and_not_on_the_platform(sa
     assert sandbox.look(f"batches/{sale['batch_id']}") == before
 
 
-def test_each_status_says_what_it_means_and_what_comes(sandbox):
-    for body, result, why in (
-        ({}, None, "switch batch.settlement is manual"),
-        ({"answer": "accepted"}, "accepted", "settled all"),
-        ({"answer": "rejected", "reason": "hash_mismatch"}, "refused", "RB T09"),
+@pytest.mark.proves("assumed B9, B10, B11, 3.3")
+def test_each_result_of_a_batch_has_its_payments_settled_or_not_and_says_what_it_means(sandbox):
+    for body, result, response, why in (
+        ({}, None, None, "switch batch.settlement is manual"),
+        ({"answer": "accepted"}, "accepted", None, "settled all"),
+        ({"answer": "rejected", "reason": "hash_mismatch"}, "refused", HASH, "RB T09"),
+        ({"answer": "rejected", "reason": "RB T99 - OURS"}, "refused", "RB T99 - OURS", "RB T99"),
+        ({"answer": "rejected"}, "refused", HASH, "RB T09"),
     ):
-        id = paid(sandbox)["batch_id"]
+        tx = paid(sandbox)
+        id = tx["batch_id"]
+        assert_refused(answer(sandbox, id, answer="accepted"), 409, "not_submitted")
         close_batch(sandbox, id)
         if body:
-            answer(sandbox, id, **body)
+            shown = answer(sandbox, id, **body).json()
+            assert shown["status"] == body["answer"]
+            assert shown["response"] == (response and {"rejection_reason": response})
+            again = answer(sandbox, id, answer="accepted")
+            assert_refused(again, 409, "not_submitted")
+            assert body["answer"] in again.json()["message"]
 
         detail = sandbox.look(f"batches/{id}")
 
         assert set(results(detail).values()) == {result}
         assert why in detail["why"]
+        assert read(sandbox, tx)["status"] == ("settled" if result == "accepted" else "captured")
+
+
+def test_a_batch_says_what_comes_and_when(sandbox):
     then = {"batch": "rejected", "reason": "comms", "after": "2h"}
     running(sandbox, {"when": {"operation": "close_batch"}, "then": then})
     id = paid(sandbox)["batch_id"]

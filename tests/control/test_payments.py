@@ -1,10 +1,9 @@
-"""Operators choose how payments end and batches settle, and see what there is to choose."""
+"""Operators choose how the next attempts end."""
 
 import pytest
 
-from sandbox.domain.batches import REASONS
 from tests.control.refusals import assert_refused
-from tests.support.payments import close_batch, paid_id, pay, read, set_switches
+from tests.support.payments import pay
 
 NEXT = "/worlds/default/scenario/next"
 
@@ -19,21 +18,6 @@ def queued(sandbox):
     listed = sandbox.control("GET", NEXT).json()
     assert listed["total"] == len(listed["queue"])
     return listed["queue"]
-
-
-def closed(sandbox, *payments):
-    """The id of a submitted batch with these payments, which waits for its result."""
-    set_switches(sandbox, {"batch.settlement": "manual"})
-    batch_id = read(sandbox, payments[0])["batch_id"]
-    close_batch(sandbox, batch_id)
-    return batch_id
-
-
-def result(sandbox, batch_id, **body):
-    return sandbox.control("POST", f"/worlds/default/batches/{batch_id}/answer", body)
-
-
-# --- next outcomes ----------------------------------------------------------------------------
 
 
 @pytest.mark.proves("assumed D4")
@@ -83,40 +67,3 @@ def test_a_queued_fault_is_for_the_next_request_that_it_names(sandbox):
 
         assert (failed.status, spared.status) == (503, 200), entry
         assert failed.headers["x-sandbox-outcome"] == "http_503; source=queue; rule=queue"
-
-
-# --- batch results ----------------------------------------------------------------------------
-
-
-@pytest.mark.proves("assumed B9, B10")
-def test_only_a_submitted_batch_gets_a_result_and_its_payments_are_settled(sandbox):
-    tx = paid_id(sandbox)
-    early = result(sandbox, read(sandbox, tx)["batch_id"], answer="accepted")
-    batch_id = closed(sandbox, tx)
-
-    answer, again = (result(sandbox, batch_id, answer="accepted") for _ in range(2))
-
-    assert_refused(early, 409, "not_submitted")
-    assert (answer.status, answer.json()["status"]) == (200, "accepted")
-    assert answer.json()["response"] is None
-    assert read(sandbox, tx)["status"] == "settled"
-    assert_refused(again, 409, "not_submitted")
-    assert "accepted" in again.json()["message"]
-
-
-@pytest.mark.proves("assumed B9, B11, 3.3")
-def test_a_batch_is_rejected_with_a_reason(sandbox):
-    for reason, said in (
-        ({"reason": "hash_mismatch"}, REASONS["hash_mismatch"]),
-        ({"reason": "RB T99 - OF OUR OWN"}, "RB T99 - OF OUR OWN"),
-        ({}, REASONS["hash_mismatch"]),
-    ):
-        tx = paid_id(sandbox)
-
-        shown = result(sandbox, closed(sandbox, tx), answer="rejected", **reason).json()
-
-        assert (shown["status"], shown["response"]) == ("rejected", {"rejection_reason": said})
-        assert read(sandbox, tx)["status"] == "captured"
-
-
-# --- the catalogues ---------------------------------------------------------------------------

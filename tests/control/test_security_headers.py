@@ -1,16 +1,11 @@
 """Answers stay with their reader: no CORS anywhere, nothing guessed, nothing stored."""
 
 import re
-import types
-import typing
 
 import pytest
-from msgspec import Struct
 
 from sandbox.app import build
 from sandbox.control.routes import CONTROL
-from sandbox.domain.keys import ApiKeyView
-from sandbox.domain.records import Extended
 from sandbox.platform.routes import OPERATIONS
 from sandbox.platform.security import SECURITY_HEADERS, AnswerKind
 from sandbox.settings import Settings
@@ -109,43 +104,3 @@ def test_each_row_of_the_table_says_why_and_is_sent_by_something():
     assert [row.name for row in SECURITY_HEADERS if not (row.why and row.values)] == []
     assert {kind for row in SECURITY_HEADERS for kind in row.values} == set(AnswerKind)
     assert [row.name for row in SECURITY_HEADERS if is_cors(row.name)] == []
-
-
-# --- keys on the platform -------------------------------------------------------------------------
-
-
-def shows_a_key(response: object) -> bool:
-    """Whether something that the platform answers has a key in it, however deep."""
-    if isinstance(response, Extended):
-        return any(map(shows_a_key, (response.record, *response.fields.values())))
-    if isinstance(response, types.GenericAlias | types.UnionType) or typing.get_args(response):
-        return any(map(shows_a_key, typing.get_args(response)))
-    if isinstance(response, type) and issubclass(response, Struct):
-        of = typing.get_type_hints(response).values()
-        return response is ApiKeyView or any(map(shows_a_key, of))
-    return False
-
-
-def test_the_rows_that_can_show_a_key_are_marked_and_no_others():
-    marked = [row.name for row in OPERATIONS if row.is_key_shown]
-
-    assert marked == [row.name for row in OPERATIONS if shows_a_key(row.response)]
-    assert {"apikeys.create", "apikeys.list", "accounts.create_v2"} <= set(marked)
-
-
-@pytest.mark.proves("assumed D25-headers")
-def test_an_answer_with_a_key_is_not_stored(sandbox):
-    key = {"name": "till", "permissions": ["payments:read"]}
-    account = {"type": "merchant", "name": "Cafe", "description": "Coffee", "mcc": "5814"}
-    account["address"] = {"street_line1": "1 Main", "city": "A", "state": "TX", "zip": "78701"}
-    onboarded = sandbox.ask("POST", "/v2/accounts", key="partner", json_body=account)
-    with_keys = [
-        sandbox.ask("POST", "/v5/apikeys", key="merchant", json_body=key),
-        onboarded,
-        sandbox.ask("GET", "/v5/apikeys", key="merchant"),
-    ]
-    others = sandbox.ask("GET", "/v2/transactions", key="merchant")
-
-    assert onboarded.json()["api_key"]["key"].startswith("svc_")
-    assert [one.headers.get("cache-control") for one in with_keys] == ["no-store"] * 3
-    assert "cache-control" not in others.headers

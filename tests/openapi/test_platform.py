@@ -57,11 +57,16 @@ def test_the_document_has_an_operation_for_every_row_and_no_others(platform):
     assert shown == {row.name: row.summary for row in OPERATIONS}
 
 
-def test_an_example_succeeds_in_a_fresh_demo_world():
+@pytest.mark.proves("assumed D25-headers")
+def test_an_example_succeeds_in_a_fresh_demo_world_and_no_answer_with_a_key_is_stored():
     for row in OPERATIONS:
         if row.run is not None:
             answer = Request(fresh_checked(), row.name).send()
             assert answer.status == row.status, (row.name, answer)
+            may_show_a_key = row.name.startswith("apikeys.") or row.name == "accounts.create_v2"
+            policy = "no-store" if may_show_a_key else None
+            assert answer.headers.get("cache-control") == policy, row.name
+            assert may_show_a_key or b'"svc_' not in answer.body, row.name
 
 
 @pytest.mark.parametrize("name", NAMES)
