@@ -3,13 +3,10 @@
 Source: assumed 0.5, 1.8, 2.5, 6.4; spec 2.4-card, 6.1.7.
 """
 
-from itertools import product
-
 import pytest
 
 from tests.directory.making import NOBODY, account_id, location_id, terminal_id
 from tests.support.payments import (
-    PATHS,
     act,
     ask,
     held,
@@ -105,35 +102,28 @@ def test_a_breakdown_that_does_not_add_up_is_refused(sandbox):
                 assert refused(sandbox, answer), why
 
 
-@pytest.mark.proves("assumed 1.8-where, D27")
-def test_a_place_that_is_not_text_is_a_400_and_an_unknown_one_a_404(sandbox):
-    with unchanged(sandbox):
-        assert "terminal_id" in refused(sandbox, pay_at(sandbox))
-        for field in ("terminal_id", "location_id", "account_id"):
-            for value in (1, [], {}):
-                assert field in refused(sandbox, pay_at(sandbox, **{field: value}))
-            for value in (NOBODY, "\u0000", "x" * 10_000, "../../v1/accounts"):
-                answer = pay_at(sandbox, **{field: value})
-                refused(sandbox, answer, 404, "not_found", clause="spec 7-404")
-
-
-def pay_at(sandbox, **places):
-    return ask(sandbox, "POST", "/v3/payment", {"amount": 1000, **places})
-
-
-@pytest.mark.proves("assumed 1.8-where, 1.8-currency, 1.8-details")
+@pytest.mark.proves("assumed 1.8-where, 1.8-currency, 1.8-details, 1.8-standalone, D27")
 def test_places_currencies_and_details_that_cannot_be_are_refused(sandbox):
     terminal = terminal_id(sandbox, "merchant")
 
     with unchanged(sandbox):
+        nowhere = ask(sandbox, "POST", "/v3/payment", {"amount": 1000})
+        assert "terminal_id" in refused(sandbox, nowhere)
+        for field in ("terminal_id", "location_id", "account_id"):
+            for value in (1, [], {}):
+                assert field in refused(sandbox, pay(sandbox, **{field: value}))
+            for value in (NOBODY, "\u0000", "x" * 10_000, "../../v1/accounts"):
+                answer = pay(sandbox, **{field: value})
+                refused(sandbox, answer, 404, "not_found", clause="spec 7-404")
         for places in (
             {"terminal_id": terminal, "account_id": account_id(sandbox, "second_merchant")},
             {"terminal_id": terminal, "location_id": location_id(sandbox, "second_merchant")},
             {"location_id": location_id(sandbox, "merchant_patio")},
             {"account_id": account_id(sandbox, "partner")},
         ):
-            refused(sandbox, pay_at(sandbox, **places))
-        for currency in ("EUR", "978", "usd", "US", "USDX", "", 840, [], True):
+            refused(sandbox, pay(sandbox, **places))
+        # test_fields has those that no currency is.
+        for currency in ("EUR", "978", 840, [], True):
             assert "currency" in refused(sandbox, pay(sandbox, currency=currency))
         # They would hide what the platform reports.
         for details in (
@@ -142,11 +132,13 @@ def test_places_currencies_and_details_that_cannot_be_are_refused(sandbox):
         ):
             answer = pay(sandbox, additional_details=details)
             assert "additional_details" in refused(sandbox, answer)
+        for id in (None, 1, []):
+            answer = ask(sandbox, "POST", "/v3/refund", {"transaction_id": id})
+            assert "transaction_id" in refused(sandbox, answer)
 
 
 @pytest.mark.proves("assumed D4")
 def test_an_outcome_that_is_misspelt_or_sent_twice_is_refused_and_nothing_happens(sandbox):
-    # assumed D4: never a silent success.
     tx = held(sandbox)
     twice = [
         (b"x-service-apikey", sandbox.key("merchant").encode()),
@@ -163,17 +155,3 @@ def test_an_outcome_that_is_misspelt_or_sent_twice_is_refused_and_nothing_happen
                 assert nearest in said
                 assert "x-sandbox-outcome" in said
         refused(sandbox, sandbox.ask("POST", "/v3/payment", headers=twice, json_body=body))
-
-
-@pytest.mark.proves("spec 7-404", "assumed 1.8-standalone")
-def test_an_action_on_what_is_not_there_is_a_404_whatever_the_body(sandbox):
-    outside = sold(sandbox, at="other_merchant", by="psp")
-
-    with unchanged(sandbox):
-        for action, id in product(PATHS, (NOBODY, outside["transaction_id"], outside["batch_id"])):
-            for body in ({}, {"amount": "x"}):
-                answer = act(sandbox, id, action, **body)
-                refused(sandbox, answer, 404, "not_found", clause="spec 7-404")
-        for id in (None, 1, []):
-            answer = ask(sandbox, "POST", "/v3/refund", {"transaction_id": id})
-            assert "transaction_id" in refused(sandbox, answer)

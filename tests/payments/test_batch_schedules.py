@@ -110,12 +110,15 @@ def test_a_snapshot_keeps_the_schedule_and_one_that_makes_no_sense_is_refused(sa
     assert listed(sandbox) == before
 
 
-def test_a_deleted_terminal_has_no_schedule(sandbox):
+@pytest.mark.proves("assumed B16, 8.2-cut-off")
+def test_a_deleted_terminal_has_no_schedule_and_without_one_a_batch_stays_open(sandbox):
+    sale = sold(sandbox, at="second_merchant")
     scheduled(sandbox, "23:30")
     delete(sandbox, f"/v2/terminals/{terminal_id(sandbox, 'merchant')}")
 
     assert listed(sandbox) == []
-    assert len(closings(sandbox, "3d")) == 1
+    assert len(closings(sandbox, "9d")) == 1
+    assert batch(sandbox, sale["batch_id"])["status"] == "open"
 
 
 WRONG = [

@@ -58,7 +58,7 @@ def test_a_sale_with_tip_and_tax_shows_every_field_and_nothing_besides(sandbox):
     breakdown = {"subtotal": 1000, "taxRate": 8.75, "tipAmount": 200, "tipType": "fixed"}
     golden = json.loads(Path("fixtures/events/transaction.sale.json").read_text())
 
-    sale = sold(sandbox, 1288, breakdown=breakdown, card_reader_data=reader("tok_mc_credit"))
+    sale = sold(sandbox, 1288, breakdown=breakdown, card="tok_mc_credit")
 
     merchant, partner = (sandbox.account(name) for name in ("merchant", "partner"))
     answer, (creation, outcome) = sale["gateway_transaction_response"], sale["history"]
@@ -79,10 +79,6 @@ def test_a_sale_with_tip_and_tax_shows_every_field_and_nothing_besides(sandbox):
     assert re.fullmatch(r"\d{6}", answer["approvalCode"])
     assert re.fullmatch(r"[A-Z0-9]{10}", sale["gateway_transaction_id"])
     assert re.fullmatch(r"[0-9a-f]{64}", sale["device_id"])
-
-
-def reader(card):
-    return {"paymentCardData": card}
 
 
 PROCESSORS = {

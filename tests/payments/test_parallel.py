@@ -58,8 +58,10 @@ def test_of_many_captures_of_one_authorization_exactly_one_captures(sandbox, at_
 @pytest.mark.proves("assumed 2.6-serial, M4")
 def test_many_refunds_at_once_never_give_back_more_than_was_captured(sandbox, at_once):
     tx = sold(sandbox)
+    id = tx["transaction_id"]
+    standalone = ("POST", "/v3/refund", {"transaction_id": id, "amount": 70})
 
-    answers = at_once(action(tx["transaction_id"], "refund", amount=70))
+    answers = at_once(*[action(id, "refund", amount=70), standalone] * (AT_ONCE // 2))
 
     # 14 times 70 is 980; a fifteenth would be 1050.
     assert statuses(answers) == {(200, ""): 14, (400, "refund_exceeds_captured"): AT_ONCE - 14}
@@ -68,6 +70,9 @@ def test_many_refunds_at_once_never_give_back_more_than_was_captured(sandbox, at
     assert sums(sandbox, after["batch_id"]) == (1000, 980, 15)
     assert fired(sandbox).count("transaction.refund") == 14
     assert len({attempt["event_id"] for attempt in after["history"]}) == 15
+    # A request that waited its turn has every step in the journal once.
+    steps = [one["step"] for one in sandbox.journal(answers[2])["decisions"]]
+    assert steps == ["route", "authenticate", "visibility", "target", "apply"]
 
 
 @pytest.mark.proves("assumed 2.6-serial")
@@ -86,16 +91,23 @@ def test_many_increments_and_one_capture_end_with_all_that_was_held_by_then(sand
 @pytest.mark.proves("assumed 2.6-serial, M11")
 def test_many_sales_with_one_event_id_make_one_sale_and_others_go_on(sandbox, at_once):
     once, other = sale(sandbox, event_id="once"), sale(sandbox)
+    holds = [paid_id(sandbox, operation="auth") for _ in range(2)]
 
     answers = at_once(*[once, other] * (AT_ONCE // 2))
 
     made = AT_ONCE // 2 + 1
     assert statuses(answers) == {(200, ""): made, (400, "duplicate_event"): AT_ONCE - made}
-    assert all_transactions(sandbox) == made
+    assert all_transactions(sandbox) == made + len(holds)
     # The first sales at once open one batch, and all count in it: assumed B2, M12.
     (one,) = batches(sandbox)
     assert (one["transaction_count"], one["captured_amount"]) == (made, 1000 * made)
     assert fired(sandbox).count("batch.opened") == 1
+    # The scope of an event_id is the merchant account, whatever the operation (assumed 2.6).
+    answers = at_once(
+        *[action(id, "capture", event_id="E-1") for id in holds], sale(sandbox, event_id="E-1")
+    )
+    assert statuses(answers) == {(200, ""): 1, (400, "duplicate_event"): 2}
+    assert sorted(read(sandbox, id)["status"] for id in holds) == ["authorized", "captured"]
 
 
 @pytest.mark.proves("assumed B1, B2, M12")

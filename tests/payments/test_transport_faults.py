@@ -11,7 +11,7 @@ import pytest
 from sandbox.platform.responses import ConnectionClosed
 from tests.conftest import NOW
 from tests.driving import serving
-from tests.support.payments import chosen, operate, pay, ready_for
+from tests.support.payments import chosen, operate, pay, ready_for, refused
 
 HTTP = {
     "http_500": (500, "internal_error"),
@@ -26,25 +26,17 @@ CLOSED = (httpx2.ReadError, httpx2.RemoteProtocolError)
 
 
 @pytest.mark.proves("assumed 5.3")
-@pytest.mark.parametrize("key", HTTP)
-def test_an_http_fault_is_answered_in_the_documented_shape(sandbox, key):
-    status, error = HTTP[key]
+def test_an_http_fault_is_answered_in_the_documented_shape(sandbox):
+    for key, (status, code) in HTTP.items():
+        answer = pay(sandbox, outcome=key)
 
-    answer = pay(sandbox, outcome=key)
-
-    body, entry = answer.json(), sandbox.journal(answer)
-    assert (answer.status, body["error"]) == (status, error)
-    assert list(body) == ["detail", "error"]
-    assert all(isinstance(value, str) and value for value in body.values())
-    assert answer.headers["content-type"] == "application/json"
-    assert answer.headers.get("retry-after") == ("1" if key in ("http_429", "http_503") else None)
-    assert chosen(answer) == f"{key}; source=header; rule=header"
-    assert entry["status"] == status
-    assert entry["outcome"] == {"key": key, "source": "header", "rule": "header"}
-    last = entry["decisions"][-1]
-    assert (last["step"], last["verdict"], last["clause"]) == (
-        *("outcome", str(status), "assumed 5.3"),
-    )
+        refused(sandbox, answer, status, code, clause="assumed 5.3")
+        assert answer.headers["content-type"] == "application/json"
+        wait = "1" if key in ("http_429", "http_503") else None
+        assert answer.headers.get("retry-after") == wait
+        assert chosen(answer) == f"{key}; source=header; rule=header"
+        outcome = {"key": key, "source": "header", "rule": "header"}
+        assert sandbox.journal(answer)["outcome"] == outcome
 
 
 def test_the_journal_says_of_a_closed_connection_whether_anything_was_done(sandbox):
