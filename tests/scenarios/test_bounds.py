@@ -29,21 +29,6 @@ def queue(sandbox, **entry):
     return sandbox.control("POST", NEXT, {"outcome": "lost_card"} | entry)
 
 
-# --- near misses ------------------------------------------------------------------------------
-
-
-def test_the_first_near_misses_of_queue_and_scenario_are_kept_and_the_rest_are_counted(sandbox):
-    for _ in range(15):
-        queue(sandbox, amount=1)
-    running(sandbox, *[{"when": {"amount": 1}, "then": LOST}] * 15)
-
-    near = sandbox.journal(pay(sandbox))["near_misses"]
-
-    assert len(near) == NEAR_MISSES_MAX + 1
-    assert near[14:16] == ["queue: waits for the amount 1", "scenario 1: another amount"]
-    assert near[-1] == "and 10 more"
-
-
 # --- the queue --------------------------------------------------------------------------------
 
 
@@ -62,7 +47,9 @@ def test_as_many_next_outcomes_as_may_wait_leave_a_small_entry_and_one_more_is_r
     waiting = sandbox.control("GET", NEXT).json()["total"]
     sandbox.control("DELETE", NEXT)
 
-    assert entry["near_misses"][-1] == f"and {QUEUE_MAX + RULES_MAX - NEAR_MISSES_MAX} more"
+    near = entry["near_misses"]
+    assert near[:-1] == ["queue: waits for the amount 1"] * NEAR_MISSES_MAX
+    assert near[-1] == f"and {QUEUE_MAX + RULES_MAX - NEAR_MISSES_MAX} more"
     assert len(json.dumps(entry)) < 10_000
     assert as_full.status == 200
     assert_refused(too_full, 400, "not_restored")
@@ -80,8 +67,6 @@ def test_as_many_next_outcomes_as_may_wait_leave_a_small_entry_and_one_more_is_r
 
 HOSTILE: list[list[Any]] = [
     [{"when": {"amount": [{"min": 1}] * 12_000}, "then": LOST}],
-    [{"when": {"amount": [[1]] * 12_000}, "then": LOST}],
-    [{"when": {"card": ["x"] * 12_000}, "then": LOST}],
     [{f"u{n}": 1 for n in range(12_000)}],
     [{"then": {"follow": [{"after": "1s", "do": "revoke_key"}] * 20}}] * 200,
 ]
@@ -109,12 +94,9 @@ LONG = "x" * 200_000
 
 REQUESTS: list[tuple[str, str, dict[str, Any]]] = [
     ("GET", "/v2/transactions/" + LONG, {}),
-    ("GET", "/" + LONG, {}),
     ("GET", "/v2/transactions", {"query": "a=" + LONG}),
     ("GET", "/v2/transactions", {"query": "&".join(f"u{n}=1" for n in range(5_000))}),
     ("POST", "/v3/payment", {"json_body": {f"u{n}": LONG[:9] for n in range(9_000)}}),
-    ("POST", "/v3/payment", {"json_body": {"amount": LONG, "terminal_id": LONG}}),
-    ("POST", "/v3/payment", {"json_body": {"amount": 1, "event_id": LONG}}),
     ("POST", "/v2/accounts", {"json_body": {"name": LONG, "type": LONG}}),
     ("POST", "/v5/apikeys", {"json_body": {"name": "x", "permissions": [LONG[:99]] * 999}}),
 ]
