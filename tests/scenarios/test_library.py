@@ -41,9 +41,7 @@ def test_every_story_is_there_named_explained_and_shown():
 
 
 UNREADABLE = [
-    (b"name = ", "is not TOML: "),
     (b"name = '\xff'", "is not UTF-8"),
-    (b"", "name: Field required"),
     (b'name = "x"\n[[rule]]\nthen = {tims = 1}', "rule 1, then.tims: 'tims' is not a field here"),
     (
         b'name = "x"\n[[rule]]\nname = "a\\u001b[31m"\nthen.outcome = "lost_card"\n',
@@ -62,8 +60,3 @@ def test_a_file_that_cannot_be_used_is_refused_with_its_path(tmp_path):
 
         assert str(refused.value).startswith(f"{path}: {said}")
         assert refused.value.nearest == ("times" if "tims" in said else None)
-    for path in (tmp_path / "nowhere.toml", tmp_path):
-        with pytest.raises(ScenarioError) as refused:
-            read_scenario(path)
-
-        assert str(refused.value).startswith(f"{path}: cannot be read: ")

@@ -3,7 +3,6 @@
 import asyncio
 import unittest
 from contextlib import nullcontext
-from datetime import timedelta
 
 import pytest
 from freezegun import freeze_time
@@ -120,14 +119,6 @@ def test_a_running_world_follows_the_frozen_time_over_the_network(world, how):
 def test_a_wait_in_frozen_time_ends_all_the_same(world):
     with freeze_time("2026-03-01T12:00:00Z"), pytest.raises(NothingCame):
         world.webhooks.wait_for("batch.opened", timeout_s=0.01)
-
-
-def test_a_world_that_stands_still_by_itself_is_moved_by_its_own_clock(kit):
-    with kit.world(clock="2026-05-01T00:00:00Z") as world, freeze_time("2026-03-01") as frozen:
-        frozen.tick(timedelta(days=100))
-        world.advance("1d")
-
-        assert world.clock["now"] == "2026-05-02T00:00:00.000Z"
 
 
 def test_worlds_are_not_thought_unused_when_time_jumps(world):

@@ -255,12 +255,6 @@ def test_jitter_adds_a_fifth_at_most_and_an_endpoint_may_ask_for_twice_as_long(
     assert wait == pytest.approx(heeded, abs=0.002)
 
 
-def test_a_retry_after_of_the_first_failure_counts_from_five_to_ten_seconds():
-    rows = {0: 5, 4: 5, 7: 7, 10: 10, 11: 10, 10**9: 10}
-
-    assert {asked: wait_s(1, retry_after_s=asked) for asked in rows} == rows
-
-
 @given(failures, jitters, st.none() | asked, st.booleans(), st.floats(0, 10))
 def test_after_a_429_or_a_time_out_it_is_a_minute_at_least_and_the_scale_stretches_all_of_it(
     number, jitter, retry_after_s, is_throttled, scale

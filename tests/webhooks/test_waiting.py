@@ -33,19 +33,21 @@ def wait(sandbox, **query):
     return asyncio.run(ask_wait(sandbox, **query))
 
 
-def wait_while(sandbox, happens, **query):
-    """The answer, which was not there before something happened."""
-
-    async def both():
-        waiting = asyncio.create_task(ask_wait(sandbox, timeout_s=60, **query))
-        await turns()
-        assert not waiting.done()
-        happens()
-        return await waiting
-
-    # It is not asked over a socket: the test is skipped where the process is another one.
-    assert sandbox.sandbox
-    return asyncio.run(both())
+@contextlib.asynccontextmanager
+async def waits(sandbox, count=WAITS_MAX, **query):
+    """So many waits that go on until the block ends, and then end with their clients."""
+    gone = asyncio.Event()
+    asked = "&".join(f"{name}={value}" for name, value in {"timeout_s": FOREVER_S, **query}.items())
+    tasks = [
+        asyncio.create_task(control(sandbox, "GET", f"{WORLD}/wait", query=asked, gone=gone))
+        for _ in range(count)
+    ]
+    await turns()
+    try:
+        yield tasks
+    finally:
+        gone.set()
+        await asyncio.wait_for(asyncio.gather(*tasks), 60)
 
 
 def test_the_first_message_that_fits_is_answered_at_once_and_in_full(sandbox):
@@ -66,13 +68,16 @@ def test_what_does_not_fit_is_passed_over_until_it_comes(sandbox):
     sample(sandbox, "account.blocked")
     last = sample(sandbox, status="active")
 
-    def three_events():
-        sample(sandbox, "account.blocked")
-        sample(sandbox, status="blocked")
-        sample(sandbox, status="active", name="this one")
+    async def story():
+        wanted = {"event_type": "account.updated", "status": "active", "after": last}
+        async with waits(sandbox, 1, **wanted) as (waiting,):
+            assert not waiting.done()
+            sample(sandbox, "account.blocked")
+            sample(sandbox, status="blocked")
+            sample(sandbox, status="active", name="this one")
+            return await waiting
 
-    wanted = {"event_type": "account.updated", "status": "active", "after": last}
-    answer = wait_while(sandbox, three_events, **wanted)
+    answer = asyncio.run(story())
 
     assert (answer.status, answer.json()["body"]["name"]) == (200, "this one")
 
@@ -172,23 +177,6 @@ def test_a_parameter_that_cannot_be_is_refused(sandbox):
 
 
 # --- at most so many, and the client goes -----------------------------------------------------
-
-
-@contextlib.asynccontextmanager
-async def waits(sandbox, count=WAITS_MAX, **query):
-    """So many waits that go on until the block ends, and then end with their clients."""
-    gone = asyncio.Event()
-    asked = "&".join(f"{name}={value}" for name, value in {"timeout_s": FOREVER_S, **query}.items())
-    tasks = [
-        asyncio.create_task(control(sandbox, "GET", f"{WORLD}/wait", query=asked, gone=gone))
-        for _ in range(count)
-    ]
-    await turns()
-    try:
-        yield tasks
-    finally:
-        gone.set()
-        await asyncio.wait_for(asyncio.gather(*tasks), 60)
 
 
 def test_one_wait_more_than_may_be_is_refused_until_their_clients_hang_up(sandbox):
