@@ -20,10 +20,14 @@ def world(kit: Server) -> Iterator[World]:
         yield fresh
 
 
-def pay(world: World, **more: Any) -> dict[str, Any]:
+def pay(world: World, path: str = "/v3/payment", **more: Any) -> dict[str, Any]:
     """A sale of $10.00 at the merchant's terminal; the payment."""
-    body = {"amount": 1000, "terminal_id": world.terminal(), **more}
-    answer = world.client().post("/v3/payment", json=body)
+    answer = world.client().post(path, json=sale(world, **more))
     assert answer.status_code == 200, answer.text
     payment: dict[str, Any] = answer.json()
     return payment
+
+
+def sale(world: World, **more: Any) -> dict[str, Any]:
+    """The body of that sale."""
+    return {"amount": 1000, "terminal_id": world.terminal(), **more}

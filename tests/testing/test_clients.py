@@ -9,7 +9,7 @@ import httpx2
 import pytest
 from starlette.testclient import TestClient
 
-from tests.testing.conftest import pay
+from tests.testing.conftest import pay, sale
 from uat_sandbox import SandboxError, sandbox_at
 from uat_sandbox.plain_client import PlainClient
 
@@ -17,8 +17,7 @@ from uat_sandbox.plain_client import PlainClient
 def test_an_async_client_meets_the_same_world_as_the_network(world):
     async def both():
         async with world.async_client() as client:
-            body = {"amount": 1000, "terminal_id": world.terminal()}
-            return (await client.post("/v3/payment", json=body)).json()
+            return (await client.post("/v3/payment", json=sale(world))).json()
 
     payment = asyncio.run(both())
 
@@ -28,14 +27,11 @@ def test_an_async_client_meets_the_same_world_as_the_network(world):
 
 
 def test_who_stops_waiting_ends_the_request_and_nothing_else(world):
-    world.scenario(
-        {"name": "w", "rule": [{"when": {"operation": "sale"}, "then": {"tap": "wait"}}]}
-    )
+    world.scenario({"name": "waits", "rule": [{"then": {"tap": "wait"}}]})
 
     async def impatient():
         async with world.async_client() as client:
-            body = {"amount": 1000, "terminal_id": world.terminal()}
-            task = asyncio.create_task(client.post("/v3/payment", json=body))
+            task = asyncio.create_task(client.post("/v3/payment", json=sale(world)))
             while not world.taps:
                 await asyncio.sleep(0)
             task.cancel()
@@ -78,8 +74,7 @@ def without_httpx2(monkeypatch):
 def test_it_takes_payments_reads_and_changes_like_httpx2(without_httpx2, world):
     client = world.client()
     assert isinstance(client, PlainClient)
-    body = {"amount": 1000, "terminal_id": world.terminal()}
-    payment = client.post("/v3/payment", json=body).raise_for_status().json()
+    payment = client.post("/v3/payment", json=sale(world)).raise_for_status().json()
     listed = client.get("/v2/transactions", params={"status": ["captured"], "limit": 5})
     path = f"{world.url}/v1/transactions/{payment['transaction_id']}"
     missing = client.delete("/v3/nothing", headers={"X-Request": "1"})

@@ -20,6 +20,8 @@ def test_counts_are_added_and_never_is_what_none_of_them_has():
 
 
 def test_the_table_says_how_much_and_what_never():
+    assert table({}) == []
+    assert table({"scenarios": {"exercised": {}, "never": []}}) == ["scenarios     0 of 0"]
     assert table(ONE) == [
         "operations         2 of 4     50 %",
         "                never: c, d",
@@ -37,8 +39,3 @@ def test_long_lists_are_cut_and_wrapped():
     assert lines[1].startswith("        never: name-00, name-01,")
     assert lines[-1].endswith("name-11 and 28 more")
     assert max(map(len, lines)) <= 100
-
-
-def test_an_empty_section_has_no_percentage():
-    assert table({"scenarios": {"exercised": {}, "never": []}}) == ["scenarios     0 of 0"]
-    assert table({}) == []

@@ -8,7 +8,7 @@ import pytest
 
 from sandbox.domain.profile import Profile
 from sandbox.settings import Settings, SettingsError
-from tests.testing.conftest import pay
+from tests.testing.conftest import pay, sale
 from uat_sandbox import SandboxError, SandboxRefused, sandbox_at, sandbox_server
 
 
@@ -133,7 +133,6 @@ def test_an_answer_without_a_connection_is_like_one_that_came_over_it(kit):
     def ask(server):
         with server.world(seed=7, clock="2026-03-01T12:00:00Z") as world:
             client, told = world.client(), []
-            sale = {"amount": 1000, "terminal_id": world.terminal()}
 
             def tell(method, path, **more):
                 try:
@@ -144,16 +143,16 @@ def test_an_answer_without_a_connection_is_like_one_that_came_over_it(kit):
                 fields = [(name, len(value)) for name, value in sorted(answer.headers.items())]
                 told.append((answer.status_code, fields, answer.text))
 
-            tell("POST", "/v3/payment", json=sale)
+            tell("POST", "/v3/payment", json=sale(world))
             tell("GET", "/v2/terminals", params={"limit": 1, "search": "a b/é"})
             tell("HEAD", f"/v2/terminals/{world.terminal()}")
             tell("PATCH", "/v3/payment")
             for fault in ("http_503", "malformed_json", "drop_before", "drop_after"):
                 world.next(fault=fault)
-                tell("POST", "/v3/payment", json=sale | {"event_id": fault})
+                tell("POST", "/v3/payment", json=sale(world, event_id=fault))
             world.next("approved", delay_ms=60_000)
             world.switches({"latency.scale": 1})
-            tell("POST", "/v3/payment", json=sale, timeout=0.05)
+            tell("POST", "/v3/payment", json=sale(world), timeout=0.05)
         return told
 
     with sandbox_at(kit.url) as elsewhere:

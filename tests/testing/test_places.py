@@ -103,9 +103,7 @@ def test_the_header_of_a_run_says_where_the_sandbox_is_and_who_named_it(tmp_path
     command = ["-o", "sandbox_command=uvx uat-sandbox"]
     by_command = "uvx uat-sandbox serve (from sandbox_command in the configuration of pytest)"
     for arguments, env, line in [
-        ([], {}, "in this process"),
         ([f"--sandbox-url={one}"], {"SANDBOX_URL": other}, f"{one} (from --sandbox-url)"),
-        ([], {"SANDBOX_URL": other}, f"{other} (from SANDBOX_URL in the environment)"),
         (command, {}, by_command),
     ]:
         run = run_pytest(tmp_path, *arguments, "test_it.py", **env)

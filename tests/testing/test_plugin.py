@@ -157,6 +157,7 @@ def test_a_test_ends_as_it_should(ran):
         ),
     }.items():
         assert [test for test in tests if run.result(test) != result] == []
+    assert "sandbox: in this process" in run.output.splitlines()
     # A key in a parameter is not taken into the name of a world.
     assert "PASSED test_suite.py::test_a_production_key_as_a_parameter[svc_live_" in run.output
 

@@ -103,8 +103,7 @@ def test_the_kit_has_the_version_of_the_server():
 def test_a_running_world_follows_the_frozen_time_over_the_network(world, how):
     with freeze_time("2026-03-01T12:00:00Z", **how) as frozen:
         client = world.client()
-        body = {"amount": 1000, "terminal_id": world.terminal()}
-        held = client.post("/v3/preauth", json=body).json()
+        held = pay(world, "/v3/preauth")
         world.webhooks.wait_for("transaction.authorize", subject=held["transaction_id"])
 
         frozen.move_to("2026-03-09T12:00:00Z")
