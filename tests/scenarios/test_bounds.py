@@ -29,9 +29,6 @@ def queue(sandbox, **entry):
     return sandbox.control("POST", NEXT, {"outcome": "lost_card"} | entry)
 
 
-# --- the queue --------------------------------------------------------------------------------
-
-
 def test_as_many_next_outcomes_as_may_wait_leave_a_small_entry_and_one_more_is_refused(sandbox):
     """None of them fits a sale of 1000, and a snapshot brings no more either."""
     for _ in range(QUEUE_MAX):
@@ -62,9 +59,6 @@ def test_as_many_next_outcomes_as_may_wait_leave_a_small_entry_and_one_more_is_r
     assert queue(sandbox).status == 201
 
 
-# --- scenarios --------------------------------------------------------------------------------
-
-
 HOSTILE: list[list[Any]] = [
     [{"when": {"amount": [{"min": 1}] * 12_000}, "then": LOST}],
     [{f"u{n}": 1 for n in range(12_000)}],
@@ -86,8 +80,6 @@ def test_a_scenario_with_too_many_parts_is_refused_before_they_are_checked(sandb
         assert_refused(refused, 400, "validation_error")
         assert said in refused.json()["message"]
 
-
-# --- the journal ------------------------------------------------------------------------------
 
 LONG = "x" * 200_000
 

@@ -37,9 +37,6 @@ def test_every_story_is_there_named_explained_and_shown():
         assert all(one.expect.model_fields_set for one in scenario.example), scenario.name
 
 
-# --- files that cannot be read ----------------------------------------------------------------
-
-
 UNREADABLE = [
     (b"name = '\xff'", "is not UTF-8"),
     (b'name = "x"\n[[rule]]\nthen = {tims = 1}', "rule 1, then.tims: 'tims' is not a field here"),

@@ -72,9 +72,6 @@ def test_a_rule_for_payments_leaves_others_alone_and_the_first_that_applies_deci
     assert counts(sandbox) == [("1", 1, 1, False), ("2", 3, 2, True)]
 
 
-# --- by the clock -----------------------------------------------------------------------------
-
-
 @pytest.mark.proves("assumed D24-requests")
 def test_a_rule_applies_from_a_time_until_another(sandbox):
     for when in (
@@ -101,9 +98,6 @@ def test_a_reset_begins_the_times_of_a_scenario_again(sandbox):
     sandbox.control("POST", f"{WORLD}/reset")
 
     assert (late.status, get(sandbox, "/v2/terminals").status) == (200, 503)
-
-
-# --- by chance --------------------------------------------------------------------------------
 
 
 def failing(sandbox, count=60):
@@ -134,9 +128,6 @@ def test_what_chance_spared_is_a_near_miss_and_a_probability_of_one_spares_none(
     assert failing(sandbox, 4) == [0, 1]
 
 
-# --- delays -----------------------------------------------------------------------------------
-
-
 @pytest.mark.proves("assumed D24-requests")
 def test_a_delay_can_differ_from_request_to_request():
     for delay, least, most in (
@@ -149,9 +140,6 @@ def test_a_delay_can_differ_from_request_to_request():
         assert drawn == sorted(drawn)
         assert least <= drawn[0] <= drawn[-1] <= most
         assert drawn[100] == pytest.approx(delay.get("p50", (least + most) / 2), abs=1)
-
-
-# --- rules that can never apply ---------------------------------------------------------------
 
 
 NEVER = [

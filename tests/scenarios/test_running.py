@@ -170,9 +170,6 @@ def test_nth_counts_the_attempts_that_an_earlier_rule_answered_and_times_does_no
     assert counts(sandbox) == [("1", 5, 1, False), ("2", 5, 1, False), ("twice", 5, 2, True)]
 
 
-# --- one rule after the other -----------------------------------------------------------------
-
-
 def test_the_journal_tells_what_was_chosen_and_what_nearly_was(sandbox):
     tx = sold(sandbox)
     running(
@@ -204,9 +201,6 @@ def test_the_journal_tells_what_was_chosen_and_what_nearly_was(sandbox):
     assert counts(sandbox)[1] == ("refunds", 1, 1, True)
 
 
-# --- names that are not there -----------------------------------------------------------------
-
-
 def test_a_name_that_the_world_does_not_have_is_refused_and_the_scenario_before_stays(sandbox):
     running(sandbox, {"name": "before", "then": LOST})
 
@@ -228,9 +222,6 @@ def test_a_name_that_the_world_does_not_have_is_refused_and_the_scenario_before_
     assert source(pay(sandbox)) == "scenario before"
 
 
-# --- worlds -----------------------------------------------------------------------------------
-
-
 def test_a_scenario_chooses_readings_which_stay(sandbox):
     document = {"name": "x", "readings": {"decline_status": "http_402"}}
 
@@ -247,9 +238,6 @@ def test_a_scenario_chooses_readings_which_stay(sandbox):
 
 
 CLOSING = {"operation": "close_batch"}
-
-
-# --- outcomes ---------------------------------------------------------------------------------
 
 
 @pytest.mark.proves("assumed D24")
@@ -280,9 +268,6 @@ def test_a_delay_holds_the_payment_with_its_processor(sandbox):
     assert was_done is False
     assert [source(slow), source(other)] == ["scenario 1", NONE]
     assert [slow.json()["status"], other.json()["status"]] == ["declined", "captured"]
-
-
-# --- who is heard first -----------------------------------------------------------------------
 
 
 def test_what_others_decide_or_refuse_is_not_counted_for_a_rule(sandbox):

@@ -169,8 +169,6 @@ def refused_rule(when: str, then: str) -> str:
     return str(error).removeprefix("rule 1 'mine', ")
 
 
-# --- misspelt fields --------------------------------------------------------------------------
-
 MISSPELT_FIELDS = [
     ('abuot = "x"', "abuot", "about"),
     ("[[rule]]\nthan = {delay_ms = 1}", "rule 1, than", "then"),
@@ -206,8 +204,6 @@ def test_more_mistakes_are_counted_and_the_unknown_field_comes_first():
     said = "rule 1, than: 'than' is not a field here; did you mean 'then'? (and 2 more)"
     assert str(error) == said
 
-
-# --- misspelt words ---------------------------------------------------------------------------
 
 MISSPELT_WORDS = [
     ('operation = "salle"', "'salle' is not a known operation; did you mean 'sale'?"),
@@ -322,8 +318,6 @@ def test_two_rules_or_endpoints_of_one_name_are_refused():
     assert str(refused_toml(rule + rule)) == "rule: two rules are named 'twice'"
     assert "two endpoints are named 'twice'" in str(refused_toml(endpoint + endpoint))
 
-
-# --- wrong types ------------------------------------------------------------------------------
 
 WRONG_TYPES = [
     *("operation = []", "operation = 5", "operation = [5]", "operation = {a = 1}"),

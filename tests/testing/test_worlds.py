@@ -12,9 +12,6 @@ from uat_sandbox import NothingCame, SandboxError, SandboxRefused
 WAITS = {"name": "waits", "rule": [{"when": {"operation": "sale"}, "then": {"tap": "wait"}}]}
 
 
-# --- the cast
-
-
 def test_the_cast_is_asked_for_by_name(world):
     assert world.account() == world.view["accounts"]["merchant"]
     assert world.account("partner") == world.view["accounts"]["partner"]
@@ -79,9 +76,6 @@ def test_a_scenario_runs_by_name_from_a_file_or_written_out_until_it_is_stopped(
         world.scenario(str(file))
 
 
-# --- time
-
-
 def test_the_clock_is_set_and_advances_by_a_duration_a_timedelta_or_to_an_instant(world):
     set_to = world.set_clock("2026-03-01T12:00:00Z", mode="frozen")
     world.advance("3d")
@@ -105,9 +99,6 @@ def test_advance_tells_what_fell_due(kit):
     assert [one["subject"] for one in fired] == [held["transaction_id"]]
 
 
-# --- the tap desk
-
-
 def test_a_tap_waits_for_the_payment_and_ends_it(world):
     world.scenario(WAITS)
     for said, status, reason in (
@@ -129,9 +120,6 @@ def test_a_tap_waits_for_the_payment_and_ends_it(world):
 def test_without_a_payment_that_waits_for_a_tap_the_error_says_what_runs(world):
     with pytest.raises(NothingCame, match=r"no payment waited .* within 0\.01 s; .* none runs"):
         world.tap("tok_visa_debit", timeout_s=0.01)
-
-
-# --- what happened
 
 
 def test_the_journal_has_every_request_and_its_last(world):

@@ -13,9 +13,6 @@ def fared(delivery):
     return delivery["status"], triggers(delivery)
 
 
-# --- drop -------------------------------------------------------------------------------------
-
-
 def test_what_is_dropped_is_not_sent_and_shows_it_until_the_scenario_is_stopped(hooked, receiver):
     hooked.run(rule(drop=True))
     dropped = hooked.emit()
@@ -42,9 +39,6 @@ def test_what_was_dropped_is_sent_by_hand_or_recovered(hooked, receiver):
     assert recover(hooked) == 1
     assert fared(hooked.tried(first, times=2)) == ("delivered", ["manual", "manual"])
     assert receiver.ids() == [first, second, first]
-
-
-# --- duplicate --------------------------------------------------------------------------------
 
 
 def test_duplicates_come_under_one_id_one_after_another_each_signed(hooked, receiver):
@@ -77,9 +71,6 @@ def test_one_copy_that_arrives_is_enough_and_otherwise_there_is_one_schedule(hoo
         assert fared(delivery) == (status, ["scheduled", "scenario"] + ["scheduled"] * retries)
         assert delivery["next_attempt_at"] is None
         assert receiver.ids().count(id) == 2 + retries
-
-
-# --- signature, stale_timestamp, truncate -----------------------------------------------------
 
 
 def signature(request: Received, secret: str, body: bytes) -> str:

@@ -117,9 +117,6 @@ def test_no_rule_is_asked_about_retries_resends_and_what_is_recovered(hooked, re
         one.verify(hooked.shown("e")["secret"])
 
 
-# --- contradictions ---------------------------------------------------------------------------
-
-
 def test_a_contradiction_comes_right_after_the_original_as_a_message_of_its_own(hooked, receiver):
     hooked.run(rule(when={"event": SALE}, contradict={"status": "declined", "note": [1]}))
     hooked.pay()
@@ -213,8 +210,6 @@ def test_what_is_delayed_outlives_the_loop_in_which_it_was_held_back(sandbox):
 
     assert sorted(receiver.ids()) == sorted(ids)
 
-
-# --- faults without a scenario ----------------------------------------------------------------
 
 NEXT = "/webhooks/next"
 

@@ -57,9 +57,6 @@ def is_fine(sent: Sent) -> bool:
     return (sent.status_code, sent.error, sent.response) == (200, None, "fine")
 
 
-# --- requests ---------------------------------------------------------------------------------
-
-
 def test_a_webhook_is_a_post_with_its_headers_and_exactly_its_bytes():
     with receiving(FINE) as receiver:
         assert is_fine(send(receiver.url, {"x-a": "b"}))
@@ -75,8 +72,6 @@ def test_a_webhook_is_a_post_with_its_headers_and_exactly_its_bytes():
         "content-length": "8",
     }
 
-
-# --- answers that end -------------------------------------------------------------------------
 
 OK = b"HTTP/1.1 200 OK\r\n"
 CHUNKED = OK + b"transfer-encoding: chunked\r\n\r\n"
@@ -117,8 +112,6 @@ def test_an_answer_counts_as_http_has_it():
         assert (sent.error is None) is (error is None), name
         assert (error or "") in (sent.error or ""), name
 
-
-# --- answers that do not end ------------------------------------------------------------------
 
 TOO_LATE = "no complete answer within 1 s"
 
@@ -165,9 +158,6 @@ def test_an_endpoint_that_never_answers_or_drips_is_given_up_and_what_came_is_ke
     assert silent.error == dripped.error == "no complete answer within 0.2 s"
     assert set(dripped.response) == {"."}
     assert TIMEOUT_S == 15
-
-
-# --- connections ------------------------------------------------------------------------------
 
 
 def test_a_receiver_that_closes_without_a_word_gets_everything_at_the_first_attempt():

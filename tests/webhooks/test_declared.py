@@ -29,9 +29,6 @@ def endpoints(sandbox):
     return {one["id"]: one for one in sandbox.control("GET", ENDPOINTS).json()["endpoints"]}
 
 
-# --- the start --------------------------------------------------------------------------------
-
-
 @pytest.mark.proves("assumed 8.3-declared")
 def test_webhooks_go_to_the_urls_given_at_the_start(tmp_path):
     sandbox = started(webhooks=(URL, OTHER, URL), store=tmp_path / "state.json")
@@ -55,9 +52,6 @@ def test_a_url_that_cannot_be_is_refused_at_the_start():
             started(webhooks=(url,), shared=is_shared)
 
         assert "svc_live" not in str(caught.value)
-
-
-# --- a fixture --------------------------------------------------------------------------------
 
 
 def fixture_with(path, **endpoint):

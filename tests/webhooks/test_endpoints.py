@@ -92,9 +92,6 @@ def test_null_is_as_if_it_was_not_given_and_repetitions_are_kept_once(sandbox):
     assert other["event_types"] == ["batch.opened", "account.updated"]
 
 
-# --- change -----------------------------------------------------------------------------------
-
-
 def test_what_is_given_changes_and_the_rest_stays(sandbox):
     before = add(
         sandbox,
@@ -154,9 +151,6 @@ def test_an_endpoint_is_disabled_enabled_and_deleted(sandbox):
     assert after["id"] != third["id"]
     assert sandbox.look("endpoints")["endpoints"] == [second, third, after]
     assert sandbox.look("messages")["total"] == 0
-
-
-# --- applications -----------------------------------------------------------------------------
 
 
 def applications(sandbox):

@@ -51,9 +51,6 @@ def send(guard: Guard, url: str) -> Sent:
     return asyncio.run(attempt())
 
 
-# --- addresses --------------------------------------------------------------------------------
-
-
 def test_an_internal_address_is_refused_except_from_loopback_and_a_public_one_is_not():
     """One is told how to allow it."""
     for address in INTERNAL:
@@ -125,9 +122,6 @@ def test_a_bad_entry_is_refused_at_the_start_in_words():
         assert str(caught.value) == said
 
 
-# --- endpoints --------------------------------------------------------------------------------
-
-
 def register(target: str, **settings):
     """The answer to an endpoint at this host, and how many endpoints there are then."""
     sandbox = InProcess(build(Settings(token="secret-of-the-test", **settings)))
@@ -147,9 +141,6 @@ def test_an_endpoint_at_an_internal_address_is_refused_when_others_can_reach_the
     for host in ("127.0.0.1", "localhost", "::1"):
         assert register("10.0.0.1", host=host)[0].status == 201, host
     assert register("10.0.0.1", host="0.0.0.0", webhooks_to=("10.0.0.0/8",))[0].status == 201
-
-
-# --- sending ----------------------------------------------------------------------------------
 
 
 def test_nothing_is_sent_to_this_machine_however_it_is_written():

@@ -74,9 +74,6 @@ def test_any_2xx_is_a_success_and_the_beginning_of_the_answer_is_kept(hooked):
             assert attempt["error"] is None
 
 
-# --- 410, 429, Retry-After --------------------------------------------------------------------
-
-
 @pytest.mark.proves("assumed D22")
 def test_410_disables_the_endpoint_and_cancels_what_waited(hooked, receiver):
     receiver.behave([500, 410])
@@ -118,8 +115,6 @@ def test_what_retry_after_asks_for_counts_within_bounds(hooked):
         assert attempt["status_code"] == asked[0]
         assert least <= planned_wait(delivery) <= most, asked
 
-
-# --- secrets ----------------------------------------------------------------------------------
 
 PAN = "4532015112830366"
 MASKED = '{"card": "453201******0366", "key": "****", "note": "fine"}'

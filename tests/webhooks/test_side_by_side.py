@@ -102,9 +102,6 @@ def test_an_attempt_that_hangs_holds_up_the_next_for_half_a_second_only(hooked, 
     assert hooked.tried(hanging)["status"] == "delivered"
 
 
-# --- moving the clock -------------------------------------------------------------------------
-
-
 @pytest.fixture
 def moving(hooked, receiver):
     """The clock is moved on while an attempt hangs until its gate opens."""
@@ -143,9 +140,6 @@ def test_a_reset_ends_the_wait_for_an_attempt_that_hangs(hooked, moving):
     moved.result(UNTIL_S)
 
     assert hooked.ask("GET", "/messages").json()["total"] == 0
-
-
-# --- what is canceled -------------------------------------------------------------------------
 
 
 def test_disabling_an_endpoint_cancels_what_waits_and_what_hangs_is_noted(hooked, receiver):

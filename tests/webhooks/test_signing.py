@@ -110,9 +110,6 @@ def test_a_secret_that_cannot_be_used_is_refused_in_words_that_do_not_repeat_it(
         assert len(secret) < 7 or secret.strip() not in str(said.value)
 
 
-# --- verifying --------------------------------------------------------------------------------
-
-
 def verify(hooked, id, query=""):
     return hooked.ask("GET", f"/messages/{id}/verify?{query}")
 
@@ -166,9 +163,6 @@ def test_what_cannot_be_checked_is_refused(hooked):
         body = {"headers": headers, "body": "{}", "secret": SECRET}
         answer = hooked.ask("POST", "/verify", body).json()
         assert (answer["step"], answer["age_s"]) == ("timestamp", None)
-
-
-# --- the list ---------------------------------------------------------------------------------
 
 
 def test_messages_are_found_by_what_became_of_them_and_read_backwards(hooked, receiver):

@@ -105,9 +105,6 @@ def test_an_endpoint_that_moves_gets_the_next_attempt_at_its_new_address(hooked,
     assert [one["status_code"] for one in hooked.delivery(id)["attempts"]] == [None, 200]
 
 
-# --- the switch and running clocks ------------------------------------------------------------
-
-
 def test_with_a_scale_of_nothing_all_eight_attempts_are_made_at_once(hooked, receiver):
     hooked.switch(webhooks__time_scale=0)
     receiver.behave(500)
@@ -130,9 +127,6 @@ def test_a_running_clock_fires_the_retries_by_itself(served, rate, scale, first,
     assert delivery["status"] == "delivered"
     for waited, (least, most) in zip(waits(delivery), (first, second), strict=True):
         assert least <= waited < most
-
-
-# --- dead endpoints ---------------------------------------------------------------------------
 
 
 def fail_daily(hooked: Hooked, days: int) -> list[str]:

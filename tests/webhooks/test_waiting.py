@@ -156,9 +156,6 @@ def test_of_what_was_not_delivered_the_newest_five_say_how_they_fare(sandbox):
     ]
 
 
-# --- what cannot be ---------------------------------------------------------------------------
-
-
 def test_a_parameter_that_cannot_be_is_refused(sandbox):
     sample(sandbox)
 
@@ -174,9 +171,6 @@ def test_a_parameter_that_cannot_be_is_refused(sandbox):
     assert_refused(wait(sandbox, after="msg_x"), 404, "not_found")
     unknown = asyncio.run(control(sandbox, "GET", "/worlds/defualt/wait"))
     assert_refused(unknown, 404, "unknown_world", "default")
-
-
-# --- at most so many, and the client goes -----------------------------------------------------
 
 
 def test_one_wait_more_than_may_be_is_refused_until_their_clients_hang_up(sandbox):
