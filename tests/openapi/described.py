@@ -173,6 +173,17 @@ def checked(settings: Settings, documents: tuple[Described, Described] | None = 
     return Checked(sandbox, *(documents or described(sandbox)))
 
 
+class _Unchecked(Checked):
+    """A sandbox whose answers are not held against the documents: other tests do that."""
+
+    ask = InProcess.ask
+
+
+def unchecked(settings: Settings) -> Checked:
+    """A fresh sandbox that may answer otherwise than the usual documents say."""
+    return _Unchecked(build(settings), *usual_documents())
+
+
 def fresh_checked() -> Checked:
     """A sandbox like that of the fixture."""
     return checked(Settings(clock=FROZEN), usual_documents())

@@ -81,6 +81,7 @@ def test_an_operation_refuses_with_every_status_that_its_document_names(platform
         assert refused(fresh_checked(), name, status).status == status
 
 
+@pytest.mark.proves("assumed C9")
 def test_a_method_that_a_path_does_not_serve_is_told_those_that_are_described(sandbox):
     for path, item in sandbox.platform.document["paths"].items():
         described_ones = {name.upper() for name, one in item.items() if "deprecated" not in one}

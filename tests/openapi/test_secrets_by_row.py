@@ -20,7 +20,7 @@ from sandbox.settings import Settings
 from tests.conftest import NOW
 from tests.driving import FROZEN, InProcess, Response
 from tests.openapi.asking import Request
-from tests.openapi.described import Checked, checked, usual_documents
+from tests.openapi.described import Checked, unchecked, usual_documents
 from tests.openapi.planting import (
     CARDS,
     KEYS,
@@ -62,19 +62,9 @@ CONTROL = [row.name for row in CONTROL_ROWS if row.body is not None]
 """The operations with a body in a shape. A snapshot is tried by itself."""
 
 
-class Quick(Checked):
-    """A sandbox whose answers are not held against the documents: other tests do that."""
-
-    ask = InProcess.ask
-
-
 @pytest.fixture
-def sandbox() -> Quick:
-    return a_sandbox()
-
-
-def a_sandbox() -> Quick:
-    return Quick(checked(SETTINGS, usual_documents()).sandbox, *usual_documents())
+def sandbox() -> Checked:
+    return unchecked(SETTINGS)
 
 
 # --- what is tried, and what may be left of it ------------------------------------------------
@@ -179,7 +169,7 @@ def test_a_text_that_is_not_a_secret_is_not_refused(sandbox, name):
         said = request.send(json_body=..., body=body).body.decode()
         assert [sentence for sentence in SENTENCES if sentence in said] == [], (place, text)
 
-    assert Request(a_sandbox(), name).send().status < 300
+    assert Request(unchecked(SETTINGS), name).send().status < 300
 
 
 # --- the control API ----------------------------------------------------------------------
@@ -302,7 +292,7 @@ def test_a_server_writes_none_to_its_log_or_its_state_file(tmp_path):
     with serving_saved(state, "--clock", NOW, "--log-requests") as server:
         tried = 0
         for name in PLATFORM:
-            request = Request(a_sandbox(), name)
+            request = Request(unchecked(SETTINGS), name)
             for place in _places(0, name):
                 tried += 1
                 body = spelt(planted(request.body, place, secrets[tried % len(secrets)]))

@@ -128,6 +128,9 @@ ACCOUNTS = {
     },
 }
 
+FAULTY = {"name": "", "permissions": ["payments:fly"], "colour": "red", "expires_at": "soon"}
+"""What is sent where it may not be: that is told before the faults of the body."""
+
 ERRORS = {200: None, 201: None, 401: "permission_denied", 404: "not_found"}
 
 
@@ -189,9 +192,9 @@ class Walk:
         return f"{cell}: {answer.status} {error}"
 
     def create(self, cell: Cell, caller: list[str]) -> tuple[str, str, Any]:
-        body = {"name": "made", "permissions": caller}
+        body = {"name": "made", "permissions": caller} if cell.status == 201 else FAULTY
         if cell.column != "absent":
-            body["account_id"] = self.account_id(cell)
+            body = body | {"account_id": self.account_id(cell)}
         return "POST", "/v5/apikeys", body
 
     def list(self, cell: Cell, _: Any) -> tuple[str, str, Any]:
@@ -202,7 +205,8 @@ class Walk:
         return "GET", f"/v5/apikeys/{self.key_id(cell)}", ...
 
     def update(self, cell: Cell, _: Any) -> tuple[str, str, Any]:
-        return "PUT", f"/v5/apikeys/{self.key_id(cell)}", {"name": "renamed"}
+        body = {"name": "renamed"} if cell.status == 200 else FAULTY
+        return "PUT", f"/v5/apikeys/{self.key_id(cell)}", body
 
     def delete(self, cell: Cell, _: Any) -> tuple[str, str, Any]:
         return "DELETE", f"/v5/apikeys/{self.key_id(cell)}", ...

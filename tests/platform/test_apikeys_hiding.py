@@ -36,8 +36,12 @@ def test_a_refusal_has_three_strings_and_details_for_a_lacking_permission_alone(
 
     hidden = sandbox.ask("GET", "/v5/apikeys", key=blind)
     denied = sandbox.ask("DELETE", f"/v5/apikeys/{NOBODY}", key=reader)
+    creator = mint(sandbox, ["apikeys:create"], by="partner")["key"]
+    below = {"account_id": sandbox.account("merchant")}
+    wrong_form = sandbox.ask("POST", "/v5/apikeys", key=creator, json_body=below)
     unusable = sandbox.ask("GET", "/v5/apikeys", key="revoked")
 
+    assert wrong_form.json()["details"] == "requires apikeys:create:sub"
     assert [list(one.json().values()) for one in (hidden, denied, unusable)] == [
         ["not_found", "The resource was not found.", ""],
         [

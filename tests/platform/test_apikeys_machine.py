@@ -82,14 +82,6 @@ class KeyLife(RuleBasedStateMachine):
             assert answer.status == 200
             assert answer.json()["status"] == self.status
 
-    @rule(status=st.sampled_from(["revoked", "active"]))
-    def change_status(self, status):
-        answer = put(self.sandbox, self.made["id"], status=status)
-
-        assert answer.status == (404 if self.is_deleted else 200)
-        if not self.is_deleted:
-            self.set_status(status)
-
     # Rarely: what comes after a deletion is soon told.
     @precondition(lambda self: self.is_deleted or len(self.events) > 3)
     @rule()

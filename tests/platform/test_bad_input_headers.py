@@ -2,7 +2,6 @@
 
 import pytest
 
-from sandbox.domain.profile import Errors, Profile
 from tests.driving import InProcess, fresh
 from tests.platform.refusals import assert_key_refusal
 from tests.profiles import BRANDED
@@ -124,29 +123,19 @@ def test_missing_headers_are_noted_in_the_journal_or_refused_by_strict_headers(s
 
 
 @pytest.mark.proves("spec 5-apikey", "assumed 0.4-bearer, C6")
-def test_a_key_is_read_from_its_own_header_alone_with_blanks_behind_it(sandbox):
+def test_a_key_is_read_from_its_own_header_alone(sandbox):
     key = sandbox.key("merchant")
-    own = b"x-service-apikey"
     for name in ("authorization", "x-api-key", "x-service-apikey-2", "x-service_apikey", "apikey"):
         answer = sandbox.ask("GET", KEYS, headers=[(name.encode(), key.encode())])
         assert_key_refusal(answer, 401, "authentication_failed")
-    for blank in (" ", "\t", " \t"):
-        assert sandbox.ask("GET", KEYS, headers=[(own, (key + blank).encode())]).status == 200
-        wrong = [(own, (key[:-1] + blank).encode())]
-        assert sandbox.ask("GET", KEYS, headers=wrong).status == 401
 
 
 @pytest.mark.proves("spec 5-apikey, 7-other")
 def test_a_profile_names_the_header_of_the_key_and_the_fields_of_errors_but_on_keys():
     branded = fresh(profile=BRANDED)
-    key = branded.key("merchant").encode()
     elsewhere = branded.ask("GET", "/v1/accounts/nowhere", key="merchant")
 
     assert (elsewhere.status, list(elsewhere.json())) == (404, ["detail"])
     assert_key_refusal(branded.ask("GET", f"{KEYS}/nowhere", key="merchant"), 404, "not_found")
-    assert branded.ask("GET", KEYS, headers=[(b"x-acme-token", key)]).status == 200
-    neutral = branded.ask("GET", KEYS, headers=[(b"x-service-apikey", key)])
-    assert_key_refusal(neutral, 401, "authentication_failed")
-    three = fresh(profile=Profile(errors=Errors(shape="error_message_details")))
-    for path in ("/v1/accounts/nowhere", "/nowhere", f"{KEYS}/nowhere"):
-        assert_key_refusal(three.ask("GET", path, key="merchant"), 404, "not_found")
+    neutral = [(b"x-service-apikey", branded.key("merchant").encode())]
+    assert branded.ask("GET", KEYS, headers=neutral).status == 401

@@ -55,22 +55,6 @@ def test_an_id_that_nothing_has_is_a_404_and_a_401_without_a_key(sandbox):
     assert sandbox.state() == before
 
 
-SERVED = {
-    "/v5/apikeys": {"GET", "POST"},
-    "/v5/apikeys/x": {"GET", "PUT", "DELETE"},
-}
-
-
-@pytest.mark.proves("assumed C9")
-def test_a_method_that_a_path_does_not_serve_is_a_405_that_lists_those_it_does(sandbox):
-    for path, allowed in SERVED.items():
-        for method in {*METHODS, "get", "SEARCH", "CONNECT"} - allowed - {"HEAD"}:
-            for key in (None, "merchant"):
-                answer = sandbox.ask(method, path, key=key, body=b"not JSON")
-                assert_key_refusal(answer, 405, "method_not_allowed")
-                assert set(answer.headers["allow"].split(", ")) == allowed
-
-
 # --- queries ----------------------------------------------------------------------------------
 
 IGNORED = [

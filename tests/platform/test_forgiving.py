@@ -33,13 +33,6 @@ def test_an_empty_filter_is_not_a_filter_and_the_journal_says_so(sandbox):
             assert said in journal_notes(sandbox, answer)
 
 
-def test_a_limit_is_written_in_digits_alone(sandbox):
-    for limit in ("-1", "01", "1.0", "+1", ""):
-        answer = sandbox.ask("GET", "/v1/batches", key="merchant", query=f"limit={limit}")
-        assert answer.status == 400
-        assert "limit: must be a whole number, in digits alone" in answer.json()["detail"]
-
-
 def test_seconds_in_place_of_milliseconds_are_noted(sandbox):
     answer = sandbox.ask("GET", "/v2/transactions", key="merchant", query="start_date=1795573578")
 

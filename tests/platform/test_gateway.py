@@ -1,26 +1,14 @@
 """Maintenance and quotas: what is refused before the platform looks at a request."""
 
-import asyncio
-
 import pytest
 
-from tests.support.payments import all_transactions, pay
-from tests.webhooks.calling import control
+from tests.support.payments import advance, all_transactions, pay
 
 WORLD = "/worlds/default"
 
 
 def get(sandbox, path="/v2/terminals", by="psp"):
     return sandbox.ask("GET", path, key=by)
-
-
-def advance(sandbox, by):
-    asyncio.run(control(sandbox, "POST", f"{WORLD}/clock/advance", {"by": by}))
-
-
-@pytest.fixture(autouse=True)
-def frozen(sandbox):
-    sandbox.control("PUT", f"{WORLD}/clock", {"now": "2026-03-01T12:00:00Z", "mode": "frozen"})
 
 
 # --- maintenance ------------------------------------------------------------------------------
