@@ -77,9 +77,13 @@ def get(app: Starlette, prefix: str, *paths: str, **headers: str) -> list[httpx2
     return asyncio.run(story())
 
 
-def test_what_it_does_not_know_it_refuses_in_its_own_shape(made):
+def test_it_refuses_what_it_does_not_know_and_foreign_hosts_wherever_it_is_mounted(made):
     for answer in get(*made(), "/nonsense", "/_sandbox/nonsense", "/"):
         assert (answer.status_code, answer.json()["error"]) == (404, "not_found")
+    (foreign,) = get(*made(), "/_sandbox/worlds", host="rebound.example")
+    assert foreign.status_code == 421
+    (around,) = get(mounted()[0], "", "/v2/accounts")
+    assert around.text == "a page of the application around it"
 
 
 def test_the_documents_name_the_place_where_it_is_mounted(made):
@@ -88,18 +92,6 @@ def test_the_documents_name_the_place_where_it_is_mounted(made):
 
     for path, answer in zip(paths, get(app, prefix, *paths), strict=True):
         assert urljoin(prefix + path, answer.json()["servers"][0]["url"]) == f"{prefix}/"
-
-
-def test_a_foreign_host_is_refused_wherever_it_is_mounted(made):
-    (answer,) = get(*made(), "/_sandbox/worlds", host="rebound.example")
-
-    assert answer.status_code == 421
-
-
-def test_the_application_around_it_keeps_its_own_paths():
-    (answer,) = get(mounted()[0], "", "/v2/accounts")
-
-    assert answer.text == "a page of the application around it"
 
 
 def test_middleware_can_be_added_as_to_any_starlette_application():

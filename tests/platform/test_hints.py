@@ -6,10 +6,9 @@ from tests.driving import InProcess
 
 
 def reason(sandbox: InProcess) -> str:
-    entry = sandbox.ask("GET", "/_sandbox/worlds/default/requests", query="limit=1").json()[
-        "requests"
-    ][0]
-    return entry["decisions"][-1]["reason"]
+    (entry,) = sandbox.look("requests", limit=1)["requests"]
+    said: str = entry["decisions"][-1]["reason"]
+    return said
 
 
 MEANT = {
@@ -35,8 +34,8 @@ def test_a_misspelt_path_names_the_nearest_if_it_resembles_one(sandbox):
 
 @pytest.mark.parametrize("header", ["authorization", "x-api-key"])
 def test_a_key_in_another_header_is_noticed_and_not_shown(sandbox, header):
-    key = sandbox.ask("GET", "/_sandbox/worlds/default").json()["keys"]["merchant"]["key"]
-    value = f"Bearer {key}" if header == "authorization" else key
+    value = sandbox.key("merchant")
+    value = f"Bearer {value}" if header == "authorization" else value
 
     answer = sandbox.ask(
         "GET", "/v5/apikeys", headers=[(b"host", b"127.0.0.1"), (header.encode(), value.encode())]

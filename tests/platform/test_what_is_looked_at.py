@@ -4,11 +4,7 @@ import re
 
 import pytest
 
-from sandbox.app import build
-from sandbox.domain.clock import ClockSetting
-from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.profile import Profile
-from sandbox.settings import Settings
 from sandbox.worlds.journal import (
     ADDRESS_CHARS_MAX,
     CAPTURE_BYTES_MAX,
@@ -16,11 +12,9 @@ from sandbox.worlds.journal import (
     capture_answer,
     capture_body,
 )
-from tests.conftest import NOW
-from tests.driving import InProcess
+from tests.driving import fresh
 from tests.platform.secret_texts import secret_of
 
-MIB = 1_048_576
 NUMBER = "4532015112830366"
 KEY = "svc_uat_PlantLookup0_PlAnTeDsAnDbOxSeCrEtOfThIrTyTwO0"
 
@@ -28,8 +22,7 @@ KEY = "svc_uat_PlantLookup0_PlAnTeDsAnDbOxSeCrEtOfThIrTyTwO0"
 @pytest.fixture
 def sandbox():
     """A sandbox that takes large bodies."""
-    frozen = ClockSetting(now=parse_rfc3339(NOW), mode="frozen")
-    return InProcess(build(Settings(clock=frozen, body_bytes_max=2 * MIB)))
+    return fresh(body_bytes_max=2 * 1_048_576)
 
 
 # --- where it is cut --------------------------------------------------------------------------
@@ -45,41 +38,40 @@ SPELLINGS = {
     "plain": NUMBER,
     "digit by digit": "  ".join(NUMBER),
     "in escapes": "".join(f"\\u{ord(digit):04x}" for digit in NUMBER),
+    "a key": KEY,
 }
 
 
+def _around(before: int, text: str) -> bytes:
+    """A body in which the text stands after so many bytes."""
+    return b'{"x":"' + b"-" * (before - 6) + text.encode() + b"-" * 999 + b'"}'
+
+
+def _last_entry(sandbox):
+    return sandbox.sandbox.worlds.default.journal.entries()[-1]
+
+
 @pytest.mark.parametrize("spelling", SPELLINGS)
-def test_a_number_where_a_body_is_cut_is_not_kept_in_part(sandbox, spelling):
-    number = SPELLINGS[spelling]
-    for before in range(CAPTURE_BYTES_MAX - len(number) - 200, CAPTURE_BYTES_MAX + 9, 7):
-        body = b'{"x":"' + b"-" * (before - 6) + number.encode() + b"-" * 999 + b'"}'
-        sandbox.ask("POST", "/v3/payment", key="merchant", body=body)
-        (*_, entry) = sandbox.sandbox.worlds.default.journal.entries()
+def test_a_number_or_a_key_where_a_body_is_cut_is_not_kept_in_part(sandbox, spelling):
+    text = SPELLINGS[spelling]
+    for before in range(CAPTURE_BYTES_MAX - len(text) - 200, CAPTURE_BYTES_MAX + 9, 7):
+        sandbox.ask("POST", "/v3/payment", key="merchant", body=_around(before, text))
+        kept = _last_entry(sandbox).request.decode()
 
-        assert entry.request.endswith(b" ... cut off")
-        assert _shown_of(entry.request.decode()) <= 6, before
-        assert len(entry.request) <= CAPTURE_BYTES_MAX + 12
-
-
-def test_a_secret_field_where_a_body_is_cut_is_not_kept_in_part():
-    for before in range(CAPTURE_BYTES_MAX - 40, CAPTURE_BYTES_MAX + 9):
-        body = b'{"x":"' + b"-" * (before - 6) + b'","pin":"hush-hush","y":"' + b"-" * 99 + b'"}'
-
-        kept = capture_body(body, Profile(), ("pin",))
-
-        assert kept is not None
-        assert b"hush" not in kept, before
-
-
-def test_a_key_in_an_answer_is_not_kept_in_part():
-    for before in range(CAPTURE_BYTES_MAX - len(KEY) - 40, CAPTURE_BYTES_MAX + 9):
-        body = b'{"x":"' + b"-" * (before - 6) + KEY.encode() + b'","y":"' + b"-" * 99 + b'"}'
-
-        kept = capture_answer(body, Profile())
-
-        assert kept is not None
-        assert b"Plant" not in kept, before
+        assert kept.endswith(" ... cut off")
+        assert _shown_of(kept) <= 6, before
+        assert secret_of(KEY)[:4] not in kept, before
         assert len(kept) <= CAPTURE_BYTES_MAX + 12
+
+
+def test_a_secret_field_or_a_key_in_an_answer_is_not_kept_in_part():
+    for before in range(CAPTURE_BYTES_MAX - len(KEY) - 40, CAPTURE_BYTES_MAX + 9):
+        pin = capture_body(_around(before, '","pin":"hush-hush","y":"'), Profile(), ("pin",))
+        key = capture_answer(_around(before, f'{KEY}","y":"'), Profile())
+
+        assert b"hush" not in pin, before
+        assert b"Plant" not in key, before
+        assert len(key) <= CAPTURE_BYTES_MAX + 12
 
 
 @pytest.mark.parametrize("spelling", ["plain", "digit by digit"])
@@ -88,31 +80,21 @@ def test_nor_is_one_where_a_path_or_a_query_is_cut(sandbox, spelling):
     for before in range(ADDRESS_CHARS_MAX - len(number) - 9, ADDRESS_CHARS_MAX + 3):
         text = "/" + "-" * (before - 1) + number + "-" * 200
         sandbox.ask("GET", text, key="merchant", query=text)
-        (*_, entry) = sandbox.sandbox.worlds.default.journal.entries()
+        entry = _last_entry(sandbox)
 
         assert max(_shown_of(entry.path), _shown_of(entry.query)) <= 6, before
         assert max(len(entry.path), len(entry.query)) <= ADDRESS_CHARS_MAX
         assert all(len(why) <= REASON_CHARS_MAX for _, _, why, _ in entry.decisions)
 
 
-def test_nor_is_a_key(sandbox):
-    for before in range(CAPTURE_BYTES_MAX - 80, CAPTURE_BYTES_MAX + 9):
-        body = b'{"x":"' + b"-" * (before - 6) + KEY.encode() + b"-" * 999 + b'"}'
-        sandbox.ask("POST", "/v3/payment", key="merchant", body=body)
-        (*_, entry) = sandbox.sandbox.worlds.default.journal.entries()
-
-        assert secret_of(KEY)[:4].encode() not in entry.request, before
-
-
 def test_a_reason_that_repeats_a_body_is_cut_too(sandbox):
-    """A thousand of them are kept."""
     body = {"amount": 1000, "terminal_id": "x" * 50_000}
 
     answer = sandbox.ask("POST", "/v3/payment", key="merchant", json_body=body)
-    (*_, entry) = sandbox.sandbox.worlds.default.journal.entries()
 
     assert answer.status == 404
-    assert max(len(why) for _, _, why, _ in entry.decisions) == REASON_CHARS_MAX
+    reasons = [why for _, _, why, _ in _last_entry(sandbox).decisions]
+    assert max(map(len, reasons)) == REASON_CHARS_MAX
 
 
 # --- what is said -----------------------------------------------------------------------------
