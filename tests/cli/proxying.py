@@ -40,6 +40,7 @@ def proxying(
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
 
         def _pass_on(self) -> None:
             proxy.asked.append(self.path)

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from sandbox.cli import control_client
 from tests.cli.asking import ask, assert_refused, offered
 
 JSON = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n"
@@ -78,9 +79,10 @@ def test_no_more_than_a_megabyte_is_read_of_a_platform_that_is_verified(tmp_path
     assert "no answer: its answer has more than 1,048,576 bytes" in done.output
 
 
-def test_an_answer_that_comes_byte_by_byte_is_given_up():
+def test_an_answer_that_comes_byte_by_byte_is_given_up(monkeypatch):
+    monkeypatch.setattr(control_client, "COMPLETES_S", 0.1)
     for head in (JSON, b"HTTP/1.1 200 OK\r\nx: "):
-        with answering(head, b" ", every_s=0.1) as url:
+        with answering(head, b" ", every_s=0.05) as url:
             began = time.monotonic()
             words = offered("sandbox pay 10 --as merch", SANDBOX_URL=url)
 
