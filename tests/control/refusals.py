@@ -1,6 +1,6 @@
-"""The shape of the refusals of the control API."""
+"""The shape of the refusals of the control API, and what they leave as it was."""
 
-from tests.driving import Response
+from tests.driving import InProcess, Response
 
 
 def assert_refused(answer: Response, status: int, error: str, nearest: str | None = None) -> None:
@@ -11,3 +11,10 @@ def assert_refused(answer: Response, status: int, error: str, nearest: str | Non
     assert all(isinstance(value, str) for value in body.values())
     assert body.get("nearest") == nearest, body["message"]
     assert answer.headers["content-type"] == "application/json"
+
+
+def everything(sandbox: InProcess) -> list[bytes]:
+    """Everything that a request to the control API could have changed."""
+    paths = ["/worlds", "/worlds/default/snapshot", "/worlds/default/requests"]
+    paths += ["/worlds/default/switches", "/worlds/default/marks"]
+    return [sandbox.control("GET", path).body for path in paths]

@@ -3,7 +3,7 @@ nothing."""
 
 import pytest
 
-from tests.control.refusals import assert_refused
+from tests.control.refusals import assert_refused, everything
 from tests.support.payments import close_batch, paid
 
 NOW = "2026-03-01T12:00:00.000Z"
@@ -284,9 +284,3 @@ def test_what_cannot_be_asked_is_refused_with_the_nearest_word_and_changes_nothi
         assert b"svc_live_aaa" not in answer.body
 
     assert everything(sandbox) == before
-
-
-def everything(sandbox):
-    paths = ["/worlds", "/worlds/default/snapshot", "/worlds/default/requests"]
-    paths += ["/worlds/default/switches", "/worlds/default/marks"]
-    return [sandbox.control("GET", path).body for path in paths]

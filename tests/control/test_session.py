@@ -140,7 +140,8 @@ def test_the_page_runs_its_own_files_and_holds_no_script(sandbox):
     assert policy["trusted-types"] == "'none'"
     assert policy["require-trusted-types-for"] == "'script'"
     assert policy["style-src"] == "'self'"
-    assert "svc_" not in text
+    assert [one for one in ("svc_", "://", " onclick=", " style=") if one in text] == []
+    assert sandbox.control("GET", "/docs").body == page.body
 
 
 def test_the_files_of_the_page_are_few_and_kept_for_ever_and_old_ones_are_gone(sandbox):
@@ -206,11 +207,10 @@ BROWSER = [
 ]
 
 
-@pytest.mark.parametrize(("path", "status"), [("/", 307), ("/_sandbox", 308)])
-def test_a_browser_is_sent_to_the_console(sandbox, path, status):
-    answer = sandbox.ask("GET", path, headers=BROWSER)
-
-    assert (answer.status, answer.headers["location"]) == (status, "/_sandbox/")
+def test_a_browser_is_sent_to_the_console(sandbox):
+    for path, status in (("/", 307), ("/_sandbox", 308)):
+        answer = sandbox.ask("GET", path, headers=BROWSER)
+        assert (answer.status, answer.headers["location"]) == (status, "/_sandbox/")
 
 
 def test_without_scripts_the_console_shows_the_way(sandbox):
