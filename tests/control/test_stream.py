@@ -9,19 +9,30 @@ from functools import partial
 from typing import Any
 
 import httpx2
+import pytest
 
 from sandbox.app import build
 from sandbox.control.stream import Stream
 from sandbox.settings import Settings
 from sandbox.worlds.event_stream import KINDS, WAITING_MAX
+from sandbox.worlds.world import World
 from tests.conftest import NOW
 from tests.control.reading import STREAM, WAIT_S, asking_for, reading, told
-from tests.directory.making import terminal_id
 from tests.driving import InProcess, Served, serving
-from tests.support.payments import ask_on_loop, pay
+from tests.support.open_requests import desk_opens, open_request, sale, tap
+from tests.support.payments import pay
 from tests.webhooks.calling import add, living, sample
 
 CLOCK = "/worlds/default/clock"
+
+
+@pytest.fixture
+def mine(sandbox: InProcess) -> World:
+    """A world beside the default one, which can go."""
+    sandbox.control("POST", "/worlds", {"id": "mine", "clock": NOW})
+    world = sandbox.sandbox.worlds.get("mine")
+    assert world is not None
+    return world
 
 
 def has_readers(sandbox: InProcess, world: str = "default") -> bool:
@@ -99,17 +110,15 @@ def test_only_the_kinds_that_are_asked_for_are_told_and_numbers_are_those_of_the
     assert [(kind, number) for kind, number, _ in happened] == [("request", 4), ("clock", 5)]
 
 
-def test_all_readers_of_a_world_are_told_and_those_of_another_are_not(sandbox):
-    sandbox.control("POST", "/worlds", {"id": "other", "clock": NOW})
-
+def test_all_readers_of_a_world_are_told_and_those_of_another_are_not(sandbox, mine):
     async def read() -> list[Any]:
         async with (
             reading(sandbox) as one,
             reading(sandbox) as two,
-            reading(sandbox, "/worlds/other/stream") as other,
+            reading(sandbox, "/worlds/mine/stream") as other,
         ):
             sandbox.control("PUT", CLOCK, {"rate": 2})
-            sandbox.control("PUT", "/worlds/other/clock", {"rate": 3})
+            sandbox.control("PUT", "/worlds/mine/clock", {"rate": 3})
             return [await stream.event() for stream in (one, two, other)]
 
     happened = asyncio.run(read())
@@ -211,21 +220,17 @@ def test_a_server_that_says_by_an_error_that_the_client_has_gone_is_understood(s
 # --- the end of a stream ----------------------------------------------------------------------
 
 
-def test_a_stream_ends_when_its_world_is_deleted_after_all_that_happened_before(sandbox):
-    sandbox.control("POST", "/worlds", {"id": "mine", "clock": NOW})
-    mine = replace(sandbox, world="mine")
-
+def test_a_stream_ends_when_its_world_is_deleted_after_all_that_happened_before(sandbox, mine):
     async def read() -> tuple[str, str]:
         async with reading(sandbox, "/worlds/mine/stream") as stream:
-            mine.ask("GET", "/v5/apikeys", key="merchant")
+            replace(sandbox, world="mine").ask("GET", "/v5/apikeys", key="merchant")
             sandbox.control("DELETE", "/worlds/mine")
             return (await stream.event())[0], await stream.text()
 
     assert asyncio.run(read()) == ("request", "")
 
 
-def test_a_stream_ends_when_another_world_is_put_in_the_place_of_its_own(sandbox):
-    sandbox.control("POST", "/worlds", {"id": "mine", "clock": NOW})
+def test_a_stream_ends_when_another_world_is_put_in_the_place_of_its_own(sandbox, mine):
     saved = sandbox.control("GET", "/worlds/mine/snapshot").body
 
     def restores() -> None:
@@ -242,12 +247,8 @@ def test_a_stream_ends_when_another_world_is_put_in_the_place_of_its_own(sandbox
     assert not has_readers(sandbox, "mine")
 
 
-def test_a_stream_that_ends_while_its_client_does_not_read_is_cut_off(sandbox):
-    sandbox.control("POST", "/worlds", {"id": "mine"})
-    world = sandbox.sandbox.worlds.get("mine")
-    assert world is not None
-
-    serve = partial(Stream(world, KINDS, lambda: None).deliver, last_words_s=0)
+def test_a_stream_that_ends_while_its_client_does_not_read_is_cut_off(sandbox, mine):
+    serve = partial(Stream(mine, KINDS, lambda: None).deliver, last_words_s=0)
 
     async def read() -> bool:
         cut = asyncio.Event()
@@ -277,32 +278,33 @@ def test_a_stream_goes_on_when_its_world_is_reset(sandbox):
     assert [number for _, number, _ in happened] == list(range(1, 10))
 
 
-def test_a_stream_whose_world_goes_before_it_begins_ends_at_once(sandbox):
-    sandbox.control("POST", "/worlds", {"id": "mine"})
-    world = sandbox.sandbox.worlds.get("mine")
-    assert world is not None
+def test_a_stream_whose_world_goes_before_it_begins_ends_at_once(sandbox, mine):
     sandbox.control("DELETE", "/worlds/mine")
 
     async def read() -> str:
-        async with reading(sandbox, by=Stream(world, KINDS, lambda: None).deliver) as stream:
+        async with reading(sandbox, by=Stream(mine, KINDS, lambda: None).deliver) as stream:
             return await stream.text()
 
     assert asyncio.run(read()) == ""
 
 
-WAITS = {"name": "desk", "rule": [{"then": {"tap": "wait"}}]}
+def test_records_and_rows_are_told_as_lists_show_them_and_are_small(sandbox):
+    happened = told(
+        sandbox, lambda: pay(sandbox), 6, query="kinds=record,message,request&shape=row"
+    )
 
-
-def test_records_are_told_as_their_lists_show_them(sandbox):
-    happened = told(sandbox, lambda: pay(sandbox), 2, query="kinds=record")
-
-    contents = {one["kind"]: one for _, _, one in happened}
-    (payment,) = sandbox.control("GET", "/worlds/default/payments").json()["payments"]
-    (batch,) = sandbox.control("GET", "/worlds/default/batches").json()["batches"]
-    assert {kind for kind, _, _ in happened} == {"record"}
-    assert contents["payment"]["row"] == payment
-    assert contents["payment"]["status"] == "captured"
-    assert contents["batch"]["row"] == batch
+    shown = {one["kind"]: one for kind, _, one in happened if kind == "record"}
+    (payment,) = sandbox.look("payments")["payments"]
+    (batch,) = sandbox.look("batches")["batches"]
+    assert shown["payment"]["row"] == payment
+    assert shown["payment"]["status"] == "captured"
+    assert shown["batch"]["row"] == batch
+    *_, message = [one for kind, _, one in happened if kind == "message"]
+    (request,) = [one for kind, _, one in happened if kind == "request"]
+    assert message["status"] == "captured"
+    assert [request] == sandbox.look("requests", shape="row")["requests"]
+    assert all("body" not in one for _, _, one in happened)
+    assert max(len(json.dumps(one)) for one in (message, request)) < 800
 
 
 def test_an_endpoint_is_told_without_its_secret_and_when_it_is_gone(sandbox):
@@ -337,30 +339,17 @@ def test_a_scenario_a_name_and_what_falls_due_are_told(sandbox):
 def test_a_payment_that_waits_for_a_tap_is_told_when_it_begins_and_when_it_ends(sandbox):
     async def tapped() -> list[tuple[str, int, Any]]:
         async with living(sandbox), reading(sandbox, query="kinds=tap") as stream:
-            sandbox.control("PUT", "/worlds/default/scenario", WAITS)
-            sale = {"amount": 900, "terminal_id": terminal_id(sandbox, "merchant")}
-            asking = asyncio.ensure_future(ask_on_loop(sandbox, "POST", "/v3/payment", sale))
-            (begun,) = await stream.events(1)
-            tap = f"/_sandbox/worlds/default/taps/{begun[2]['transaction_id']}"
-            await ask_on_loop(sandbox, "POST", tap, {"cancel": "user"})
-            (ended,) = await stream.events(1)
+            desk_opens(sandbox)
+            asking = await open_request(sandbox, sale(sandbox, amount=900))
+            begun = await stream.event()
+            await tap(sandbox, begun[2]["transaction_id"], cancel="user")
             await asking
-            return [begun, ended]
+            return [begun, await stream.event()]
 
     begun, ended = asyncio.run(tapped())
 
     assert (begun[2]["waits"], begun[2]["amount"]) == (True, 900)
     assert ended[2] == {**begun[2], "waits": False}
-
-
-def test_rows_have_what_lists_have_and_are_small(sandbox):
-    happened = told(sandbox, lambda: pay(sandbox), 4, query="shape=row")
-
-    rows = sandbox.control("GET", "/worlds/default/requests", query="shape=row").json()
-    assert happened[3][2] == rows["requests"][-1]
-    assert happened[2][2]["status"] == "captured"
-    assert all("body" not in one for _, _, one in happened)
-    assert max(len(json.dumps(one)) for _, _, one in happened) < 800
 
 
 # --- served -----------------------------------------------------------------------------------
