@@ -15,6 +15,6 @@ def assert_refused(answer: Response, status: int, error: str, nearest: str | Non
 
 def everything(sandbox: InProcess) -> list[bytes]:
     """Everything that a request to the control API could have changed."""
-    paths = ["/worlds", "/worlds/default/snapshot", "/worlds/default/requests"]
+    paths = ["/worlds", "/tokens", "/worlds/default/snapshot", "/worlds/default/requests"]
     paths += ["/worlds/default/switches", "/worlds/default/marks"]
     return [sandbox.control("GET", path).body for path in paths]

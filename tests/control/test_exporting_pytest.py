@@ -16,13 +16,18 @@ from tests.control.exports import (
     waiting,
 )
 from tests.control.refusals import assert_refused
-from tests.support.payments import act, close_batch, fresh_sandbox, paid, pay, read, set_switches
+from tests.support.payments import (
+    act,
+    advance,
+    close_batch,
+    fresh_sandbox,
+    paid,
+    pay,
+    read,
+    set_switches,
+)
 
 WORLD = "/worlds/default"
-
-
-def advance(sandbox, by):
-    sandbox.control("POST", f"{WORLD}/clock/advance", {"by": by})
 
 
 def run_scenario(sandbox, *rules, **body):

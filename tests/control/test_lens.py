@@ -3,6 +3,7 @@
 import pytest
 
 from sandbox.platform.routes import OPERATIONS
+from tests.control.refusals import everything
 from tests.directory.making import terminal_id
 from tests.support.payments import ask, fresh_sandbox, paid_id
 
@@ -55,15 +56,16 @@ def test_a_refusal_names_the_permission_that_is_missing_and_the_clause(sandbox):
     assert "merchant" in {one["cast"] for one in seen["could"]}
 
 
-def test_looking_is_not_a_use_of_the_key(sandbox):
-    before = sandbox.control("GET", "/worlds/default/snapshot").json()
-    requests = sandbox.control("GET", "/worlds/default/requests").json()["total"]
+def test_looking_changes_nothing_and_is_not_a_use_of_a_key(sandbox):
+    id = paid_id(sandbox)
+    before = everything(sandbox)
 
     looked(sandbox, "second_merchant", "accounts.read", "second_merchant")
-    sandbox.control("GET", f"{LENS}/second_merchant")
+    sandbox.look("lens/second_merchant")
+    sandbox.look(f"payments/{id}")
+    sandbox.look(f"payments/{id}/moves", key="partner")
 
-    assert sandbox.control("GET", "/worlds/default/snapshot").json() == before
-    assert sandbox.control("GET", "/worlds/default/requests").json()["total"] == requests
+    assert everything(sandbox) == before
 
 
 @pytest.mark.proves("assumed D37")

@@ -13,18 +13,12 @@ from tests.support.payments import (
     ask_on_loop,
     close_batch,
     edit_batch,
-    fresh_sandbox,
     paid,
     prompted,
 )
 from tests.webhooks.calling import add
 
 WORLD = "/worlds/default"
-
-
-@pytest.fixture
-def sandbox():
-    return fresh_sandbox()
 
 
 def needs(sandbox):

@@ -166,14 +166,3 @@ def test_a_key_that_may_not_act_is_told_what_a_client_would_get(sandbox):
         shown = move(sandbox, tx, "capture", key=key)
         assert (shown["possible"], shown["status"]) == (possible, status), key
         assert says in shown["says"]
-
-
-def test_looking_at_a_payment_changes_nothing(sandbox):
-    tx = held(sandbox)
-    pay(sandbox, 500, outcome="lost_card")
-    before = sandbox.control("GET", f"{WORLD}/snapshot").json()
-
-    sandbox.look(f"payments/{tx['transaction_id']}")
-    moves(sandbox, tx, key="partner")
-
-    assert sandbox.control("GET", f"{WORLD}/snapshot").json() == before

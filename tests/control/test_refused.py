@@ -93,6 +93,17 @@ PATHS = [
 """Addresses that are refused, with the nearest known word, and the error with what it says."""
 
 BODIES = {
+    "POST /tokens": [
+        ({"team": ""}, None, "team"),
+        ({"team": "Mobile"}, None, "team"),
+        ({"team": "a" * 33}, None, "team"),
+        ({"team": "a@b"}, None, "team"),
+        ({}, None, "team"),
+        ({"team": "mobile", "expires_in": "soon"}, None, "expires_in"),
+        ({"team": "mobile", "expires_in": "P99999999D"}, None, "expires_in"),
+        ({"team": "mobile", "expires_at": "2020-01-01T00:00:00Z"}, None, "must lie ahead"),
+        ({"team": "a", "expires_in": "1d", "expires_at": "2030-01-01T00:00:00Z"}, None, "one of"),
+    ],
     "POST /worlds": [
         ({"fixture": "dmeo"}, "demo", "unknown_fixture: "),
         ({"fixture": "something-else"}, None, "unknown_fixture: "),

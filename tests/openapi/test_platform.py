@@ -93,17 +93,12 @@ def test_a_method_that_a_path_does_not_serve_is_told_those_that_are_described(sa
 
 def test_a_batch_is_described_with_its_members_too(sandbox):
     sale = Request(sandbox, "payments.create").send().json()
+    path, query = f"/v1/batches/{sale['batch_id']}", "include_transactions=true"
 
-    answer = sandbox.ask(
-        "GET",
-        f"/v1/batches/{sale['batch_id']}",
-        key="merchant",
-        query="include_transactions=true",
-    )
+    answer = sandbox.ask("GET", path, key="merchant", query=query)
 
-    assert [one["transaction_id"] for one in answer.json()["transactions"]] == [
-        sale["transaction_id"]
-    ]
+    (member,) = answer.json()["transactions"]
+    assert member["transaction_id"] == sale["transaction_id"]
 
 
 def test_a_body_that_is_otherwise_than_described_is_noticed(sandbox):
