@@ -5,13 +5,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from sandbox.app import build
-from sandbox.domain.clock import ClockSetting
-from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.webhooks import Sent
 from sandbox.settings import Settings
-from tests.conftest import NOW
 from tests.directory.making import a_credential, a_location, a_terminal, an_account, mint
-from tests.driving import InProcess, Response
+from tests.driving import FROZEN, InProcess, Response
 from tests.platform.minting import delete, put
 from tests.support.payments import in_state, pay, set_rates
 from tests.worlds.worlds import supplied
@@ -83,8 +80,7 @@ class Nowhere:
 
 def a_sandbox(**more: Any) -> InProcess:
     """A fresh sandbox, its clock frozen, whose webhooks never arrive."""
-    frozen = ClockSetting(now=parse_rfc3339(NOW), mode="frozen")
-    return InProcess(build(Settings(clock=frozen, **more), sender=Nowhere()))
+    return InProcess(build(Settings(clock=FROZEN, **more), sender=Nowhere()))
 
 
 def ok(answer: Response) -> Any:

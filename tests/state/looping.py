@@ -6,12 +6,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from sandbox.app import build
-from sandbox.domain.clock import ClockSetting
-from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.webhooks import Sent
 from sandbox.settings import Settings
-from tests.conftest import NOW
-from tests.driving import InProcess, on_loop
+from tests.driving import FROZEN, InProcess, on_loop
 
 ANSWER_S = 5
 """How long an answer is waited for."""
@@ -30,9 +27,8 @@ class Taking:
 @contextmanager
 def a_looping_sandbox(**more: Any) -> Iterator[InProcess]:
     """A fresh sandbox on a loop of its own, its clock frozen."""
-    frozen = ClockSetting(now=parse_rfc3339(NOW), mode="frozen")
     loop = asyncio.new_event_loop()
-    sandbox = build(Settings(clock=frozen, **more), sender=Taking())
+    sandbox = build(Settings(clock=FROZEN, **more), sender=Taking())
     saver = sandbox.worlds.saver
     try:
         yield InProcess(sandbox, run=on_loop(loop, ANSWER_S))

@@ -30,14 +30,8 @@ from tests.worlds.worlds import (
 Document = dict[str, Any]
 
 
-def saved(world: InProcess) -> Document:
-    document: Document = world.control("GET", f"/worlds/{world.world}/snapshot").json()
-    return document
-
-
 def load(world: InProcess, document: Document) -> Response:
-    body = json.dumps(document).encode()
-    return world.ask("PUT", f"/_sandbox/worlds/{world.world}/snapshot", body=body)
+    return world.control("PUT", f"/worlds/{world.world}/snapshot", document)
 
 
 def with_key(document: Document, plaintext: str, id: str | None = None, **more: Any) -> Document:
@@ -63,7 +57,7 @@ def mallory(sandbox: InProcess) -> InProcess:
 
 
 def test_a_key_of_another_world_cannot_be_restored_with_a_salt_of_ones_own(sandbox, mallory):
-    before, minted = saved(mallory), create(sandbox).json()["key"]
+    before, minted = mallory.look("snapshot"), create(sandbox).json()["key"]
 
     for plaintext, more in (
         (sandbox.key("merchant"), {}),
@@ -76,7 +70,7 @@ def test_a_key_of_another_world_cannot_be_restored_with_a_salt_of_ones_own(sandb
 
         assert (answer.status, answer.json()["error"]) == (400, "not_restored")
         assert "the world 'default' has this key" in answer.json()["message"]
-        assert saved(mallory) == before
+        assert mallory.look("snapshot") == before
     # After a reset of the other world its keys still lead to it.
     sandbox.control("POST", "/worlds/default/reset")
     paid(sandbox)
@@ -87,7 +81,7 @@ def test_a_key_of_another_world_cannot_be_restored_with_a_salt_of_ones_own(sandb
 def test_a_key_of_the_cast_keeps_its_material_whatever_a_snapshot_says(sandbox, mallory):
     own, id = mallory.key("merchant"), mallory.key_id("merchant")
 
-    answer = load(mallory, with_key(saved(mallory), sandbox.key("merchant"), id))
+    answer = load(mallory, with_key(mallory.look("snapshot"), sandbox.key("merchant"), id))
 
     assert answer.status == 200
     assert mallory.ask("GET", "/v5/apikeys", key=own).status == 200
@@ -99,7 +93,7 @@ def test_a_key_of_the_cast_keeps_its_material_whatever_a_snapshot_says(sandbox, 
 
 def test_a_row_that_takes_the_lookup_of_the_worlds_own_cast_is_refused(mallory):
     own = mallory.key("merchant")
-    document = with_key(saved(mallory), own)
+    document = with_key(mallory.look("snapshot"), own)
     victim = mallory.key_id("merchant")
     number = next(n for n, row in document["api_keys"].items() if row["_id"] == victim)
     document["api_keys"][number] |= {"lookup": "anotherone00"}
@@ -117,7 +111,7 @@ def test_a_supplied_key_comes_back_beside_one_of_the_same_lookup_and_another_sec
     assert create(sandbox, **supplied(KEY)).status == 201
     assert create(mallory, **supplied(similar)).status == 201
 
-    assert load(mallory, saved(mallory)).status == 200
+    assert load(mallory, mallory.look("snapshot")).status == 200
 
     for world, key in ((sandbox, KEY), (mallory, similar)):
         holder = world.sandbox.worlds.holder(world.sandbox.worlds.profile.key_format.parse(key))
@@ -126,7 +120,7 @@ def test_a_supplied_key_comes_back_beside_one_of_the_same_lookup_and_another_sec
 
 
 def test_a_world_whose_key_another_one_has_by_now_is_not_reset(sandbox, mallory):
-    without = saved(mallory)
+    without = mallory.look("snapshot")
     gone = mallory.key_id("merchant")
     rows = without["api_keys"]
     without["api_keys"] = {n: row for n, row in rows.items() if row["_id"] != gone}

@@ -49,37 +49,8 @@ def with_change(table: str, number: str, **fields: Any) -> dict[str, Any]:
     return document
 
 
-@pytest.mark.parametrize("name", library.fixture_names())
-def test_every_fixture_that_comes_along_loads_and_fills_a_world(name):
-    sandbox = InProcess(build(Settings(fixture=name)))
-
-    shown = sandbox.control("GET", "/worlds/default").json()
-
-    assert shown["fixture"] == name
-    assert sandbox.ask("GET", "/v5/apikeys", key="admin").status == 200
-
-
 def test_busy_demo_and_empty_come_along():
     assert library.fixture_names() == ["busy", "demo", "empty"]
-
-
-@pytest.mark.proves("assumed 7.2-seed, D21")
-def test_the_demo_fixture_has_the_cast_that_users_tests_speak_of(sandbox):
-    shown = sandbox.control("GET", "/worlds/default").json()
-
-    merchants = {
-        *("merchant", "second_merchant", "other_merchant", "blocked_merchant", "tax_merchant"),
-        *("surcharge_merchant", "quiet_surcharge_merchant", "passthrough_merchant"),
-    }
-    partners = {"admin", "psp", "partner", "other_partner"}
-    keys = {
-        *("admin", "psp", "partner", "merchant", "second_merchant", "other_partner"),
-        *("other_merchant", "merchant_read_only", "revoked", "expired", "legacy", "retrievable"),
-    }
-    assert merchants | partners <= set(shown["accounts"])
-    assert merchants <= set(shown["terminals"])
-    assert merchants <= set(shown["locations"])
-    assert keys <= set(shown["keys"])
 
 
 PARENTS = {
@@ -99,6 +70,9 @@ def test_the_demo_accounts_stand_below_each_other_as_described(sandbox):
         above = sandbox.ask("GET", path, key="admin").json()["parent_account_ids"]
 
         assert (above[0], above[-1]) == (sandbox.account("psp"), sandbox.account(parent)), name
+        if parent != "psp":
+            assert name in sandbox.cast.terminals, name
+            assert name in sandbox.cast.locations, name
 
 
 def test_a_fixture_can_be_a_file_anywhere(tmp_path):
@@ -136,15 +110,12 @@ def changed(table: str, number: str, *words: str, **fields: Any) -> tuple[Any, .
 MISTAKES = [
     changed("accounts", "1", name=...),
     changed("terminals", "1", cast=...),
-    changed("accounts", "1", name=5),
-    changed("terminals", "1", tax_rate="x"),
     changed("locations", "1", created_at="2025-01-06"),
     changed("api_keys", "1", expires_at="2025-02-30T00:00:00Z"),
     changed("accounts", "1", cast="Partner"),
     changed("locations", "1", "zip", address={"zip": 7}),
     changed("api_keys", "1", lookup="short"),
     changed("api_keys", "1", lookup="small_mercha"),
-    changed("api_keys", "1", permissions="all"),
     ({**SMALL, "terminals": {"1": []}}, "terminals", "1"),
     ({**SMALL, "terminals": []}, "terminals"),
     ({}, "accounts"),

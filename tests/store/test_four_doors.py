@@ -10,17 +10,12 @@ from typing import Any
 
 import pytest
 
-from sandbox.app import build
-from sandbox.domain.clock import ClockSetting
-from sandbox.domain.instants import parse_rfc3339
-from sandbox.settings import Settings
 from sandbox.store.files.port import StoreError
 from sandbox.store.fixture import FixtureError
 from sandbox.webhooks.signing import write_secret
-from tests.conftest import NOW
 from tests.directory import contract
 from tests.directory.making import a_credential
-from tests.driving import InProcess, Response
+from tests.driving import Response, fresh
 from tests.state.looping import a_looping_sandbox
 
 SNAPSHOT = "/_sandbox/worlds/default/snapshot"
@@ -108,11 +103,6 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Saved:
     return json.loads(path.read_bytes()), snapshot
 
 
-def _sandbox(**more: Any) -> InProcess:
-    frozen = ClockSetting(now=parse_rfc3339(NOW), mode="frozen")
-    return InProcess(build(Settings(clock=frozen, **more)))
-
-
 def _edited(whole: Document, table: str, name: str, value: Any, prefix: str = "") -> str:
     """The document with another value in one field of the one record."""
     tables: Document = json.loads(json.dumps(whole))
@@ -139,7 +129,7 @@ def _said(answer: Response) -> str | None:
 
 def through_the_api(table: str, field: str, value: Any, saved: Saved, folder: Path) -> str | None:
     body = {"url": "http://127.0.0.1:9/other", field: value}
-    return _said(_sandbox().ask("POST", ENDPOINTS, json_body=body))
+    return _said(fresh().ask("POST", ENDPOINTS, json_body=body))
 
 
 def through_a_fixture(table: str, field: str, value: Any, saved: Saved, folder: Path) -> str | None:
@@ -157,7 +147,7 @@ def through_a_snapshot(
     table: str, field: str, value: Any, saved: Saved, folder: Path
 ) -> str | None:
     body = _edited(saved[1], table, field, value).encode()
-    said = _said(_sandbox().ask("PUT", SNAPSHOT, body=body))
+    said = _said(fresh().ask("PUT", SNAPSHOT, body=body))
     assert said is None or f"{table}, " in said
     return said
 
@@ -175,7 +165,7 @@ def through_a_state_file(
 def _refusal(**more: Any) -> str | None:
     """What a start says that does not begin; None where it does."""
     try:
-        saver = _sandbox(**more).sandbox.worlds.saver
+        saver = fresh(**more).sandbox.worlds.saver
     except (FixtureError, StoreError) as error:
         return str(error)
     if saver is not None:

@@ -7,31 +7,21 @@ from typing import Any
 import pytest
 
 from sandbox import library
-from sandbox.app import build
 from sandbox.domain.clock import ClockSetting
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.profile import parse_profile
-from sandbox.settings import Settings
 from sandbox.store.fixture import FixtureError
 from tests.conftest import NOW
 from tests.directory.making import messages
-from tests.driving import InProcess, serving
+from tests.driving import InProcess, fresh, serving
 from tests.support.payments import paid
 from tests.worlds.worlds import add_world
 
-FROZEN = ClockSetting(now=parse_rfc3339(NOW), mode="frozen")
 Document = dict[str, Any]
 
 
 def begun(path: Path | str, **more: Any) -> InProcess:
-    return InProcess(build(Settings(fixture=str(path), **({"clock": FROZEN} | more))))
-
-
-def saved(sandbox: InProcess) -> Document:
-    answer = sandbox.control("GET", f"/worlds/{sandbox.world}/snapshot")
-    assert answer.status == 200
-    document: Document = answer.json()
-    return document
+    return fresh(fixture=str(path), **more)
 
 
 def write(path: Path, document: Document) -> Path:
@@ -52,7 +42,7 @@ def friday(tmp_path: Path, sandbox: InProcess) -> Path:
     sandbox.ask(
         "POST", "/v5/apikeys", key="merchant", json_body={"name": "own", "permissions": ["all"]}
     )
-    return write(tmp_path / "friday.json", saved(sandbox))
+    return write(tmp_path / "friday.json", sandbox.look("snapshot"))
 
 
 # --- beginning with one -----------------------------------------------------------------------
@@ -112,7 +102,7 @@ def test_other_worlds_begin_with_it_too_with_keys_of_their_own_and_go_on_alike(f
 
 def test_a_payment_whose_request_was_waiting_has_timed_out(tmp_path, sandbox):
     waiting = paid(sandbox, outcome="pending_forever")
-    document = saved(sandbox)
+    document = sandbox.look("snapshot")
     # As it is in a world that is saved while the processor is asked.
     waits = {"transaction_id": waiting["transaction_id"]}
     document["busy_payments"] = {"0": {"_id": waiting["transaction_id"], **waits}}
@@ -136,9 +126,9 @@ def test_keys_that_can_be_read_again_are_those_of_the_profile_in_use(friday):
 
 
 def test_what_was_saved_again_and_again_does_not_grow(tmp_path, friday):
-    first = saved(begun(friday))
-    second = saved(begun(write(tmp_path / "second.json", first)))
-    third = saved(begun(write(tmp_path / "third.json", second)))
+    first = begun(friday).look("snapshot")
+    second = begun(write(tmp_path / "second.json", first)).look("snapshot")
+    third = begun(write(tmp_path / "third.json", second)).look("snapshot")
 
     assert len(json.dumps(third)) < len(json.dumps(second)) + 100
     assert statuses(begun(write(tmp_path / "fourth.json", third))) == ["captured", "captured"]
@@ -150,7 +140,7 @@ def test_a_world_that_began_with_a_custom_fixture_can_be_saved_and_begun_with(tm
     mine = begun(write(tmp_path / "mine.json", demo))
     paid(mine)
 
-    sandbox = begun(write(tmp_path / "saved.json", saved(mine)))
+    sandbox = begun(write(tmp_path / "saved.json", mine.look("snapshot")))
 
     assert statuses(sandbox) == ["captured"]
     found = sandbox.ask("GET", f"/v2/accounts/{sandbox.account('merchant')}", key="partner")
@@ -239,7 +229,7 @@ def test_a_world_that_cannot_begin_with_it_is_not_made_and_takes_no_number(frida
 def test_a_reset_to_what_cannot_be_used_changes_nothing(friday):
     """The fixture in a loaded snapshot is only looked at when a reset wants it."""
     began = begun(friday)
-    document = saved(began)
+    document = began.look("snapshot")
     (fixture,) = document["fixture"].values()
     next(iter(fixture["transactions"].values()))["transaction"]["status"] = "paid"
     sandbox = begun("demo")

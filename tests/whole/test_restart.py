@@ -172,7 +172,7 @@ def test_what_fell_due_while_the_server_was_down_happens_at_its_own_moment_unask
             set_at = time()
             server.kill()
         with serving_saved(path) as server:
-            (told,) = receiver.wait_for(1, timeout_s=10)
+            (told,) = receiver.wait_for(1)
 
             now = read(Remote(server), held)
             clock = control(Remote(server), "GET", "/clock")
@@ -209,7 +209,7 @@ def test_a_world_that_was_put_in_place_lets_things_happen_unasked(db: Path):
 
         ok(world.ask("PUT", "/_sandbox/worlds/first/snapshot", body=saved))
 
-        receiver.wait_for(2, timeout_s=10)
+        receiver.wait_for(2)
 
 
 # --- under way --------------------------------------------------------------------------------

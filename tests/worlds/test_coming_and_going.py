@@ -133,15 +133,10 @@ def test_a_jump_of_the_hosts_clock_drops_no_world(small, system_clock):
     assert _ids(small) == ["default", "a"]
 
 
-@pytest.fixture(params=["state.json", "state.db"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    return tmp_path / request.param
-
-
 def _on(
-    store: Path, system_clock: Counting, ticks: Counting, **limits: float
+    folder: Path, system_clock: Counting, ticks: Counting, **limits: float
 ) -> AbstractContextManager[InProcess]:
-    settings = Settings(store=store, limits=Limits(**limits))
+    settings = Settings(store=folder / "state.json", limits=Limits(**limits))
     return kept(InProcess(build(settings, system_clock=system_clock, ticks=ticks)))
 
 
@@ -150,26 +145,26 @@ def _dropped(sandbox: InProcess) -> list[str]:
     return [world.id for world in sandbox.sandbox.worlds]
 
 
-def test_a_world_that_a_file_keeps_is_never_dropped_by_itself(store, system_clock, ticks):
-    with _on(store, system_clock, ticks) as sandbox:
+def test_a_world_that_a_file_keeps_is_never_dropped_by_itself(tmp_path, system_clock, ticks):
+    with _on(tmp_path, system_clock, ticks) as sandbox:
         make_another(sandbox, "a")
         system_clock.seconds += YEAR_S
         ticks.seconds += YEAR_S
 
         assert _dropped(sandbox) == ["default", "a"]
 
-    with _on(store, system_clock, ticks) as sandbox:
+    with _on(tmp_path, system_clock, ticks) as sandbox:
         assert sorted(_dropped(sandbox)) == ["a", "default"]
 
 
-def test_a_world_that_a_file_keeps_is_as_old_as_the_server_that_has_it(store, system_clock, ticks):
-    with _on(store, system_clock, ticks, unused_after_s=100.0) as sandbox:
+def test_a_world_that_a_file_keeps_is_as_old_as_the_server_with_it(tmp_path, system_clock, ticks):
+    with _on(tmp_path, system_clock, ticks, unused_after_s=100.0) as sandbox:
         make_another(sandbox, "a")
         ticks.seconds += 99
 
     system_clock.seconds += YEAR_S
     ticks.seconds = 5.0  # another start of the host
-    with _on(store, system_clock, ticks, unused_after_s=100.0) as sandbox:
+    with _on(tmp_path, system_clock, ticks, unused_after_s=100.0) as sandbox:
         ticks.seconds += 99
         assert sorted(_dropped(sandbox)) == ["a", "default"]
 
