@@ -51,7 +51,6 @@ class Resource:
     never_null: Iterable[str] = ()
     same: Iterable[Body] = ()
     ignored: Values = ()
-    outside: Iterable[str] = ()
 
     def create(self, sandbox: InProcess, **more: Any) -> Body:
         """A record with the least, and more."""
@@ -262,7 +261,6 @@ TERMINALS = Resource(
     ],
     same=[{"status": "active"}, {"tid": "00000042"}],
     ignored=[("account_id", "second_merchant")],
-    outside=["other_merchant", "deleted_merchant", "psp", NOBODY],
 )
 
 _LOCATION_STRINGS = ["name", "phone", "email", "country_code", "currency", "processor_config_id"]
@@ -336,7 +334,6 @@ LOCATIONS = Resource(
     never_null=[*_LOCATION_STRINGS, "address", "terminal_id", "status"],
     same=[{"status": "active"}, {"metadata": {"a": 1}}],
     ignored=[("account_id", "second_merchant")],
-    outside=["other_merchant", "deleted_merchant", "admin", NOBODY],
 )
 
 CODE = "482913750264"
@@ -357,7 +354,6 @@ CREDENTIALS = Resource(
         *(("pin", value) for value in (*BAD_PINS, None)),
     ],
     ignored=[("code", "999999999999"), ("account_id", NOBODY)],
-    outside=["other_merchant", "deleted_merchant", "psp", NOBODY],
 )
 
 LARGE = (ACCOUNTS, TERMINALS, LOCATIONS)

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from tests.driving import InProcess
+from sandbox.domain.profile import parse_profile
+from tests.driving import InProcess, fresh
 
 
 def choose(sandbox: InProcess, world: str = "default", **values: Any) -> dict[str, Any]:
@@ -11,3 +12,8 @@ def choose(sandbox: InProcess, world: str = "default", **values: Any) -> dict[st
     assert answer.status == 200, answer.body
     chosen: dict[str, Any] = answer.json()
     return chosen
+
+
+def by_profile(**values: Any) -> InProcess:
+    """A sandbox whose profile chooses these readings."""
+    return fresh(profile=parse_profile({"readings": values}))

@@ -2,9 +2,6 @@
 
 import pytest
 
-from sandbox.app import build
-from sandbox.domain.profile import parse_profile
-from sandbox.settings import Settings
 from tests.directory.making import (
     a_credential,
     a_location,
@@ -18,8 +15,7 @@ from tests.directory.making import (
     shown,
     terminal_body,
 )
-from tests.driving import InProcess
-from tests.readings.choosing import choose
+from tests.readings.choosing import by_profile, choose
 from tests.support.payments import sold
 
 
@@ -96,8 +92,7 @@ def test_the_answer_of_a_v2_creation_names_the_application(sandbox):
 
 @pytest.mark.proves("assumed D35-deletion")
 def test_the_document_describes_the_answer_of_the_profile():
-    profile = parse_profile({"readings": {"delete_answers": "resource"}})
-    sandbox = InProcess(build(Settings(profile=profile)))
+    sandbox = by_profile(delete_answers="resource")
     document = sandbox.control("GET", "/platform/openapi.json").json()
 
     described = document["paths"]["/v1/locations/{location_id}"]["delete"]["responses"]

@@ -2,12 +2,9 @@
 
 import pytest
 
-from sandbox.app import build
 from sandbox.domain import readings
-from sandbox.domain.profile import parse_profile
 from sandbox.domain.switches import SWITCHES
-from sandbox.settings import Settings
-from tests.driving import InProcess
+from tests.readings.choosing import by_profile
 from tests.support.payments import acted, ask, pay, read, sold
 
 FORMER = {name: switch for name, switch in SWITCHES.items() if switch.reading is not None}
@@ -62,8 +59,7 @@ def test_a_new_world_takes_former_switches_and_a_reading_counts_before_them(sand
 
 @pytest.mark.proves("assumed D35")
 def test_a_snapshot_may_name_a_reading_by_its_former_switch():
-    profile = parse_profile({"readings": {"rule_failures": "http_200"}})
-    sandbox = InProcess(build(Settings(profile=profile)))
+    sandbox = by_profile(rule_failures="http_200")
     snapshot = sandbox.control("GET", "/worlds/default/snapshot").json()
     state = snapshot["world"]["0"]
     state["switches"]["refund.partial_status"] = "refunded"

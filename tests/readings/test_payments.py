@@ -3,7 +3,7 @@
 import pytest
 
 from sandbox.domain.payments.edits import broken
-from tests.directory.making import messages, terminal_id
+from tests.directory.making import messages, mint, terminal_id
 from tests.readings.choosing import choose
 from tests.support.payments import (
     act,
@@ -300,15 +300,13 @@ def test_a_rate_below_one_is_a_fraction(sandbox):
 def test_a_terminal_lists_its_latest_payments(sandbox):
     terminal = terminal_id(sandbox, "merchant")
     ids = [sold(sandbox, amount)["transaction_id"] for amount in range(100, 121)]
-    body = {"name": "narrow", "permissions": ["terminals:read"]}
-    narrow = ask(sandbox, "POST", "/v5/apikeys", body).json()["key"]
+    narrow = mint(sandbox, ["terminals:read"], by="partner")["key"]
 
     path = f"/v2/terminals/{terminal}"
     assert ask(sandbox, "GET", path).json()["transactions"] == []
     choose(sandbox, payments_of_a_terminal="latest")
     listed = ask(sandbox, "GET", path).json()["transactions"]
-    headers = [(b"x-service-apikey", narrow.encode()), (b"accept", b"application/json")]
-    unread = sandbox.ask("GET", path, headers=headers).json()["transactions"]
+    unread = ask(sandbox, "GET", path, by=narrow).json()["transactions"]
 
     assert unread == []
     assert [one["transaction_id"] for one in listed] == ids[:0:-1]

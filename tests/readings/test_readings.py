@@ -2,12 +2,9 @@
 
 import pytest
 
-from sandbox.app import build
 from sandbox.domain.profile import parse_profile
 from sandbox.domain.readings import READINGS
-from sandbox.settings import Settings
-from tests.driving import InProcess
-from tests.readings.choosing import choose
+from tests.readings.choosing import by_profile, choose
 from tests.support.payments import act, acted, ask, read, search, settled, sold
 
 DEFAULTS = {id: reading.default for id, reading in READINGS.items()}
@@ -99,8 +96,7 @@ def test_answers_to_changes_hide_the_plaintext_of_a_retrievable_key(sandbox):
 
 @pytest.mark.proves("assumed D35")
 def test_the_world_chooses_before_the_profile_and_null_returns_to_the_profile():
-    profile = parse_profile({"readings": {"key_deletes_itself": "refused"}})
-    sandbox = InProcess(build(Settings(profile=profile)))
+    sandbox = by_profile(key_deletes_itself="refused")
 
     of_profile = sandbox.control("GET", "/worlds/default/readings").json()
     own = choose(sandbox, key_deletes_itself="allowed", stored_transaction_type="first")

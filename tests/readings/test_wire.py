@@ -4,9 +4,6 @@ import json
 
 import pytest
 
-from sandbox.app import build
-from sandbox.domain.profile import parse_profile
-from sandbox.settings import Settings
 from tests.directory.making import (
     ACCOUNT,
     a_location,
@@ -20,9 +17,8 @@ from tests.directory.making import (
     put,
     shown,
 )
-from tests.driving import InProcess
 from tests.openapi.described import Described
-from tests.readings.choosing import choose
+from tests.readings.choosing import by_profile, choose
 from tests.support.payments import sold
 
 PLAIN_OF_TERMINAL = (
@@ -138,8 +134,7 @@ def test_a_list_of_mistakes_repeats_no_value_and_has_an_end(sandbox):
 
 @pytest.mark.proves("assumed D35-validation", "assumed D35-detail")
 def test_the_document_describes_the_refusals_of_the_profile():
-    chosen = {"validation_status": "unprocessable", "validation_detail": "objects"}
-    sandbox = InProcess(build(Settings(profile=parse_profile({"readings": chosen}))))
+    sandbox = by_profile(validation_status="unprocessable", validation_detail="objects")
     described = Described(sandbox.control("GET", "/platform/openapi.json").json())
 
     body, query, *_ = _malformed(sandbox)
