@@ -143,6 +143,7 @@ FOREIGN_HOSTS = [
     *("localhost.evil.example", "evillocalhost", "10.0.0.1:8080", "0.0.0.0:8080", "128.0.0.1"),
     *("[::2]:8080", "[2001:db8::1]", "localhost@evil.example", "evil.example#localhost"),
     *("localhost:8080:8080", "localhost, evil.example", "[::1", "", "\xe9\xff"),
+    "e" * 60_000,
 ]
 OWN_HOSTS = [
     *("127.0.0.1", "127.0.0.1:8080", "127.8.8.8:1", "[::1]:8080", "[0:0:0:0:0:0:0:1]"),
@@ -170,6 +171,7 @@ def test_without_a_token_another_host_reaches_neither_surface(shared):
             answer = for_host(shared, method, path, host, **key)
             assert_refused(answer, 421, "misdirected_request")
             assert ("--allow-host" in answer.json()["message"]) == (not key), (host, path)
+            assert len(answer.body) < 600
         payments = for_host(shared, "GET", "/v2/transactions", host, key="merchant")
         assert (payments.status, list(payments.json())) == (421, ["detail", "error"]), host
         assert "--allow-host" in payments.json()["detail"]
@@ -231,10 +233,3 @@ def test_the_log_says_each_kind_once_a_minute_in_one_line(sandbox, caplog):
     assert "403" in said[1]
     assert EVIL in said[1]
     assert all(line.isprintable() for line in said)
-
-
-def test_a_host_of_any_length_is_refused_in_a_short_sentence(sandbox):
-    answer = for_host(sandbox, "GET", "/_sandbox/worlds", "e" * 60_000)
-
-    assert answer.status == 421
-    assert len(answer.body) < 600
