@@ -6,6 +6,8 @@ from sandbox.domain.payments.edits import broken
 from tests.control.refusals import assert_refused
 from tests.scenarios.running import after, follows
 from tests.support.payments import (
+    EVENTS,
+    OPERATIONS,
     act,
     acted,
     advance,
@@ -27,27 +29,25 @@ from tests.support.payments import (
 )
 
 ACTIONS = {
-    "capture a hold": ("authorized", "capture", {}, "capture"),
-    "capture a part with a tip": (
-        *("authorized", "capture", {"amount": 700, "tip_amount": 50}, "capture"),
-    ),
-    "add to a hold": ("authorized", "increment", {"amount": 500}, "incremental_auth"),
-    "set a tip": ("captured", "adjust", {"type": "fixed", "amount": 150}, "tip_adjust"),
-    "set a tip in percent": (
-        *("captured", "adjust", {"type": "percentage", "percentage": 12.5}, "tip_adjust"),
-    ),
-    "release a hold": ("authorized", "reverse", {}, "reverse"),
-    "release a part of a hold": ("authorized", "reverse", {"amount": 300}, "reverse"),
-    "void a sale": ("captured", "reverse", {}, "reverse"),
-    "refund": ("captured", "refund", {}, "refund"),
-    "refund a part": ("captured", "refund", {"amount": 300}, "refund"),
-    "refund after settlement": ("settled", "refund", {"amount": 300}, "refund"),
-    "confirm": ("surcharge_pending", "confirm", {"confirm": True}, "confirm"),
-    "confirm another surcharge": (
-        *("surcharge_pending", "confirm", {"confirm": True, "amount": 1020}, "confirm"),
+    "capture a hold": ("authorized", "capture", {}),
+    "capture a part with a tip": ("authorized", "capture", {"amount": 700, "tip_amount": 50}),
+    "add to a hold": ("authorized", "incremental_auth", {"amount": 500}),
+    "set a tip": ("captured", "tip_adjust", {"type": "fixed", "amount": 150}),
+    "set a tip in percent": ("captured", "tip_adjust", {"type": "percentage", "percentage": 12.5}),
+    "release a hold": ("authorized", "reverse", {}),
+    "release a part of a hold": ("authorized", "reverse", {"amount": 300}),
+    "void a sale": ("captured", "reverse", {}),
+    "refund": ("captured", "refund", {}),
+    "refund a part": ("captured", "refund", {"amount": 300}),
+    "refund after settlement": ("settled", "refund", {"amount": 300}),
+    "confirm": ("surcharge_pending", "confirm", {"confirm": True}),
+    "confirm another total": (
+        "surcharge_pending",
+        "confirm",
+        {"confirm": True, "amount": 1020},
     ),
 }
-"""Each action that can time out: the state before it, the operation, its body, and its word."""
+"""Each action that can time out: the state before it, its word, and its body."""
 
 
 def money(record):
@@ -77,16 +77,16 @@ def unanswered(sandbox, tx):
     ]
 
 
-def by_scenario(sandbox, word, before, operation, body):
+def by_scenario(sandbox, word, before, body):
     """The attempt that timed out, and the events of its late answer."""
     times_out(sandbox, word)
-    attempt, seen = acted(sandbox, before, operation, **body), message_count(sandbox)
+    attempt, seen = acted(sandbox, before, OPERATIONS[word][0], **body), message_count(sandbox)
     assert [one for _, one, _ in advance(sandbox, "1m")] == ["late_answer"]
     return attempt, messages_since(sandbox, seen)
 
 
-def by_hand(sandbox, word, before, operation, body):
-    attempt = acted(sandbox, before, operation, outcome="timed_out", **body)
+def by_hand(sandbox, word, before, body):
+    attempt = acted(sandbox, before, OPERATIONS[word][0], outcome="timed_out", **body)
     seen = message_count(sandbox)
     assert unanswered(sandbox, before) == [(word, attempt["history"][-1]["amount"])]
     told = answer(sandbox, before)
@@ -101,12 +101,12 @@ def by_hand(sandbox, word, before, operation, body):
 def test_an_action_that_is_answered_late_has_the_effect_of_one_that_was_answered_in_time(
     sandbox, action, way
 ):
-    state, operation, body, word = ACTIONS[action]
+    state, word, body = ACTIONS[action]
     twin = fresh_sandbox()
-    in_time = acted(twin, in_state(twin, state), operation, **body)
+    in_time = acted(twin, in_state(twin, state), OPERATIONS[word][0], **body)
     before = in_state(sandbox, state)
 
-    attempt, told = way(sandbox, word, before, operation, body)
+    attempt, told = way(sandbox, word, before, body)
 
     record = read(sandbox, before)
     assert attempt["status"] == "error"
@@ -115,22 +115,18 @@ def test_an_action_that_is_answered_late_has_the_effect_of_one_that_was_answered
     assert record["history"][: len(before["history"]) + 1] == attempt["history"]
     first, last = record["history"][-2:]
     assert (first["event_id"], first["amount"]) == (last["event_id"], last["amount"])
-    assert (told[-1]["event_type"], told[-1]["body"]) == (f"transaction.{event_of(word)}", record)
+    assert (told[-1]["event_type"], told[-1]["body"]) == (EVENTS[word], record)
     assert sums_of_all(sandbox, record) == sums_of_all(twin, read(twin, in_time))
     assert broken(record_of(sandbox, record["transaction_id"])) == []
-
-
-def event_of(word):
-    return {"incremental_auth": "increment", "confirm": "sale"}.get(word, word)
 
 
 @pytest.mark.proves("assumed D24-late")
 def test_an_action_that_is_declined_late_is_announced_and_changes_nothing(sandbox):
     for action in ("capture a hold", "add to a hold", "refund", "confirm"):
-        state, operation, body, word = ACTIONS[action]
+        state, word, body = ACTIONS[action]
         before = in_state(sandbox, state)
         times_out(sandbox, word, late="do_not_honor")
-        attempt = acted(sandbox, before, operation, **body)
+        attempt = acted(sandbox, before, OPERATIONS[word][0], **body)
         between, seen = read(sandbox, before), message_count(sandbox)
 
         advance(sandbox, "1m")
@@ -139,7 +135,7 @@ def test_an_action_that_is_declined_late_is_announced_and_changes_nothing(sandbo
         last = record["history"][-1]
         (told,) = messages_since(sandbox, seen)
         assert (last["status"], last["event_id"]) == ("declined", attempt["event_id"])
-        assert told["event_type"] == f"transaction.{event_of(word)}"
+        assert told["event_type"] == EVENTS[word]
         assert told["body"]["status"] == "declined"
         if word == "confirm":
             # The confirmation is what the sale ends with (assumed F2).

@@ -5,6 +5,7 @@ import pytest
 from sandbox.domain.payments.transitions import TRANSITIONS
 from tests.directory.making import shown
 from tests.support.payments import (
+    EVENTS,
     events_of,
     kind,
     ledger,
@@ -45,8 +46,6 @@ MISCONFIGURED = [
     "I10;sale;merchant;-;error/invalid_terminal;0 0 0 0",
     "I10;auth;merchant;-;error/invalid_terminal;0 0 0 0",
 ]
-
-EVENTS = {"sale": "transaction.sale", "auth": "transaction.authorize"}
 
 
 def try_out(sandbox, line):

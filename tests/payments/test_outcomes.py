@@ -10,6 +10,7 @@ import pytest
 from sandbox.domain.payments.outcomes import FORCED_RULES, OUTCOMES, Operation, for_operation
 from sandbox.domain.payments.transactions import STATUS_REASONS
 from tests.support.payments import (
+    EVENTS,
     INITIATIONS,
     OPERATIONS,
     ask,
@@ -32,16 +33,16 @@ from tests.support.payments import (
 
 # spec 6.3 names the status of each operation's success; a confirmation completes a sale.
 STATUSES = {
-    "sale": ("", "captured", "transaction.sale"),
-    "auth": ("", "authorized", "transaction.authorize"),
-    "incremental_auth": ("authorized", "authorized", "transaction.increment"),
-    "capture": ("authorized", "captured", "transaction.capture"),
-    "tip_adjust": ("captured", "captured", "transaction.tip_adjust"),
-    "refund": ("captured", "refunded", "transaction.refund"),
-    "reverse": ("captured", "reversed", "transaction.reverse"),
-    "confirm": ("surcharge_pending", "captured", "transaction.sale"),
+    "sale": ("", "captured"),
+    "auth": ("", "authorized"),
+    "incremental_auth": ("authorized", "authorized"),
+    "capture": ("authorized", "captured"),
+    "tip_adjust": ("captured", "captured"),
+    "refund": ("captured", "refunded"),
+    "reverse": ("captured", "reversed"),
+    "confirm": ("surcharge_pending", "captured"),
 }
-"""Of each operation the status before it, that of its success, and its event."""
+"""Of each operation the status before it, and that of its success."""
 
 PROMPTS = ("surcharge_prompt", "surcharge_declined_by_payer", "surcharge_expired")
 NOTHING = {"authorized_amount": 0, "captured_amount": 0}
@@ -90,7 +91,7 @@ def expected_events(row, operation):
     first = ["transaction.create"] if operation in INITIATIONS else []
     if row.verdict == "pending":
         return first
-    return [*first, "transaction.cancel" if row.verdict == "canceled" else STATUSES[operation][2]]
+    return [*first, "transaction.cancel" if row.verdict == "canceled" else EVENTS[operation]]
 
 
 def expected_gateway(row, approval):
@@ -251,7 +252,7 @@ def test_a_rule_failure_is_an_event_and_a_400_or_the_failed_transaction(sandbox,
             assert list(answer.json()) == ["detail", "error"]
         else:
             assert (answer.status, answer.json()) == (200, body)
-        assert announced["event_type"] == STATUSES[operation][2]
+        assert announced["event_type"] == EVENTS[operation]
         assert kind(body) == f"{operation}/error/{key}"
         assert body["gateway_transaction_response"] is None
         assert after | {"history": 0} == before | {"history": 0}

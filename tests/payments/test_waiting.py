@@ -11,6 +11,7 @@ from sandbox.domain.payments.outcomes import Queued
 from tests.directory.making import mint
 from tests.support.open_requests import action, delay, sale
 from tests.support.payments import (
+    EVENTS,
     OPERATIONS,
     ask_on_loop,
     chosen,
@@ -59,10 +60,6 @@ LOST = {
     "deleted": lambda key_id: ("DELETE", f"/v5/apikeys/{key_id}"),
     "expired": lambda key_id: ("PUT", CLOCK, {"now": "2026-03-01T12:01:00Z"}),
 }
-EVENTS = {
-    "incremental_auth": "transaction.increment",
-    "confirm": "transaction.sale",
-}
 
 
 def after_losing_the_key(sandbox, requests, request, how="revoked"):
@@ -101,8 +98,7 @@ def test_a_key_lost_during_an_action_is_a_401_and_a_failed_attempt(sandbox, requ
 
         (announced,) = events_of(sandbox, answer)
         body, after = announced["body"], read(sandbox, id)
-        event = EVENTS.get(operation, f"transaction.{operation}")
-        assert (answer.status, announced["event_type"]) == (401, event)
+        assert (answer.status, announced["event_type"]) == (401, EVENTS[operation])
         assert (body["status"], body["status_reason"]) == ("error", "payment_failed")
         assert after["history"] == body["history"]
         expected = "error" if operation == "confirm" else before["status"]

@@ -48,6 +48,13 @@ OPERATIONS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 """Operations as outcomes name them: the follow-up operation, and the least body that it needs."""
 
+EVENTS = {name: f"transaction.{name}" for name in OPERATIONS} | {
+    "auth": "transaction.authorize",
+    "incremental_auth": "transaction.increment",
+    "confirm": "transaction.sale",
+}
+"""The event that each of them fires: spec 6.3."""
+
 
 def fresh_sandbox() -> InProcess:
     """A sandbox like that of the fixture, for tests that need many in one."""
