@@ -27,17 +27,14 @@ START = parse_rfc3339("2026-03-01T12:00:00.000Z")
 PROMPT, UNKNOWN_HOLD = timedelta(minutes=5), timedelta(minutes=1)
 
 EXPIRED = ("auth/canceled/timed_out", (0, 0, 0, 0), "transaction.cancel")
+PROMPTED = ("sale/canceled/surcharge_expired", (0, 0, 0, 0), "transaction.cancel")
 REVERSED = ("reverse/reversed/processor_timeout", (1000, 0, 0, 1000), "transaction.reverse")
+HELD = {"outcome": "timed_out_held"}
 
 DEADLINES = {
-    "a surcharge prompt": (
-        *({"at": "surcharge_merchant"}, PROMPT),
-        *("sale/canceled/surcharge_expired", (0, 0, 0, 0), "transaction.cancel"),
-    ),
-    "an unknown hold of a sale": (*({"outcome": "timed_out_held"}, UNKNOWN_HOLD, *REVERSED),),
-    "an unknown hold": (
-        *({"outcome": "timed_out_held", "operation": "auth"}, UNKNOWN_HOLD, *REVERSED),
-    ),
+    "a surcharge prompt": ({"at": "surcharge_merchant"}, PROMPT, *PROMPTED),
+    "an unknown hold of a sale": (HELD, UNKNOWN_HOLD, *REVERSED),
+    "an unknown hold": (HELD | {"operation": "auth"}, UNKNOWN_HOLD, *REVERSED),
     **{
         f"a hold on {card}": ({"operation": "auth", "card": card}, timedelta(days=days), *EXPIRED)
         for card, days in {

@@ -7,6 +7,7 @@ request forces: assumed 6.3.
 import asyncio
 import contextlib
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from sandbox.domain.events import Message
@@ -75,12 +76,9 @@ def ask(
     query: str = "",
 ) -> Response:
     """One request."""
-    headers = None
     if outcome is not None:
-        sent = {"content-type": "application/json", sandbox.header: sandbox.key(by)}
-        sent = sandbox.defaults | sent | {"x-sandbox-outcome": outcome}
-        headers = [(name.encode(), value.encode("latin-1")) for name, value in sent.items()]
-    return sandbox.ask(method, path, key=by, json_body=body, headers=headers, query=query)
+        sandbox = replace(sandbox, defaults=sandbox.defaults | {"x-sandbox-outcome": outcome})
+    return sandbox.ask(method, path, key=by, json_body=body, query=query)
 
 
 async def ask_on_loop(
