@@ -58,19 +58,19 @@ def of_tables() -> dict[Path, str]:
 
 def commands_file() -> str:
     """Return each command with its module and its line in the help, which is empty if hidden."""
-    found: list[tuple[str, click.Command]] = []
-    below: list[click.Command] = []
-    for name in sorted(one.stem for one in COMMANDS_FILE.parent.glob("*.py")):
-        module = import_module(f"sandbox.cli.{name}")
-        for one in vars(module).values():
-            if isinstance(one, click.Command) and one.callback.__module__ == module.__name__:
-                found.append((name, one))
-            if isinstance(one, click.Group) and one is not main:
-                below += one.commands.values()
+    modules = [
+        import_module(f"sandbox.cli.{one.stem}") for one in COMMANDS_FILE.parent.glob("*.py")
+    ]
+    found = [one for module in modules for one in vars(module).values() if one is not main]
+    groups = [one for one in found if isinstance(one, click.Group)]
+    below = [one for group in groups for one in group.commands.values()]
     listed = {
-        one.name: (name, "" if one.hidden else one.get_short_help_str(1_000))
-        for name, one in found
-        if one is not main and one not in below
+        one.name: (
+            one.callback.__module__.rpartition(".")[2],
+            "" if one.hidden else one.get_short_help_str(1_000),
+        )
+        for one in found
+        if isinstance(one, click.Command) and one not in below
     }
     return json.dumps(dict(sorted(listed.items())), indent=2) + "\n"
 

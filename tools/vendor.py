@@ -6,7 +6,6 @@ It needs npm and the registry. A test without either recomputes the hashes that 
 import hashlib
 import json
 import re
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any, Final
@@ -33,15 +32,9 @@ DRAWN: Final = ("lucide-static",)
 
 def main(into: Path = VENDOR) -> None:
     """Install what the lock says, copy the files, and write down what they are."""
-    npm = shutil.which("npm")
-    if npm is None:
-        raise SystemExit("npm is not installed here, and make vendor needs it")
     for command in (("ci", "--ignore-scripts"), ("run", "bundle")):
-        subprocess.run([npm, *command, "--silent"], cwd=LOCKED, check=True)  # noqa: S603
-    _write(LOCKED / "node_modules", into)
-
-
-def _write(modules: Path, into: Path) -> None:
+        subprocess.run(["npm", *command, "--silent"], cwd=LOCKED, check=True)  # noqa: S603, S607
+    modules = LOCKED / "node_modules"
     locked = json.loads((LOCKED / "package-lock.json").read_text("utf-8"))["packages"]
     packages = {name.removeprefix("node_modules/"): one for name, one in locked.items()}
     into.mkdir(parents=True, exist_ok=True)

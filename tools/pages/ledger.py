@@ -32,7 +32,7 @@ _PROJECT: Final = Path(__file__).parents[2]
 _PACKAGE: Final = _PROJECT / "sandbox"
 CLAUSES: Final = _PROJECT / "spec" / "clauses.toml"
 
-_ENTRY: Final = re.compile(r'\[(spec|assumed)\."?([^"\]]+)"?\]')
+_ENTRY: Final = re.compile(r'^\[(spec|assumed)\."?([^"\]]+)"?\]$', re.MULTILINE)
 
 
 @cache
@@ -45,11 +45,8 @@ def clauses() -> dict[str, dict[str, Any]]:
 def headings() -> dict[tuple[str, str], str]:
     """Kind and id of every entry, in their order, with the heading below which it stands."""
     found: dict[tuple[str, str], str] = {}
-    heading = ""
-    for line in CLAUSES.read_text(encoding="utf-8").splitlines():
-        heading = line.removeprefix("# ---- ") if line.startswith("# ---- ") else heading
-        if entry := _ENTRY.fullmatch(line):
-            found[entry[1], entry[2]] = heading
+    for part in CLAUSES.read_text(encoding="utf-8").split("\n# ---- "):
+        found |= dict.fromkeys(_ENTRY.findall(part), part.partition("\n")[0])
     return found
 
 
@@ -167,13 +164,8 @@ def _proof(entry: Clause, *, whole: bool) -> str:
     return listed(entry.tests) if whole else "tests"
 
 
-def main() -> None:
-    """Write the whole ledger as a page, and print its path."""
+if __name__ == "__main__":
     path = _PROJECT / "build" / "ledger.md"
     path.parent.mkdir(exist_ok=True)
     path.write_text(ledger(whole=True), encoding="utf-8")
     print(f"{len(entries())} clauses: {path}")
-
-
-if __name__ == "__main__":
-    main()

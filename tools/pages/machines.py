@@ -67,9 +67,7 @@ def _steps(machine: Machine) -> str:
 
 def transactions() -> str:
     """Return the machine of a payment: every row, every refused pair, and the diagram."""
-    by_trigger: dict[str, list[Transition]] = {}
-    for row in TRANSITIONS:
-        by_trigger.setdefault(row.trigger, []).append(row)
+    triggers = [row.trigger for row in TRANSITIONS]
     return page(
         "Transitions of a payment",
         "One line per row that the code executes. Rows of one trigger and state are tried from\n"
@@ -93,7 +91,9 @@ def transactions() -> str:
         "Money: A authorized, C captured, R0 reversed before the capture, R1 reversed after it,\n"
         "F refunded. Shown: `transaction_type` / `status` / `status_reason`.\n",
         # Rows of one trigger together, in the order in which they are tried.
-        table(_COLUMNS, (_cells(row) for rows in by_trigger.values() for row in rows)),
+        table(
+            _COLUMNS, map(_cells, sorted(TRANSITIONS, key=lambda row: triggers.index(row.trigger)))
+        ),
         "## Refused in any case\n",
         "For each state and operation that has no row which could succeed: the error, and the\n"
         "row that refuses.\n",
