@@ -64,14 +64,11 @@ def commands_file() -> str:
     found = [one for module in modules for one in vars(module).values() if one is not main]
     groups = [one for one in found if isinstance(one, click.Group)]
     below = [one for group in groups for one in group.commands.values()]
-    listed = {
-        one.name: (
-            one.callback.__module__.rpartition(".")[2],
-            "" if one.hidden else one.get_short_help_str(1_000),
-        )
-        for one in found
-        if isinstance(one, click.Command) and one not in below
-    }
+    listed = {}
+    for one in found:
+        if isinstance(one, click.Command) and one not in below:
+            sentence = "" if one.hidden else one.get_short_help_str(1_000)
+            listed[one.name] = (one.callback.__module__.rpartition(".")[2], sentence)
     return json.dumps(dict(sorted(listed.items())), indent=2) + "\n"
 
 

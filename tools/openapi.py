@@ -19,9 +19,8 @@ FOLDER: Final = Path(__file__).parents[1] / "docs" / "reference" / "openapi"
 
 @cache
 def documents() -> dict[str, str]:
-    """File name to text."""
+    """File name to text. A server that serves its documents names itself by a relative URL."""
     ids = InProcess("demo", "2026-03-01T12:00:00Z").ids
-    # A server that serves its documents names itself by a relative URL.
     options: dict[str, Any] = {"version": __version__, "url": DEFAULT_URL, "cast": ids}
     written = {
         "platform.json": platform.document(Profile(), sample=sample, **options),

@@ -27,6 +27,7 @@ from sandbox.domain.payments.transactions import STATUSES
 from sandbox.domain.payments.transitions import (
     AS_ANSWERED,
     EDIT,
+    NEW,
     SAME,
     TRANSITIONS,
     Transition,
@@ -34,20 +35,19 @@ from sandbox.domain.payments.transitions import (
 )
 from sandbox.domain.states import Machine
 from sandbox.platform.transactions import EditTransaction
-from tools.pages.markdown import BEGINNING, NONE, Arrow, code, diagram, listed, page, table
+from tools.pages.markdown import NONE, Arrow, code, diagram, listed, page, table
 
 _FOLLOW_UPS: Final = tuple(operation for operation in Operation if operation not in INITIATING)
 
 
 def states() -> str:
     """Return the machines whose records begin as active."""
-    begins = (BEGINNING, "active", "")
     return page(
         "State machines",
         "Generated from the rows that the code executes. Payments and batches have pages of their\n"
         "own:  [transactions](transactions.md), [batches](batches.md).",
         *(
-            f"## {machine.name}\n\n{_drawn(machine, begins)}\n{_steps(machine)}\n"
+            f"## {machine.name}\n\n{_drawn(machine, (NEW, 'active', ''))}\n{_steps(machine)}\n"
             for machine in (KEY_LIFE, *(directory.life for directory in DIRECTORIES))
         ),
     )
@@ -67,7 +67,7 @@ def _steps(machine: Machine) -> str:
 
 def transactions() -> str:
     """Return the machine of a payment: every row, every refused pair, and the diagram."""
-    triggers = [row.trigger for row in TRANSITIONS]
+    place = [row.trigger for row in TRANSITIONS].index
     return page(
         "Transitions of a payment",
         "One line per row that the code executes. Rows of one trigger and state are tried from\n"
@@ -76,7 +76,7 @@ def transactions() -> str:
         "Drawn from the rows that change something.\n",
         diagram(_arrows()),
         "## The rows\n",
-        f"State `{BEGINNING}`: there is no record yet; what begins fires `transaction.create`\n"
+        f"State `{NEW}`: there is no record yet; what begins fires `transaction.create`\n"
         "before the event of its row. `same`: as it was. `as answered`: as the processor, or an\n"
         "edit, says. Without an `answer` a row does not wait for the processor. Whatever ends as\n"
         "canceled fires `transaction.cancel`. A row with an error and an event is a rule failure:\n"
@@ -91,9 +91,7 @@ def transactions() -> str:
         "Money: A authorized, C captured, R0 reversed before the capture, R1 reversed after it,\n"
         "F refunded. Shown: `transaction_type` / `status` / `status_reason`.\n",
         # Rows of one trigger together, in the order in which they are tried.
-        table(
-            _COLUMNS, map(_cells, sorted(TRANSITIONS, key=lambda row: triggers.index(row.trigger)))
-        ),
+        table(_COLUMNS, map(_cells, sorted(TRANSITIONS, key=lambda row: place(row.trigger)))),
         "## Refused in any case\n",
         "For each state and operation that has no row which could succeed: the error, and the\n"
         "row that refuses.\n",
@@ -178,8 +176,7 @@ def _refusal(operation: Operation, state: str) -> str:
     rows = transitions_from(operation, state)
     if any(row.fault is None for row in rows):
         return NONE
-    # A pair without any row would be a gap in the machine, and shows as one here.
-    return ", ".join(f"{_error(row.fault)}, {row.id}" for row in rows if row.fault) or "no row"
+    return ", ".join(f"{_error(row.fault)}, {row.id}" for row in rows if row.fault)
 
 
 def _arrows() -> Iterator[Arrow]:

@@ -3,14 +3,12 @@
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from sandbox.domain.payments.transitions import NEW
+
 _HEAD: Final = "<!-- Written by `make golden` from the tables in the code. Do not edit. -->\n\n"
 
 NONE: Final = "-"
 """The content of an empty cell."""
-
-BEGINNING: Final = "-"
-"""How the rows name the state before there is a record."""
-
 
 Arrow = tuple[str, str, str]
 """One arrow of a diagram: the states from and to which it leads, and its label."""
@@ -32,7 +30,7 @@ def diagram(arrows: Iterable[Arrow]) -> str:
     """Return a state diagram. Two states have one arrow between them, with the labels of all."""
     labels: dict[tuple[str, str], list[str]] = {}
     for state, target, label in arrows:
-        labels.setdefault(("[*]" if state == BEGINNING else state, target), []).append(label)
+        labels.setdefault(("[*]" if state == NEW else state, target), []).append(label)
     lines = ""
     for (state, target), words in labels.items():
         lines += f"    {state} --> {target}: {', '.join(words)}".removesuffix(": ") + "\n"

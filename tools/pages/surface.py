@@ -173,11 +173,8 @@ def settings() -> str:
 
 def _options() -> Iterator[tuple[str, str, str, str]]:
     context = click.Context(serve, info_name="serve")
-    for option in serve.params:
-        if not isinstance(option, click.Option):
-            continue
-        assert isinstance(option.envvar, str)
+    for option in [one for one in serve.params if isinstance(one, click.Option)]:
         default = option.get_default(context)
         has_default = isinstance(default, str | int) and not isinstance(default, bool)
         shown = code(str(default)) if has_default else NONE
-        yield code(option.opts[0]), code(option.envvar), shown, option.help or ""
+        yield code(option.opts[0]), code(str(option.envvar)), shown, option.help or ""
