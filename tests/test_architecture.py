@@ -347,6 +347,7 @@ def test_no_function_is_longer_than_60_lines():
         ),
         ("sandbox.server", "tinydb filelock faker httpx2 freezegun sqlite3 pytest"),
         ("sandbox.app", "uvicorn faker httpx2 freezegun click"),
+        ("uat_sandbox.plugin", "sandbox httpx2 standardwebhooks http.client uat_sandbox.server"),
     ],
 )
 def test_importing_a_module_brings_nothing_that_is_not_needed_yet(module, unwanted):

@@ -14,37 +14,6 @@ from uat_sandbox.process import sandbox_process
 
 COMMAND = f"{sys.executable} -m sandbox"
 
-FIVE_LINES = """
-def test_a_decline_with_its_webhook(sandbox):
-    sandbox.next("insufficient_funds")
-    sale = {"amount": 1000, "terminal_id": sandbox.terminal()}
-    payment = sandbox.client().post("/v3/payment", json=sale).json()
-    assert payment["status_reason"] == "insufficient_funds"
-    sandbox.webhooks.wait_for("transaction.sale", subject=payment["transaction_id"])
-
-def test_its_place(sandbox_server, sandbox_settings):
-    assert not sandbox_server.is_here
-    assert sandbox_server.coverage() == {}
-
-def test_a_key_in_a_wrong_header(sandbox):
-    headers = {"authorization": f"Bearer {sandbox.key()}"}
-    assert sandbox.client(None).get("/v5/apikeys", headers=headers).status_code == 200
-"""
-
-
-def test_a_command_serves_the_sandbox_of_a_run_also_with_a_module_of_that_name(tmp_path):
-    (tmp_path / "sandbox.py").write_text("PAYS = True\n")
-    (tmp_path / "test_own.py").write_text(FIVE_LINES)
-
-    run = run_pytest(tmp_path, "-v", "test_own.py")
-
-    for test in ("test_a_decline_with_its_webhook", "test_its_place"):
-        assert run.result(test) == "PASSED"
-    assert "sandbox serve (a process of its own, because the project has a module" in run.output
-    # What a report explains it explains of a command too.
-    assert run.result("test_a_key_in_a_wrong_header") == "FAILED"
-    assert "no API key was sent in its header, but authorization has one" in run.output
-
 
 def test_the_options_of_a_command_apply_and_its_process_ends_with_the_block():
     command = [sys.executable, "-m", "sandbox", "serve", "--seed", "7", "--host", "0.0.0.0"]

@@ -22,18 +22,36 @@ gevent, monkey = ModuleType("gevent"), ModuleType("gevent.monkey")
 monkey.is_module_patched = lambda name: name == "threading"
 sys.modules |= {"gevent": gevent, "gevent.monkey": monkey}
 """
+TESTS = """
+def test_a_decline_with_its_webhook(sandbox):
+    sandbox.next("insufficient_funds")
+    sale = {"amount": 1000, "terminal_id": sandbox.terminal()}
+    payment = sandbox.client().post("/v3/payment", json=sale).json()
+    assert payment["status_reason"] == "insufficient_funds"
+    sandbox.webhooks.wait_for("transaction.sale", subject=payment["transaction_id"])
+
+def test_its_place(sandbox_server, sandbox_settings):
+    assert not sandbox_server.is_here
+    assert sandbox_server.coverage() == {}
+
+def test_a_key_in_a_wrong_header(sandbox):
+    headers = {"authorization": f"Bearer {sandbox.key()}"}
+    assert sandbox.client(None).get("/v5/apikeys", headers=headers).status_code == 200
+"""
 
 
 def test_the_sandbox_is_a_process_of_its_own_where_gevent_has_patched_threads(tmp_path):
     (tmp_path / "conftest.py").write_text(GEVENT)
-    (tmp_path / "test_it.py").write_text(
-        "def test_its_place(sandbox, sandbox_server):\n    assert not sandbox_server.is_here\n"
-    )
+    (tmp_path / "test_own.py").write_text(TESTS)
 
-    run = run_pytest(tmp_path, "test_it.py")
+    run = run_pytest(tmp_path, "test_own.py")
 
-    assert run.code == 0, run.output
-    assert "a process of its own, because gevent has patched threads" in run.output
+    assert "sandbox serve (a process of its own, because gevent has patched threads" in run.output
+    for test in ("test_a_decline_with_its_webhook", "test_its_place"):
+        assert run.result(test) == "PASSED"
+    # What a report explains it explains of a process too.
+    assert run.result("test_a_key_in_a_wrong_header") == "FAILED"
+    assert "no API key was sent in its header, but authorization has one" in run.output
 
 
 def test_waiting_in_a_running_loop_warns_and_names_the_way_out(world):
