@@ -249,50 +249,29 @@ def test_each_world_of_a_failed_test_is_captured_and_no_key_or_secret(ran):
     assert len(re.findall(r"<script(?! type=.application/gzip)", page)) == 1
 
 
-def test_a_sandbox_elsewhere_is_used_where_the_environment_names_one(kit, tmp_path):
-    (tmp_path / "test_elsewhere.py").write_text(
-        "def test_it(sandbox, sandbox_server):\n"
-        f"    assert sandbox.url == {kit.url!r}\n"
-        "    assert sandbox_server.built is None\n"
-        "    sandbox.client().get('/v5/apikeys')\n"
-    )
-    before = kit.control.ask("GET", "/worlds")["total"]
-
-    run = run_pytest(
-        tmp_path,
-        "--sandbox-coverage=seen.json",
-        "--sandbox-report=out",
-        "test_elsewhere.py",
-        SANDBOX_URL=kit.url,
-    )
-
-    assert run.code == 0, run.output
-    seen = json.loads((tmp_path / "seen.json").read_text())
-    assert seen["operations"]["exercised"] == {"apikeys.list": 1}
-    assert kit.control.ask("GET", "/worlds")["total"] == before
-    # Where nothing failed there is no report.
-    assert list((tmp_path / "out").iterdir()) == []
-    assert "sandbox report" not in run.output
-
-
-def test_a_control_surface_elsewhere_is_named_by_options_and_needs_its_token(tmp_path):
+def test_a_sandbox_elsewhere_is_used_with_its_control_surface_and_needs_its_token(tmp_path):
     (tmp_path / "test_it.py").write_text(
-        "def test_it(sandbox):\n"
+        "def test_it(sandbox, sandbox_server):\n"
+        "    assert sandbox_server.built is None\n"
         "    assert sandbox.client().get('/v5/apikeys').status_code == 200\n"
         "    assert '//localhost:' in sandbox.webhooks.url\n"
     )
-    with sandbox_server(Settings(control_port=1, token="a-token-of-the-test")) as server:
+    token, kept = "a-token-of-the-test", ("--sandbox-coverage=seen.json", "--sandbox-report=out")
+    with sandbox_server(Settings(control_port=1, token=token)) as server:
         at = [f"--sandbox-url={server.url}", f"--sandbox-control-url={server.control_url}"]
 
-        with_token = run_pytest(
-            tmp_path,
-            *at,
-            "--sandbox-token=a-token-of-the-test",
-            "--sandbox-receiver-host=localhost",
-        )
-        without = run_pytest(tmp_path, *at, SANDBOX_RECEIVER_HOST="localhost")
+        let_in = [f"--sandbox-token={token}", *kept]
+        with_token = run_pytest(tmp_path, *at, *let_in, SANDBOX_RECEIVER_HOST="localhost")
+        without = run_pytest(tmp_path, *at, "--sandbox-receiver-host=localhost")
+        worlds = server.control.ask("GET", "/worlds")["worlds"]
 
     assert with_token.code == 0, with_token.output
+    assert [one["id"] for one in worlds] == ["default"]
+    seen = json.loads((tmp_path / "seen.json").read_text())
+    assert seen["operations"]["exercised"] == {"apikeys.list": 1}
+    # Where nothing failed there is no report.
+    assert list((tmp_path / "out").iterdir()) == []
+    assert "sandbox report" not in with_token.output
     assert without.code == 1
     assert "needs its bearer token" in without.output
 
