@@ -56,8 +56,6 @@ class Hooked:
         """Have a scenario of these rules on webhooks run."""
         self.ask("PUT", "/scenario", {"name": "mine", "webhook": list(rules)}, status=200)
 
-    # --- endpoints and messages
-
     def endpoint(self, url: str, **more: Any) -> str:
         """The id of a new endpoint."""
         return str(self.ask("POST", "/endpoints", {"url": url} | more, status=201).json()["id"])
@@ -87,8 +85,6 @@ class Hooked:
 
         found: dict[str, Any] = until(enough)
         return found
-
-    # --- time
 
     @property
     def now(self) -> datetime:

@@ -144,8 +144,6 @@ class Receiver:
             assert self._changed.wait_for(lambda: not self._connections, WAIT_S)
         self._thread.join()
 
-    # --- what tests ask
-
     def ids(self) -> list[str]:
         return [one.id for one in self.requests]
 
@@ -155,8 +153,6 @@ class Receiver:
             came = self._changed.wait_for(lambda: len(self.requests) >= count, WAIT_S)
             assert came, f"only {len(self.requests)} requests came within {WAIT_S:g} s"
             return list(self.requests)
-
-    # --- what its server calls
 
     def connected(self, connection: socket.socket) -> None:
         with self._changed:

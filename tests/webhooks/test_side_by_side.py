@@ -22,7 +22,7 @@ from tests.webhooks.hooked import UNTIL_S, until
 from tests.webhooks.misbehaving import refusing
 from tests.webhooks.receiving import Answer, overtakers, receiving
 
-SALES = 40
+SALES = 10
 
 
 class Noting:
