@@ -1,12 +1,19 @@
-"""What rules of a scenario do to webhooks, as receivers see it. Source: assumed D22, D24."""
+"""What rules of a scenario do to webhooks, to which, how often, and together.
 
+Source: assumed D22, D24.
+"""
+
+import asyncio
 from datetime import UTC, datetime
 
 import pytest
 import standardwebhooks
 
-from tests.webhooks.hooked import recover, resend, rule, triggers
-from tests.webhooks.receiving import Received
+from sandbox.scenarios.words import WEBHOOK_RULES_MAX
+from tests.control.refusals import assert_refused
+from tests.webhooks.calling import WORLD, add, living, message, sample
+from tests.webhooks.hooked import recover, resend, rule, triggers, types
+from tests.webhooks.receiving import Received, receiving
 
 
 def fared(delivery):
@@ -139,3 +146,247 @@ def test_an_old_secret_is_the_newest_that_was_rotated_out_and_signs_alone(hooked
         request = receiver.requests[-1]
         assert [one for one in secrets if request.is_signed_by(one)] == [secrets[-2]]
         assert len(request.headers["webhook-signature"].split()) == 1
+
+
+def put(sandbox, *rules):
+    """Asks for a scenario of these rules."""
+    return sandbox.control("PUT", f"{WORLD}/scenario", {"name": "mine", "webhook": list(rules)})
+
+
+def run(sandbox, *rules):
+    """A scenario of these rules runs from here on."""
+    assert put(sandbox, *rules).status == 200
+
+
+def counts(ask) -> list[tuple[int, int]]:
+    """Of each rule how often it fitted and applied."""
+    return [(one["fitted"], one["applied"]) for one in ask.json()["webhooks"]]
+
+
+def statuses(sandbox, event="account.updated", **changes):
+    """How a sample fares at each endpoint; without an event loop nothing is sent."""
+    id = sample(sandbox, event, **changes)
+    return {one["endpoint_id"]: one["status"] for one in message(sandbox, id)["deliveries"]}
+
+
+# --- which ------------------------------------------------------------------------------------
+
+
+SALE, REFUND = "transaction.sale", "transaction.refund"
+
+
+WORDS = [
+    ({"event": SALE}, (SALE, {}), (REFUND, {})),
+    ({"event": [SALE, REFUND]}, (REFUND, {}), ("account.updated", {})),
+    ({"transaction_type": "sale"}, (SALE, {}), (SALE, {"transaction_type": "auth"})),
+    ({"transaction_type": "sale"}, (SALE, {}), ("batch.opened", {})),
+    ({"status": "captured"}, (SALE, {"status": "captured"}), (SALE, {"status": "declined"})),
+    ({"status": "blocked"}, ("account.updated", {"status": "blocked"}), (SALE, {})),
+    ({"event": SALE, "status": "error"}, (SALE, {"status": "error"}), (SALE, {})),
+    ({"status": "deleted"}, ("account.updated", {"status": "deleted"}), (SALE, {"status": 5})),
+]
+
+
+def test_a_rule_is_for_what_its_words_say_of_the_event_and_its_body(sandbox):
+    mine, above = ({"account_id": sandbox.account(name)} for name in ("merchant", "partner"))
+    accounts = [
+        ({"account": name}, (SALE, mine), (SALE, above)) for name in ("merchant", *mine.values())
+    ]
+    add(sandbox, id="e")
+    for when, (event, changes), (other_event, others) in WORDS + accounts:
+        run(sandbox, rule(when=when, drop=True))
+
+        assert statuses(sandbox, event, **changes) == {"e": "dropped"}, when
+        assert statuses(sandbox, other_event, **others) == {"e": "pending"}, when
+
+
+def test_an_endpoint_goes_by_id_description_or_url(sandbox):
+    add(sandbox, id="a", description="The first", url="http://127.0.0.1:9/first")
+    add(sandbox, id="b", description="The second", url="http://127.0.0.1:9/second")
+    for word in ("a", "The first", "http://127.0.0.1:9/first", ["x", "a"]):
+        run(sandbox, rule(when={"endpoint": word}, drop=True))
+
+        assert statuses(sandbox) == {"a": "dropped", "b": "pending"}, word
+
+
+def test_nth_counts_what_fits_otherwise_and_what_is_used_up_leaves_the_rest_until_a_reset(sandbox):
+    """Each endpoint is asked about by itself, and others than wanting ones are not."""
+    run(
+        sandbox,
+        rule(when={"event": SALE, "nth": [2, 4]}, drop=True, times=1),
+        rule(when={"event": REFUND}, drop=True, times=1),
+    )
+    add(sandbox, id="other", event_types=["batch.opened"])
+    add(sandbox, id="disabled", disabled=True)
+    add(sandbox, id="a")
+    add(sandbox, id="b")
+
+    fared = [list(statuses(sandbox, event).values()) for event in (SALE, REFUND, SALE)]
+
+    assert fared == [["pending", "dropped"], ["dropped", "pending"], ["pending", "pending"]]
+    assert counts(sandbox.control("GET", f"{WORLD}/scenario")) == [(4, 1), (2, 1)]
+    sandbox.control("POST", f"{WORLD}/reset")
+    assert statuses(sandbox, REFUND) == {"a": "dropped", "b": "pending"}
+
+
+def test_one_rule_on_webhooks_more_than_may_be_is_refused(sandbox):
+    refused = put(sandbox, *[rule(drop=True)] * (WEBHOOK_RULES_MAX + 1))
+
+    assert_refused(refused, 400, "validation_error")
+    assert f"at most {WEBHOOK_RULES_MAX}" in refused.json()["message"]
+
+
+def test_no_rule_is_asked_about_retries_resends_and_what_is_recovered(hooked, receiver):
+    hooked.run(rule(signature="missing"))
+    receiver.behave(500)
+    id = hooked.emit()
+    hooked.tried(id)
+    hooked.pass_by(days=3)
+    resend(hooked, id)
+    hooked.tried(id, times=9)
+    recover(hooked)
+    delivery = hooked.tried(id, times=10)
+
+    assert counts(hooked.ask("GET", "/scenario")) == [(1, 1)]
+    assert triggers(delivery) == ["scenario"] + ["scheduled"] * 7 + ["manual"] * 2
+    assert "webhook-signature" not in receiver.requests[0].headers
+    for one in receiver.requests[1:]:
+        one.verify(hooked.shown("e")["secret"])
+
+
+def test_a_contradiction_comes_right_after_the_original_as_a_message_of_its_own(hooked, receiver):
+    hooked.run(rule(when={"event": SALE}, contradict={"status": "declined", "note": [1]}))
+    hooked.pay()
+    hooked.emit()
+    receiver.wait_for(5)
+    listed = {one["id"]: one for one in hooked.ask("GET", "/messages").json()["messages"]}
+    original, other = receiver.requests[2:4]
+
+    assert types(hooked, receiver.requests[2:]) == [SALE, SALE, "account.updated"]
+    assert original.json()["status"] == "captured"
+    assert other.json() == original.json() | {"status": "declined", "note": [1]}
+    other.verify(hooked.shown("e")["secret"])
+    assert listed[original.id]["request_id"] is not None
+    own = {"id": other.id, "body": other.json()}
+    apart = {"deliveries": listed[other.id]["deliveries"]}
+    assert listed[other.id] == listed[original.id] | own | apart
+    assert triggers(hooked.tried(other.id)) == ["scenario"]
+
+
+def test_a_contradiction_goes_to_its_endpoint_only_and_is_tried_again_like_others(hooked, receiver):
+    hooked.run(rule(when={"endpoint": "other"}, contradict={"name": "Other"}), rule(drop=True))
+    with receiving([200, 500, 200]) as other:
+        hooked.endpoint(other.url, id="other")
+        id = hooked.emit()
+        _, contradiction = other.wait_for(2)
+        hooked.tried(contradiction.id, "other")
+        hooked.pass_by(seconds=6)
+        delivery = hooked.delivery(contradiction.id, "other")
+        resent, recovered = resend(hooked, contradiction.id), recover(hooked)
+        other.wait_for(4)
+        receiver.wait_for(1)
+
+    assert (delivery["status"], triggers(delivery)) == ("delivered", ["scenario", "scheduled"])
+    assert (resent, recovered) == (["other"], 1)
+    assert other.ids() == [id, *[contradiction.id] * 3]
+    assert receiver.ids() == [id]
+    # No rule is applied to a contradiction.
+    assert counts(hooked.ask("GET", "/scenario")) == [(1, 1), (2, 1)]
+
+
+# --- together ---------------------------------------------------------------------------------
+
+
+def test_what_is_delayed_comes_with_all_that_belongs_to_it_and_its_faults(hooked, receiver):
+    """The faults apply to the first copy at the ruled endpoint and to no other."""
+    faults = {"signature": "missing", "stale_timestamp": True, "truncate": 5}
+    more = {"delay_ms": 300, "duplicate": 2, "contradict": {"name": "Other"}}
+    hooked.run(rule(when={"endpoint": "e", "nth": 1}, **faults, **more))
+    with receiving() as another:
+        hooked.endpoint(another.url, id="other")
+        delayed, next_one = hooked.emit(), hooked.emit()
+        _, first, second, contradiction = receiver.wait_for(4)
+        untouched, _ = another.wait_for(2)
+
+    assert receiver.ids() == [next_one, delayed, delayed, contradiction.id]
+    assert triggers(hooked.tried(delayed, times=2)) == ["scenario", "scenario"]
+    assert first.body == second.body[:5]
+    assert "webhook-signature" not in first.headers
+    assert first.at - int(first.headers["webhook-timestamp"]) > 595
+    second.verify(hooked.shown("e")["secret"])
+    untouched.verify(hooked.shown("other")["secret"])
+    assert triggers(hooked.tried(delayed, "other")) == ["scheduled"]
+
+
+def test_an_order_takes_copies_and_contradictions_along(hooked, receiver):
+    hooked.run(
+        rule(when={"event": "transaction.create"}, order="last", duplicate=2),
+        rule(when={"event": SALE}, order="first", contradict={"status": "declined"}),
+    )
+    hooked.pay()
+    receiver.wait_for(5)
+
+    opened, created = "batch.opened", "transaction.create"
+    assert types(hooked, receiver.requests) == [SALE, SALE, opened, created, created]
+    for moved, copies in ((receiver.requests[0], 1), (receiver.requests[-1], 2)):
+        assert triggers(hooked.tried(moved.id, times=copies)) == ["scenario"] * copies
+
+
+def test_what_is_delayed_outlives_the_loop_in_which_it_was_held_back(sandbox):
+    run(sandbox, rule(delay_ms=50, times=2))
+
+    async def one_life(count):
+        async with living(sandbox):
+            id = sample(sandbox)
+            await asyncio.to_thread(receiver.wait_for, count)
+            return id
+
+    with receiving() as receiver:
+        add(sandbox, url=receiver.url, id="e")
+        ids = [sample(sandbox), asyncio.run(one_life(0)), asyncio.run(one_life(3))]
+
+    assert sorted(receiver.ids()) == sorted(ids)
+
+
+NEXT = "/webhooks/next"
+
+
+def inject(hooked, **body):
+    return hooked.ask("POST", NEXT, body, status=201).json()
+
+
+@pytest.mark.proves("assumed D24, D25")
+def test_the_next_deliveries_that_match_get_the_fault_and_no_others(hooked, receiver):
+    hooked.run(rule(signature="missing"))
+    added = inject(hooked, then={"signature": "wrong"}, when={"endpoint": "e"}, times=2)
+    inject(hooked, then={"drop": True}, when={"event": "batch.opened"})
+    tried = [hooked.tried(hooked.emit()) for _ in range(3)]
+
+    faults = {"when": {"endpoint": "e"}, "then": {"signature": "wrong"}, "left": 2}
+    assert added == {"id": "next_1"} | faults
+    assert [(one["rule"], one["attempts"][0]["sent"]["spoilt"]) for one in tried] == [
+        *[("next delivery next_1", ["signature = wrong"])] * 2,
+        ("1", ["signature = missing"]),
+    ]
+    saved = hooked.ask("GET", "/snapshot").json()
+    hooked.ask("DELETE", NEXT, status=204)
+    assert hooked.ask("GET", NEXT).json() == {"queue": [], "total": 0}
+    assert inject(hooked, then={"drop": True})["id"] == "next_3"
+    hooked.ask("PUT", "/snapshot", saved, status=200)
+    left = hooked.ask("GET", NEXT).json()
+    assert [(one["id"], one["left"]) for one in left["queue"]] == [("next_2", 1)]
+
+
+def test_the_last_of_the_queue_is_late_together_with_what_contradicts_it(hooked):
+    """No fault waits when the second message is made."""
+    made = hooked.ask("POST", "/receivers", {}, status=201).json()
+    inject(hooked, then={"delay_ms": 20, "contradict": {"status": "declined"}})
+
+    hooked.tried(hooked.emit(SALE, status="captured"), made["id"])
+    hooked.ask("POST", "/clock/advance", {"by": "0s"})
+
+    got = hooked.ask("GET", f"/receivers/{made['id']}/received").json()["received"]
+    assert [(one["body"]["status"], one["attempt"]) for one in got] == [
+        ("captured", 1),
+        ("declined", 1),
+    ]
