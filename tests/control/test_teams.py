@@ -19,27 +19,21 @@ HOUR_S = 3_600.0
 TRACES = ("secret-plans", "@web", "Plans of the others")
 
 
-class Caller:
-    """Somebody with a token, or without one."""
+class Caller(InProcess):
+    """A program that asks the control API."""
 
-    def __init__(self, sandbox: InProcess, token: str | None, cookie: str = "") -> None:
-        self._sandbox = sandbox
-        self._headers = [] if token is None else [(b"authorization", f"Bearer {token}".encode())]
-        if cookie:
-            self._headers.append((b"cookie", cookie.encode()))
-
-    def ask(self, method: str, path: str, body=..., *, query: str = "") -> Response:
-        return self._sandbox.ask(
-            method, f"/_sandbox{path}", json_body=body, query=query, headers=self._headers
-        )
-
-    def world(self, id: str | None = None, **more) -> dict:
-        made = self.ask("POST", "/worlds", ({} if id is None else {"id": id}) | more)
+    def make(self, id: str | None = None, **more) -> dict:
+        """A world that it makes."""
+        made = self.control("POST", "/worlds", ({} if id is None else {"id": id}) | more)
         assert made.status == 201, made.body
         return made.json()
 
     def ids(self) -> list[str]:
-        return [one["id"] for one in self.ask("GET", "/worlds").json()["worlds"]]
+        return [one["id"] for one in self.control("GET", "/worlds").json()["worlds"]]
+
+
+def with_token(sandbox: InProcess, token: str) -> Caller:
+    return Caller(sandbox.sandbox, defaults={"authorization": f"Bearer {token}"})
 
 
 class Shared:
@@ -49,17 +43,17 @@ class Shared:
         self.now_s = NOW_S
         guarded = Settings(host="0.0.0.0", token=OPERATORS, **settings)
         self.sandbox = InProcess(build(guarded, system_clock=lambda: self.now_s))
-        self.operator = Caller(self.sandbox, OPERATORS)
+        self.operator = with_token(self.sandbox, OPERATORS)
         self.mobile = self.team("mobile")
         self.web = self.team("web")
 
     def issue(self, team: str, **more) -> dict:
-        made = self.operator.ask("POST", "/tokens", {"team": team} | more)
+        made = self.operator.control("POST", "/tokens", {"team": team} | more)
         assert made.status == 201, made.body
         return made.json()
 
     def team(self, name: str) -> Caller:
-        return Caller(self.sandbox, self.issue(name)["token"])
+        return with_token(self.sandbox, self.issue(name)["token"])
 
 
 @pytest.fixture
@@ -71,19 +65,19 @@ def shared() -> Shared:
 
 
 def test_a_team_calls_its_worlds_by_plain_names_or_ids_or_has_them_numbered(shared):
-    assert shared.mobile.world("default")["id"] == "default@mobile"
+    assert shared.mobile.make("default")["id"] == "default@mobile"
 
     for id in ("default", "default@mobile"):
-        assert shared.mobile.ask("GET", f"/worlds/{id}").json()["id"] == "default@mobile"
-    assert shared.operator.ask("GET", "/worlds/default").json()["id"] == "default"
-    assert [shared.web.world()["id"] for _ in range(3)][-1] == "world-3@web"
-    assert shared.mobile.world()["id"] == "world-1@mobile"
-    assert shared.operator.world()["id"] == "world-1"
+        assert shared.mobile.control("GET", f"/worlds/{id}").json()["id"] == "default@mobile"
+    assert shared.operator.control("GET", "/worlds/default").json()["id"] == "default"
+    assert [shared.web.make()["id"] for _ in range(3)][-1] == "world-3@web"
+    assert shared.mobile.make()["id"] == "world-1@mobile"
+    assert shared.operator.make()["id"] == "world-1"
 
 
 @pytest.mark.proves("assumed D25-teams")
 def test_each_team_sees_the_worlds_that_it_made_with_keys_of_their_own(shared):
-    one, other = (team.world("checkout") for team in (shared.mobile, shared.web))
+    one, other = (team.make("checkout") for team in (shared.mobile, shared.web))
 
     assert shared.mobile.ids() == ["checkout@mobile"]
     assert shared.web.ids() == ["checkout@web"]
@@ -91,21 +85,21 @@ def test_each_team_sees_the_worlds_that_it_made_with_keys_of_their_own(shared):
     assert one["keys"]["merchant"]["key"] != other["keys"]["merchant"]["key"]
     answer = shared.sandbox.ask("GET", "/v1/accounts", key=one["keys"]["partner"]["key"])
     assert answer.status == 200
-    assert shared.mobile.ask("GET", "/worlds/checkout/requests").json()["total"] == 1
-    assert shared.web.ask("GET", "/worlds/checkout/requests").json()["total"] == 0
+    assert shared.mobile.control("GET", "/worlds/checkout/requests").json()["total"] == 1
+    assert shared.web.control("GET", "/worlds/checkout/requests").json()["total"] == 0
 
 
 def test_a_team_makes_no_world_under_another_name(shared):
-    shared.mobile.world("mine")
+    shared.mobile.make("mine")
     for id in ("plans@web", "plans@mobile@web", "plans@", "@mobile", "Plans"):
         for path in ("/worlds", "/worlds/mine/fork"):
-            assert shared.mobile.ask("POST", path, {"id": id}).status == 400, id
+            assert shared.mobile.control("POST", path, {"id": id}).status == 400, id
     assert shared.operator.ids() == ["default", "mine@mobile"]
 
 
 def test_the_operator_makes_worlds_for_a_team_and_copies_of_them(shared):
-    shared.operator.world("given@mobile")
-    copy = shared.operator.ask("POST", "/worlds/given@mobile/fork", {}).json()
+    shared.operator.make("given@mobile")
+    copy = shared.operator.control("POST", "/worlds/given@mobile/fork", {}).json()
 
     assert shared.mobile.ids() == ["given@mobile"]
     assert copy["id"] == "world-1"
@@ -114,14 +108,14 @@ def test_the_operator_makes_worlds_for_a_team_and_copies_of_them(shared):
 def test_a_team_has_a_number_of_worlds_and_another_has_room():
     small = Shared(limits=Limits(worlds_per_team_max=2))
     for _ in range(2):
-        small.mobile.world()
+        small.mobile.make()
 
-    refused = small.mobile.ask("POST", "/worlds", {})
+    refused = small.mobile.control("POST", "/worlds", {})
 
     assert refused.status == 409
     assert "2 worlds, which is the most that a team may have" in refused.json()["message"]
-    small.web.world()
-    small.operator.world()
+    small.web.make()
+    small.operator.make()
 
 
 # --- no trace ---------------------------------------------------------------------------------
@@ -136,11 +130,13 @@ def _path(row, world: str) -> str:
 def secretive() -> Shared:
     """A server on which another team has a world with a payment, a scenario and an endpoint."""
     shared = Shared()
-    made = shared.web.world("secret-plans", name="Plans of the others")
+    made = shared.web.make("secret-plans", name="Plans of the others")
     key, terminal = made["keys"]["merchant"]["key"], made["terminals"]["merchant"]
     body = {"amount": 4711, "terminal_id": terminal}
     assert shared.sandbox.ask("POST", "/v3/payment", key=key, json_body=body).status == 200
-    shared.web.ask("PUT", "/worlds/secret-plans/scenario", {"toml": 'name = "Plans of the others"'})
+    shared.web.control(
+        "PUT", "/worlds/secret-plans/scenario", {"toml": 'name = "Plans of the others"'}
+    )
     return shared
 
 
@@ -150,42 +146,42 @@ def test_a_world_of_others_is_answered_as_one_that_there_is_not(secretive):
         body = {} if row.body is not None or row.is_raw else ...
         answers = set()
         for world in ("nowhere-at-all", "secret-plans", "secret-plans@web", "default"):
-            answer = secretive.mobile.ask(row.method, _path(row, world), body)
+            answer = secretive.mobile.control(row.method, _path(row, world), body)
             answers.add((answer.status, answer.body.decode().replace(world, "W")))
         assert [status for status, _ in answers] == [404], row.name
     # Nor is a name that resembles theirs.
-    assert "nearest" not in secretive.mobile.ask("GET", "/worlds/secret-plan").json()
+    assert "nearest" not in secretive.mobile.control("GET", "/worlds/secret-plan").json()
 
 
 def test_no_answer_about_the_server_tells_of_a_world_of_others(secretive):
     for row in (row for row in CONTROL if "{w}" not in row.path):
         body = {} if row.body is not None else ...
         query = "q=4711" if row.name == "find" else ""
-        answer = secretive.mobile.ask(row.method, _path(row, "none"), body, query=query)
+        answer = secretive.mobile.control(row.method, _path(row, "none"), body, query=query)
         assert [one for one in TRACES if one in answer.body.decode()] == [], row.name
 
 
 def test_nothing_is_found_in_a_world_of_others_and_nothing_is_counted(secretive):
-    sold = secretive.web.ask("GET", "/worlds/secret-plans/payments").json()["payments"][0]
+    sold = secretive.web.control("GET", "/worlds/secret-plans/payments").json()["payments"][0]
     id = sold["id"]
 
     def find(caller: Caller, query: str) -> Response:
-        return caller.ask("GET", "/find", query=query)
+        return caller.control("GET", "/find", query=query)
 
     assert find(secretive.web, f"q={id}").json()["found"][0]["world"] == "secret-plans@web"
     assert find(secretive.mobile, f"q={id}").json() == {"found": [], "more": False}
     assert find(secretive.mobile, f"q={id}&world=secret-plans@web").status == 404
-    counted = secretive.mobile.ask("GET", "/coverage").json()
+    counted = secretive.mobile.control("GET", "/coverage").json()
     assert all(section["exercised"] == {} for section in counted.values())
-    mine = secretive.web.ask("GET", "/coverage").json()
+    mine = secretive.web.control("GET", "/coverage").json()
     assert mine["operations"]["exercised"] == {"payments.create": 1}
 
 
 def test_a_snapshot_with_a_key_of_others_says_nothing_of_their_world(secretive):
-    saved = secretive.web.ask("GET", "/worlds/secret-plans/snapshot").json()
-    secretive.mobile.world("copy")
+    saved = secretive.web.control("GET", "/worlds/secret-plans/snapshot").json()
+    secretive.mobile.make("copy")
 
-    refused = secretive.mobile.ask("PUT", "/worlds/copy/snapshot", saved)
+    refused = secretive.mobile.control("PUT", "/worlds/copy/snapshot", saved)
 
     # The name is in the document that was sent.
     assert [trace for trace in TRACES[:2] if trace in refused.body.decode()] == []
@@ -196,7 +192,7 @@ def test_a_snapshot_with_a_key_of_others_says_nothing_of_their_world(secretive):
 
 def test_a_token_is_shown_once_and_kept_as_a_digest(shared):
     issued = shared.issue("mobile", name="CI")
-    listed = shared.operator.ask("GET", "/tokens")
+    listed = shared.operator.control("GET", "/tokens")
 
     assert issued["token"].startswith("sbx_")
     assert len(issued["token"]) > 30
@@ -211,60 +207,59 @@ def test_only_the_operator_has_a_hand_in_tokens_and_reads_metrics(shared):
     assert {"tokens.create", "tokens.list", "tokens.delete", "metrics"} < {row.name for row in rows}
     for row in rows:
         body = {"team": "mobile"} if row.body is not None else ...
-        refused = shared.mobile.ask(row.method, _path(row, "none"), body)
+        refused = shared.mobile.control(row.method, _path(row, "none"), body)
         assert (refused.status, refused.json()["error"]) == (403, "operator_only"), row.name
         assert "of the operator" in refused.json()["message"]
 
 
 def test_a_deleted_token_is_worthless_at_once_and_its_worlds_stay(shared):
     issued = shared.issue("mobile")
-    caller = Caller(shared.sandbox, issued["token"])
-    caller.world("checkout")
+    caller = with_token(shared.sandbox, issued["token"])
+    caller.make("checkout")
 
-    assert shared.operator.ask("DELETE", f"/tokens/{issued['id']}").status == 204
+    assert shared.operator.control("DELETE", f"/tokens/{issued['id']}").status == 204
 
-    assert caller.ask("GET", "/worlds").status == 401
+    assert caller.control("GET", "/worlds").status == 401
     assert shared.mobile.ids() == ["checkout@mobile"]
-    assert shared.operator.ask("DELETE", f"/tokens/{issued['id']}").status == 404
+    assert shared.operator.control("DELETE", f"/tokens/{issued['id']}").status == 404
 
 
 def test_a_token_expires_at_its_moment(shared):
     for ends in ({"expires_in": "1h"}, {"expires_at": "2026-03-01T13:00:00Z"}):
         shared.now_s = NOW_S
         issued = shared.issue("mobile", **ends)
-        caller = Caller(shared.sandbox, issued["token"])
+        caller = with_token(shared.sandbox, issued["token"])
         assert issued["expires_at"] == "2026-03-01T13:00:00.000Z"
 
         for at_s, status in ((NOW_S + HOUR_S - 0.001, 200), (NOW_S + HOUR_S, 401)):
             shared.now_s = at_s
-            assert caller.ask("GET", "/worlds").status == status
-        assert shared.operator.ask("GET", "/tokens").json()["tokens"][-1]["expired"] is True
+            assert caller.control("GET", "/worlds").status == status
+        assert shared.operator.control("GET", "/tokens").json()["tokens"][-1]["expired"] is True
 
 
 def test_a_browser_signs_in_for_a_team_and_loses_its_session_with_the_token(shared):
-    shared.mobile.world("checkout")
+    shared.mobile.make("checkout")
     issued = shared.issue("mobile")
 
-    begun = Caller(shared.sandbox, None).ask("POST", "/session", {"token": issued["token"]})
+    begun = shared.sandbox.control("POST", "/session", {"token": issued["token"]})
     cookie = begun.headers["set-cookie"].split(";")[0]
-    browser = Caller(shared.sandbox, None, cookie)
+    browser = Caller(shared.sandbox.sandbox, defaults={"cookie": cookie})
 
     assert begun.json()["team"] == "mobile"
-    assert browser.ask("GET", "/session").json()["team"] == "mobile"
+    assert browser.control("GET", "/session").json()["team"] == "mobile"
     assert browser.ids() == ["checkout@mobile"]
-    assert browser.ask("GET", "/tokens").status == 403
-    shared.operator.ask("DELETE", f"/tokens/{issued['id']}")
-    assert browser.ask("GET", "/worlds").status == 401
-    assert browser.ask("GET", "/session").json()["signed_in"] is False
+    assert browser.control("GET", "/tokens").status == 403
+    shared.operator.control("DELETE", f"/tokens/{issued['id']}")
+    assert browser.control("GET", "/worlds").status == 401
+    assert browser.control("GET", "/session").json()["signed_in"] is False
 
 
 def test_where_no_token_is_needed_a_team_still_sees_its_own_worlds_alone():
-    sandbox = InProcess(build(Settings()))
-    anybody = Caller(sandbox, None)
-    issued = anybody.ask("POST", "/tokens", {"team": "mobile"}).json()
+    sandbox = Caller(build(Settings()))
+    issued = sandbox.control("POST", "/tokens", {"team": "mobile"}).json()
 
-    assert Caller(sandbox, issued["token"]).ids() == []
-    assert anybody.ids() == ["default"]
+    assert with_token(sandbox, issued["token"]).ids() == []
+    assert sandbox.ids() == ["default"]
 
 
 @pytest.mark.parametrize("name", ["state.db", "state.json"])
