@@ -1,5 +1,7 @@
 """The profiles under which the API-key suite runs: the neutral one, and one that differs in all."""
 
+import pytest
+
 from sandbox.domain.profile import DateFilters, Errors, KeyPrefixes, Profile
 
 NEUTRAL = Profile()
@@ -13,3 +15,8 @@ BRANDED = Profile(
     date_filters=DateFilters(start="from", end="to"),
     errors=Errors(shape="detail"),
 )
+
+under_both = pytest.mark.parametrize(
+    "profile", [NEUTRAL, BRANDED], ids=lambda one: one.name, indirect=True
+)
+"""For modules in which names matter."""

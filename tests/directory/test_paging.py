@@ -4,7 +4,6 @@ import pytest
 
 from tests.directory.making import (
     LISTINGS,
-    NOBODY,
     a_credential,
     a_location,
     a_terminal,
@@ -201,24 +200,6 @@ def test_a_listing_shows_the_hierarchy_of_the_caller_or_of_the_account_it_names(
         for named in ("psp", "partner", "other_partner", "merchant"):
             query = f"account_id={account_id(sandbox, named)}"
             assert set(holders(query, by)) == set(TREES[named]), named
-
-
-OUTSIDE = {
-    "partner": ["other_partner", "other_merchant", "psp", "admin", "deleted_merchant"],
-    "merchant": ["second_merchant", "partner", "psp", "other_merchant"],
-    "psp": ["admin", "deleted_merchant"],
-    "admin": ["deleted_merchant"],
-}
-
-
-@pytest.mark.proves("spec 7-404", "assumed D20, Q21")
-def test_naming_an_account_outside_the_hierarchy_is_not_found(sandbox):
-    for plural, path in LISTINGS.items():
-        name = "parent_id" if plural == "accounts" else "account_id"
-        for by, outside in OUTSIDE.items():
-            for named in (*outside, NOBODY):
-                query = f"{name}={account_id(sandbox, named)}"
-                detail(get(sandbox, path, by=by, query=query), 404, "not_found")
 
 
 BELOW_PARTNER = {

@@ -1,24 +1,16 @@
-"""Fixtures of the platform's tests. Those in which names matter run under both profiles."""
+"""Fixtures of the platform's tests."""
 
 import pytest
 
 from sandbox.domain.profile import Profile
 from tests.driving import InProcess, fresh
 from tests.platform.minting import write_wider_cast
-from tests.profiles import BRANDED, NEUTRAL
-
-UNDER_BOTH_PROFILES = ("test_apikeys_create", "test_apikeys_hiding")
-
-
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    module = metafunc.module.__name__.rpartition(".")[2]
-    if "profile" in metafunc.fixturenames and module.startswith(UNDER_BOTH_PROFILES):
-        metafunc.parametrize("profile", [NEUTRAL, BRANDED], ids=lambda one: one.name, indirect=True)
+from tests.profiles import NEUTRAL
 
 
 @pytest.fixture
 def profile(request: pytest.FixtureRequest) -> Profile:
-    """The names in use: neutral ones unless the module runs under both profiles."""
+    """The names in use: neutral ones unless a module names others."""
     chosen: Profile = getattr(request, "param", NEUTRAL)
     return chosen
 

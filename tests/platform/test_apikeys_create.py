@@ -12,6 +12,9 @@ from sandbox.domain.permissions import CONCRETE
 from tests.directory.making import NOBODY, messages, mint, set_clock
 from tests.platform.minting import authenticates, delete, put, read, refused_by
 from tests.platform.refusals import BODY_MAX
+from tests.profiles import under_both
+
+pytestmark = under_both
 
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 VALID = {"name": "till", "permissions": ["payments:read"]}

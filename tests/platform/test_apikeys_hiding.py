@@ -4,6 +4,9 @@ import pytest
 
 from tests.directory.making import NOBODY, mint, set_clock
 from tests.platform.minting import put
+from tests.profiles import under_both
+
+pytestmark = under_both
 
 OPERATIONS = {
     "create": ("POST", "/v5/apikeys"),

@@ -72,15 +72,8 @@ def test_a_filter_by_processor_selects_events_of_batches_too(sandbox):
     for processor in ("tsys", "other"):
         body = {"url": "http://receiver.invalid/", "filters": {"processor": [processor]}}
         assert sandbox.control("POST", "/worlds/default/endpoints", body).status == 201
-    terminal = sandbox.control("GET", "/worlds/default").json()["terminals"]["merchant"]
-    sandbox.ask(
-        "POST",
-        "/v3/payment",
-        key="merchant",
-        json_body={"amount": 1000, "terminal_id": terminal},
-    )
+    sold(sandbox)
 
-    messages = sandbox.control("GET", "/worlds/default/messages").json()["messages"]
-    opened = next(one for one in messages if one["event_type"] == "batch.opened")
+    (opened,) = sandbox.look("messages", event_type="batch.opened")["messages"]
 
     assert len(opened["deliveries"]) == 1

@@ -15,12 +15,8 @@ PAIRS = [
 ]
 
 
-def shown(sandbox, kind, world="default"):
-    return sandbox.control("GET", f"/worlds/{world}/{kind}").json()
-
-
-def put(sandbox, kind, world="default", **values):
-    answer = sandbox.control("PUT", f"/worlds/{world}/{kind}", values)
+def put(sandbox, kind, **values):
+    answer = sandbox.control("PUT", f"/worlds/default/{kind}", values)
     assert answer.status == 200, answer.body
     return answer.json()
 
@@ -33,11 +29,11 @@ def test_every_former_switch_has_the_default_of_its_reading():
 def test_a_former_switch_and_its_reading_show_each_other(sandbox):
     for name, value, reading, chosen in PAIRS:
         assert put(sandbox, "switches", **{name: value})[name] == value
-        assert shown(sandbox, "readings")[reading] == chosen
+        assert sandbox.look("readings")[reading] == chosen
         put(sandbox, "readings", **{reading: None})
-        assert shown(sandbox, "switches")[name] == SWITCHES[name].default
+        assert sandbox.look("switches")[name] == SWITCHES[name].default
         put(sandbox, "readings", **{reading: chosen})
-        assert shown(sandbox, "switches")[name] == value
+        assert sandbox.look("switches")[name] == value
 
 
 @pytest.mark.proves("assumed D35")
@@ -51,10 +47,10 @@ def test_a_new_world_takes_former_switches_and_a_reading_counts_before_them(sand
     assert sandbox.control("POST", "/worlds", body).status == 201
 
     for _ in range(2):
-        assert shown(sandbox, "readings", "mine")["missing_headers"] == "refused"
-        assert shown(sandbox, "switches", "mine")["idempotency.duplicate"] == "reject"
+        assert sandbox.look("/worlds/mine/readings")["missing_headers"] == "refused"
+        assert sandbox.look("/worlds/mine/switches")["idempotency.duplicate"] == "reject"
         sandbox.control("POST", "/worlds/mine/reset")
-    assert shown(sandbox, "switches")["strict_headers"] is False
+    assert sandbox.look("switches")["strict_headers"] is False
 
 
 @pytest.mark.proves("assumed D35")
@@ -66,10 +62,10 @@ def test_a_snapshot_may_name_a_reading_by_its_former_switch():
 
     assert sandbox.control("PUT", "/worlds/default/snapshot", snapshot).status in (200, 204)
 
-    readings = shown(sandbox, "readings")
+    readings = sandbox.look("readings")
     assert readings["status_after_partial_refund"] == "refunded"
     assert readings["rule_failures"] == "http_200"
-    assert shown(sandbox, "switches")["lifecycle.rule_failures"] == "http_200"
+    assert sandbox.look("switches")["lifecycle.rule_failures"] == "http_200"
 
 
 @pytest.mark.proves("assumed D35-partial-refund, D35-rule-failures, D35-headers, D35-duplicate")
