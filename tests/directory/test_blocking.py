@@ -2,24 +2,14 @@
 
 import pytest
 
+from tests.directory.contract import RESOURCES
 from tests.directory.making import (
-    a_credential,
-    a_location,
-    a_terminal,
-    an_account,
     get,
     messages,
     put,
     set_clock,
     shown,
 )
-
-KINDS = {
-    "account": ("/v1/accounts", an_account, "id"),
-    "terminal": ("/v2/terminals", a_terminal, "terminal_id"),
-    "location": ("/v1/locations", a_location, "id"),
-    "credential": ("/v1/accounts/credentials", a_credential, "id"),
-}
 
 
 def fields_of(kind, verb):
@@ -38,15 +28,19 @@ def by_update(sandbox, path, kind, verb):
     return shown(put(sandbox, path, fields_of(kind, verb)))
 
 
-@pytest.fixture(params=KINDS)
-def kind(request):
+@pytest.fixture(params=RESOURCES, ids=lambda one: one.name)
+def resource(request):
     return request.param
 
 
 @pytest.fixture
-def path(sandbox, kind):
-    collection, create, key = KINDS[kind]
-    return f"{collection}/{create(sandbox)[key]}"
+def kind(resource):
+    return resource.name
+
+
+@pytest.fixture
+def path(sandbox, resource):
+    return resource.item(resource.create(sandbox))
 
 
 def announced(sandbox):
@@ -60,7 +54,7 @@ def announced(sandbox):
 )
 @pytest.mark.parametrize("way", [by_alias, by_update], ids=lambda one: one.__name__)
 def test_each_change_of_status_is_announced_and_the_same_status_again_is_not(
-    sandbox, kind, path, way
+    sandbox, resource, kind, path, way
 ):
     created = shown(get(sandbox, path))
     dates = iter(f"2026-03-01T13:00:0{n}.000Z" for n in range(4))
@@ -73,9 +67,8 @@ def test_each_change_of_status_is_announced_and_the_same_status_again_is_not(
     blocked, dated = change("block")
     assert blocked == created | fields_of(kind, "block") | dated == shown(get(sandbox, path))
     assert change("block")[0] == blocked
-    collection, _, key = KINDS[kind]
-    listed = shown(get(sandbox, collection))[f"{kind}s"]
-    assert [one for one in listed if one[key] == created[key]] == [blocked]
+    listed = shown(get(sandbox, resource.paths[0]))[f"{kind}s"]
+    assert [one for one in listed if one[resource.id] == created[resource.id]] == [blocked]
     unblocked, dated = change("unblock")
     assert unblocked == created | dated
     assert announced(sandbox) == [

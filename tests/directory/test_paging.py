@@ -9,7 +9,6 @@ from tests.directory.making import (
     a_terminal,
     account_id,
     an_account,
-    delete,
     detail,
     get,
     set_clock,
@@ -137,37 +136,6 @@ def test_an_unknown_parameter_is_ignored_and_the_journal_says_so(sandbox):
         assert shown(answer)["limit"] == 50
         assert "'limt' is unknown and was ignored" in note
         assert "'limit'" in note
-
-
-# --- paging through ---------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("plural", LISTINGS)
-def test_paging_while_records_are_added_misses_none_and_keeps_their_order(sandbox, plural):
-    for number in range(200, 206):
-        add(sandbox, plural, number)
-
-    for size in (1, 4):
-        there, _ = window(sandbox, plural, "limit=200")
-        seen, offset = [], 0
-        while ids := window(sandbox, plural, f"limit={size}&offset={offset}")[0]:
-            seen += ids
-            offset += size
-            if offset <= 6 * size:
-                add(sandbox, plural, size * 1_000 + offset)
-        assert list(dict.fromkeys(one for one in seen if one in there)) == there
-
-
-def test_a_deletion_shortens_the_listing_by_one_and_moves_nothing_else(sandbox):
-    for plural, path in LISTINGS.items():
-        made = [add(sandbox, plural, number) for number in range(200, 204)]
-        before, _ = window(sandbox, plural)
-
-        delete(sandbox, f"{path}/{made[1]}")
-
-        after, rest = window(sandbox, plural)
-        assert after == [one for one in before if one != made[1]]
-        assert rest["total"] == len(before) - 1
 
 
 # --- whose records ----------------------------------------------------------------------------

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.platform.refusals import assert_key_refusal, assert_other_refusal
+from tests.directory.making import detail
+from tests.platform.refusals import assert_key_refusal
 
 ELSEWHERE = [
     *("/", "/favicon.ico", "/apikeys", "/accounts", "/transactions", "/health", "*", ""),
@@ -27,12 +28,12 @@ METHODS = ("POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE")
 def test_an_unknown_path_is_a_404_with_any_key_and_without_for_every_method(sandbox):
     for key in (None, "merchant", "revoked"):
         for path in ELSEWHERE:
-            assert_other_refusal(sandbox.ask("GET", path, key=key), 404, "not_found")
+            detail(sandbox.ask("GET", path, key=key), 404, "not_found")
         for path in BELOW_KEYS:
             assert_key_refusal(sandbox.ask("GET", path, key=key), 404, "not_found")
     for method in METHODS:
         answer = sandbox.ask(method, "/v5/other", key="merchant", body=b"not JSON")
-        assert_other_refusal(answer, 404, "not_found")
+        detail(answer, 404, "not_found")
 
 
 @pytest.mark.proves("spec 7-404", "assumed C4")
@@ -47,7 +48,7 @@ def test_an_id_that_nothing_has_is_a_404_and_a_401_without_a_key(sandbox):
     for id in ids:
         for method, path, assert_refusal in (
             *((one, f"/v5/apikeys/{id}", assert_key_refusal) for one in ("GET", "PUT", "DELETE")),
-            ("GET", f"/v1/accounts/{id}", assert_other_refusal),
+            ("GET", f"/v1/accounts/{id}", detail),
         ):
             known = sandbox.ask(method, path, key="merchant", body=b"{}")
             assert_refusal(known, 404, "not_found")

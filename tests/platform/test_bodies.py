@@ -62,10 +62,6 @@ BROKEN = {
     "control character in a string": b'{"name":"a\nb"}',
     "cut off": b'{"name":"x","permissions":["al',
     "something behind it": b'{"name":"x"} x',
-    "two objects": b'{"name":"x"}{}',
-    "single quotes": b"{'name':'x'}",
-    "trailing comma": b'{"name":"x",}',
-    "comment": b'{"name":"x"/* */}',
     "bad escape": b'{"name":"\\x41"}',
     "a form": b"name=x&permissions=all",
 }

@@ -8,7 +8,6 @@ from urllib.parse import urljoin
 import httpx2
 import pytest
 from starlette.applications import Starlette
-from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse
 from starlette.routing import Mount, Route
 
@@ -92,27 +91,6 @@ def test_the_documents_name_the_place_where_it_is_mounted(made):
 
     for path, answer in zip(paths, get(app, prefix, *paths), strict=True):
         assert urljoin(prefix + path, answer.json()["servers"][0]["url"]) == f"{prefix}/"
-
-
-def test_middleware_can_be_added_as_to_any_starlette_application():
-    class Stamp:
-        def __init__(self, app):
-            self._app = app
-
-        async def __call__(self, scope, receive, send):
-            async def stamped(message):
-                if message["type"] == "http.response.start":
-                    message["headers"] = [*message["headers"], (b"x-stamp", b"yes")]
-                await send(message)
-
-            await self._app(scope, receive, stamped)
-
-    app = create_app()
-    app.user_middleware.append(Middleware(Stamp))
-
-    (answer,) = get(app, "", "/_sandbox/health")
-
-    assert answer.headers["x-stamp"] == "yes"
 
 
 def test_a_state_file_is_written_to_the_end_by_the_lifespan(made, tmp_path):

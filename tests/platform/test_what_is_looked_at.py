@@ -60,6 +60,7 @@ def test_a_number_or_a_key_where_a_body_is_cut_is_not_kept_in_part(sandbox, spel
 
         assert kept.endswith(" ... cut off")
         assert _shown_of(kept) <= 6, before
+        assert "\\u00" not in kept
         assert secret_of(KEY)[:4] not in kept, before
         assert len(kept) <= CAPTURE_BYTES_MAX + 12
 

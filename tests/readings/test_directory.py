@@ -2,9 +2,9 @@
 
 import pytest
 
+from tests.directory.contract import LARGE
 from tests.directory.making import (
     a_credential,
-    a_location,
     a_terminal,
     an_account,
     delete,
@@ -21,13 +21,7 @@ from tests.support.payments import sold
 
 def _resources(sandbox):
     """One of each resource with `deleted_at`: where it is served, and as it was made."""
-    terminal, location = a_terminal(sandbox), a_location(sandbox)
-    account = an_account(sandbox)
-    return {
-        f"/v1/accounts/{account['id']}": account,
-        f"/v2/terminals/{terminal['terminal_id']}": terminal,
-        f"/v1/locations/{location['id']}": location,
-    }
+    return {one.item(made): made for one in LARGE for made in [one.create(sandbox)]}
 
 
 @pytest.mark.proves("assumed D35-deletion", "spec 3.4-deleted")
