@@ -7,7 +7,7 @@ from sandbox.domain.clock import TIMER_KINDS
 from tests.conftest import NOW
 from tests.control.refusals import assert_refused
 from tests.directory.making import location_id
-from tests.scenarios.running import running
+from tests.scenarios.running import after, follows, running
 from tests.support.payments import ask, paid_id, pay, read
 from tests.webhooks.calling import add
 
@@ -103,9 +103,8 @@ def test_a_late_answer_leads_where_the_agenda_says(sandbox):
         ("processor_timeout", "approved"),
         ("pending_forever", "insufficient_funds"),
     ):
-        late = {"do": "late_answer", "outcome": outcome}
-        follow = [late | {"after": after} for after in ("40s", "60s")]
-        running(sandbox, {"then": {"outcome": first, "times": 1, "follow": follow}})
+        late = [after(wait, "late_answer", outcome=outcome) for wait in ("40s", "60s")]
+        follows(sandbox, *late, outcome=first, times=1)
         id = paid_id(sandbox)
         told = agenda(sandbox, subject=id)[0]
 
@@ -136,12 +135,8 @@ def test_the_result_of_a_batch_is_told_before_it_comes(sandbox):
 
 
 def test_keys_and_terminals_are_told_by_name(sandbox):
-    follow = [
-        {"after": "1m", "do": "revoke_key"},
-        {"after": "1m", "do": "block_terminal"},
-        {"after": "2m", "do": "unblock_terminal"},
-    ]
-    running(sandbox, {"then": {"outcome": "approved", "times": 1, "follow": follow}})
+    blocking = after("1m", "block_terminal"), after("2m", "unblock_terminal")
+    follows(sandbox, after("1m", "revoke_key"), *blocking, outcome="approved", times=1)
     pay(sandbox)
     told = {one["kind"]: one for one in agenda(sandbox)}
 

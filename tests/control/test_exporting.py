@@ -141,5 +141,3 @@ def test_what_scenarios_have_no_word_for_is_refused():
     assert_refused(export(sandbox, "scenario"), 409, "nothing_to_export")
     sandbox.ask("GET", "/v5/apikeys")
     assert_refused(export(sandbox, "scenario"), 409, "nothing_to_export")
-    unknown = export(sandbox, "scenario", requests=["req_0000000009"])
-    assert_refused(unknown, 400, "validation_error", "req_0000000001")
