@@ -4,14 +4,8 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.processes import run
 from tests.servers.postgres import Postgres
-from tests.state.saved_worlds import END_S, SavedWorld, serving_with
-
-
-def command(url: str, *options: str) -> list[str]:
-    serve = ["serve", "--log-format", "json", "--store", url]
-    return [*serve, *options] if "--port" in options else [*serve, "--port", "0", *options]
+from tests.state.saved_worlds import SavedWorld, command, serving_with
 
 
 @contextlib.contextmanager
@@ -20,13 +14,6 @@ def serving(url: str, folder: Path, name: str, *options: str) -> Iterator[SavedW
     arguments = command(url, "--name", name, *options)
     with serving_with(arguments, folder / f"{name}.log") as server:
         yield server
-
-
-def refused(url: str, *options: str) -> str:
-    """What a server says that will not start on this database: status 2, a sentence on stderr."""
-    done = run(*command(url, *options), timeout=END_S)
-    assert (done.returncode, done.stdout) == (2, b""), done
-    return done.stderr.decode()
 
 
 class Database:

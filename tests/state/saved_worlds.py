@@ -25,10 +25,6 @@ class SavedWorld(Served):
 
     log: Path
 
-    @property
-    def token(self) -> str:
-        return str(self.facts["token"])
-
     def said(self) -> list[dict[str, Any]]:
         """What it wrote to its log so far."""
         lines = self.log.read_text(encoding="utf-8").splitlines()
@@ -45,9 +41,9 @@ class SavedWorld(Served):
         assert self.process.wait(END_S) in (0, -signal.SIGINT), self.log.read_text()
 
 
-def command(path: Path, *options: str) -> list[str]:
+def command(store: Path | str, *options: str) -> list[str]:
     serve = ["serve", "--port", "0", "--log-format", "json"]
-    return [*serve, "--store", str(path), *options]
+    return [*serve, "--store", str(store), *options]
 
 
 @contextlib.contextmanager
@@ -81,8 +77,8 @@ def serving_with(
         process.close()
 
 
-def refused(path: Path, *options: str) -> str:
-    """What a server says that will not start on this file: status 2, and a sentence on stderr."""
-    done = run(*command(path, *options), timeout=END_S)
+def refused(store: Path | str, *options: str) -> str:
+    """What a server says that will not start on this store: status 2, and a sentence on stderr."""
+    done = run(*command(store, *options), timeout=END_S)
     assert (done.returncode, done.stdout) == (2, b""), done
     return done.stderr.decode()

@@ -2,8 +2,6 @@
 
 import asyncio
 
-import pytest
-
 from sandbox.app import build
 from sandbox.domain.clock import ClockSetting
 from sandbox.settings import Settings
@@ -14,9 +12,8 @@ def ended(sandbox):
     asyncio.run(sandbox.worlds.saver.close())
 
 
-@pytest.mark.parametrize("name", ["state.json", "state.db"])
-def test_what_applies_only_to_a_new_world_is_said_not_to_apply(tmp_path, caplog, name):
-    file = tmp_path / name
+def test_what_applies_only_to_a_new_world_is_said_not_to_apply(tmp_path, caplog):
+    file = tmp_path / "state.db"
     ended(build(Settings(store=file, seed=7)))
 
     again = build(Settings(store=file, seed=8, clock=ClockSetting(mode="frozen")))

@@ -13,8 +13,8 @@ from sandbox.control.routes import CONTROL
 from tests.processes import run
 from tests.servers.driving import WAITS_S, pay, payments, until, works
 from tests.servers.postgres import Postgres
-from tests.servers.serving import refused, serving
-from tests.state.saved_worlds import SavedWorld
+from tests.servers.serving import serving
+from tests.state.saved_worlds import SavedWorld, refused
 from tests.webhooks.receiving import receiving
 
 SILENT_S = 5.0

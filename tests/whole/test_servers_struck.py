@@ -33,8 +33,9 @@ from sandbox.worlds.elsewhere import Peer
 from tests.servers.cutting import Cutter
 from tests.servers.driving import WAITS_S, pay, payments, until, works
 from tests.servers.postgres import Postgres, serving_postgres
-from tests.servers.serving import refused, serving
+from tests.servers.serving import serving
 from tests.servers.striking import STRIKES, Campaign
+from tests.state.saved_worlds import refused
 from tests.webhooks.receiving import receiving
 
 STRUCK = int(os.environ.get("TESTED_STRIKES", len(STRIKES)))

@@ -69,7 +69,7 @@ def test_one_world_of_two_servers_answers_alike_whatever_happens_in_others(sandb
             create(noisy)
             create(server)
             server.control("POST", "/worlds/noisy/reset")
-        stories.append([(one.status, one.headers, one.body) for one in _story(world)])
+        stories.append(_story(world))
 
     assert stories[0] == stories[1]
 
@@ -80,11 +80,11 @@ def test_one_world_of_two_servers_answers_alike_whatever_happens_in_others(sandb
 def test_a_reset_gives_the_same_world_again_and_then_the_same_answers(sandbox):
     world = add_world(sandbox, "one", seed=7)
     before = world.control("GET", "/worlds/one").body
-    told = [(one.status, one.headers, one.body) for one in _story(world)]
+    told = _story(world)
 
     reset = world.control("POST", "/worlds/one/reset")
     cleared = totals(world)
-    again = [(one.status, one.headers, one.body) for one in _story(world)]
+    again = _story(world)
 
     assert (reset.status, reset.body) == (200, before)
     assert cleared == (0, 0)

@@ -159,23 +159,19 @@ def test_a_server_off_loopback_says_which_of_its_worlds_have_known_keys(
     assert ": default;" in said
 
 
-def test_the_secret_stands_in_the_file_and_nowhere_else(path: Path):
+def test_the_secret_stands_in_the_file_off_loopback_and_nowhere_else(path: Path):
+    with on(path, "127.0.0.1"):
+        pass
+    assert b"secret" not in path.read_bytes().replace(b'"secret":"whsec', b"")
+
     with on(path) as server:
         secret = server.sandbox.worlds.secret
         shown = [
             server.control("GET", where).body.decode()
             for where in ("/health", "/worlds", "/worlds/default", "/worlds/default/snapshot")
         ]
-
     assert secret.hex().encode() in path.read_bytes()
     assert [one for one in shown if secret.hex() in one] == []
-
-
-def test_on_loopback_a_file_has_no_secret(path: Path):
-    with on(path, "127.0.0.1"):
-        pass
-
-    assert b"secret" not in path.read_bytes().replace(b'"secret":"whsec', b"")
 
 
 def test_a_file_that_lost_its_secret_or_has_none_that_can_be_is_refused(tmp_path: Path):
