@@ -3,7 +3,7 @@
 import asyncio
 from pathlib import Path
 
-from tests.support.payments import act, fresh_sandbox, paid, read
+from tests.support.payments import act, advance, fresh_sandbox, paid, read
 from tests.testing.pytesting import run_pytest
 from tests.webhooks.calling import control, living
 
@@ -53,6 +53,11 @@ def ran_all(folder: Path, tests: dict[str, str]) -> dict[str, tuple[str, str]]:
     }
 
 
+def run_scenario(sandbox, **scenario):
+    answer = sandbox.control("PUT", "/worlds/default/scenario", scenario)
+    assert answer.status == 200, answer.body
+
+
 def played(scenario: str, example: int) -> str:
     """A test of a scenario of the library, whose examples were played up to this one.
 
@@ -60,8 +65,7 @@ def played(scenario: str, example: int) -> str:
     """
     sandbox = fresh_sandbox()
     sandbox.control("POST", "/worlds/default/receivers", {})
-    name = {"name": scenario}
-    assert sandbox.control("PUT", "/worlds/default/scenario", name).status == 200
+    run_scenario(sandbox, name=scenario)
     play = control(sandbox, "POST", "/worlds/default/scenario/play", {"example": example})
     assert [one["mistakes"] for one in asyncio.run(play).json()["steps"]] == [[]] * example
     return exported(sandbox)["content"]
@@ -70,12 +74,11 @@ def played(scenario: str, example: int) -> str:
 def refunded_twice():
     """A test of a refund that timed out, was sent again, and was carried out late."""
     sandbox = fresh_sandbox()
-    name = {"name": "refund_answered_late"}
-    assert sandbox.control("PUT", "/worlds/default/scenario", name).status == 200
+    run_scenario(sandbox, name="refund_answered_late")
     sale = paid(sandbox, 5000)
     act(sandbox, sale, "refund", amount=2000)
     act(sandbox, sale, "refund", amount=2000)
-    sandbox.control("POST", "/worlds/default/clock/advance", {"by": "30s"})
+    advance(sandbox, "30s")
     assert read(sandbox, sale)["refunded"] == 4000
     return exported(sandbox)["content"]
 

@@ -13,9 +13,11 @@ from tests.control.exports import (
     played,
     ran_all,
     refunded_twice,
+    run_scenario,
     waiting,
 )
 from tests.control.refusals import assert_refused
+from tests.scenarios.running import running
 from tests.support.payments import (
     act,
     advance,
@@ -30,14 +32,8 @@ from tests.support.payments import (
 WORLD = "/worlds/default"
 
 
-def run_scenario(sandbox, *rules, **body):
-    body = body or {"name": "Mine", "rule": list(rules)}
-    answer = sandbox.control("PUT", f"{WORLD}/scenario", body)
-    assert answer.status == 200, answer.body
-
-
 def last_request(sandbox):
-    return sandbox.control("GET", f"{WORLD}/requests").json()["requests"][-1]["id"]
+    return sandbox.look("requests")["requests"][-1]["id"]
 
 
 # --- stories ----------------------------------------------------------------------------------
@@ -87,7 +83,7 @@ def two_scenarios():
         ("lost_card", "invalid_card"),
         ("insufficient_funds", "insufficient_funds"),
     ):
-        run_scenario(sandbox, {"when": {"operation": "sale"}, "then": {"outcome": outcome}})
+        running(sandbox, {"when": {"operation": "sale"}, "then": {"outcome": outcome}})
         assert pay(sandbox).json()["status_reason"] == reason
         sandbox.control("DELETE", f"{WORLD}/scenario")
         paid(sandbox)
@@ -168,7 +164,7 @@ def test_requests_come_with_those_that_made_what_they_name():
 def test_a_test_that_would_fail_in_a_world_of_its_own_is_refused():
     sandbox = fresh_sandbox()
     when = {"operation": "sale", "nth": 2}
-    run_scenario(sandbox, {"when": when, "then": {"outcome": "lost_card"}})
+    running(sandbox, {"when": when, "then": {"outcome": "lost_card"}})
     paid(sandbox)
     pay(sandbox)
     second = last_request(sandbox)
