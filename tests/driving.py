@@ -15,7 +15,7 @@ from sandbox.domain.clock import ClockSetting
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.keys import KeyUsage
 from sandbox.settings import Settings
-from sandbox.worlds.world import Cast
+from sandbox.worlds.world import Cast, World
 from tests.in_process import Application, Exchange, Response, http_scope
 from tests.processes import Process
 
@@ -44,16 +44,18 @@ class InProcess:
 
     def key(self, name: str) -> str:
         """The plaintext of a key of the cast; anything else as it is."""
+        return self.cast.keys[name][1] if name in self.cast.keys else name
+
+    @property
+    def _world(self) -> World:
         world = self.sandbox.worlds.get(self.world)
         assert world is not None
-        return world.cast.keys[name][1] if name in world.cast.keys else name
+        return world
 
     @property
     def cast(self) -> Cast:
         """The ids that the names of the world's cast stand for."""
-        world = self.sandbox.worlds.get(self.world)
-        assert world is not None
-        return world.cast
+        return self._world.cast
 
     def account(self, name: str) -> str:
         return self.cast.accounts[name]
@@ -84,10 +86,6 @@ class InProcess:
         if body is not None:
             payload = body
         scope = http_scope(method, path, headers=sent, query=query)
-        return self.carry_out(scope, payload)
-
-    def carry_out(self, scope: dict[str, Any], payload: bytes) -> Response:
-        """The answer to a request as the server hands it over."""
         return self.run(Exchange(scope, payload), self.sandbox.app)
 
     def control(self, method: str, path: str, json_body: Any = ..., *, query: str = "") -> Response:
@@ -106,10 +104,9 @@ class InProcess:
 
         When a key was last used is left out: a refused request has used its key.
         """
-        world = self.sandbox.worlds.get(self.world)
-        assert world is not None
-        tables = [one for one in world.store.tables() if one.table.kind is not KeyUsage]
-        return [*(dict(one.by_id) for one in tables), world.store.messages_now()]
+        store = self._world.store
+        tables = [one for one in store.tables() if one.table.kind is not KeyUsage]
+        return [*(dict(one.by_id) for one in tables), store.messages_now()]
 
     def journal(self, answer: Response) -> dict[str, Any]:
         """The journal entry of an answer of this world."""

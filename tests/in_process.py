@@ -26,30 +26,22 @@ class Response(Struct, frozen=True, gc=False):
 
 
 class Exchange(Struct):
-    """One request, and the messages of its response so far.
-
-    `gone` is set when the client disconnects. `on_answer` is called before the first message.
-    """
+    """One request, and the messages of its response so far."""
 
     scope: dict[str, Any]
     payload: bytes = b""
-    gone: asyncio.Event | None = None
-    on_answer: Callable[[], None] | None = None
     messages: list[dict[str, Any]] = field(default_factory=list)
     _is_read: bool = False
 
     async def receive(self) -> dict[str, Any]:
-        """The whole body; after it, the disconnect once the client is gone."""
+        """The whole body; after it nothing, because the client stays."""
         if not self._is_read:
             self._is_read = True
             return {"type": "http.request", "body": self.payload, "more_body": False}
-        await (self.gone or asyncio.Event()).wait()
-        return {"type": "http.disconnect"}
+        return await asyncio.Future()
 
     async def send(self, message: dict[str, Any]) -> None:
         """Take the head or a part of the body."""
-        if self.on_answer is not None and not self.messages:
-            self.on_answer()
         self.messages.append(message)
 
     async def run(self, app: Application) -> Response:
@@ -59,18 +51,13 @@ class Exchange(Struct):
 
     def run_now(self, app: Application) -> Response:
         """The response, without an event loop. Raises RuntimeError if the application waits."""
-        self.carry_out_now(app)
-        return self.response
-
-    def carry_out_now(self, app: Application) -> None:
-        """The same, but leaves the response to be read later."""
         answering = app(self.scope, self.receive, self.send)
         try:
             # A pause for others is none: there are no others.
             while answering.send(None) is None:
                 pass
         except StopIteration:
-            return
+            return self.response
         raise RuntimeError(f"the application waited for something at {self.scope['path']}")
 
     @property
