@@ -26,15 +26,18 @@ WAIT_S = 20.0
 """So long a line is waited for at most."""
 
 
-def ask(*arguments: str, server: Served | None = None, **env: str) -> Result:
+def ask(
+    *arguments: str, server: Served | None = None, stdin: str | bytes = "", **env: str
+) -> Result:
     """The command in process, at this server."""
     at = {} if server is None else {"SANDBOX_URL": server.url}
-    return CliRunner(env=at | env).invoke(main, list(arguments), prog_name="sandbox")
+    shell = CliRunner(env=at | env)
+    return shell.invoke(main, list(arguments), prog_name="sandbox", input=stdin)
 
 
-def told(*arguments: str, server: Served | None = None, **env: str) -> str:
+def told(*arguments: str, server: Served | None = None, stdin: str | bytes = "", **env: str) -> str:
     """What the command prints, which succeeds without a complaint."""
-    done = ask(*arguments, server=server, **env)
+    done = ask(*arguments, server=server, stdin=stdin, **env)
     assert (done.exit_code, done.stderr) == (0, ""), done.output
     return done.stdout
 

@@ -2,63 +2,22 @@
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 from pytest_httpserver import HTTPServer
 
-from sandbox.cli.main import main
+from tests.cli.asking import add_world, ask, assert_refused, pay, told
 from tests.conftest import NOW
 from tests.driving import Served, serving
 from tests.whole.installing import free_port
 
 
-def run(*arguments: str | Path, stdin: bytes = b"") -> Result:
-    """The command, run to its end."""
-    return CliRunner().invoke(main, ["world", *map(str, arguments)], input=stdin)
-
-
-def succeeded(*arguments: str | Path, **more: Any) -> bytes:
-    done = run(*arguments, **more)
-    assert (done.exit_code, done.stderr) == (0, "")
-    return done.stdout_bytes
-
-
-def assert_refused(done: Result, *words: str) -> None:
-    """Status 2, a message with these words in one line, and nothing of Python's."""
-    assert (done.exit_code, done.stdout) == (2, ""), done.output
-    assert [word for word in words if word not in done.stderr] == [], done.stderr
+def assert_refused_in_a_sentence(done: Result, *words: str) -> None:
+    assert_refused(done, 2, *words)
     assert done.stderr.startswith("sandbox: ")
     assert done.stderr.count("\n") == 1
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Served]:
-    """One server for all tests that need one; its worlds are theirs."""
-    with serving("--clock", NOW) as one:
-        yield one
-
-
-def add_world(server: Served, id: str, **more: Any) -> dict[str, Any]:
-    answer = server.control("POST", "/worlds", json={"id": id, "clock": NOW} | more)
-    assert answer.status_code == 201, answer.text
-    world: dict[str, Any] = answer.json()
-    return world
-
-
-def pay(server: Served, world: dict[str, Any], amount: int = 1000) -> dict[str, Any]:
-    answer = server.ask(
-        "POST",
-        "/v3/payment",
-        key=world["keys"]["merchant"]["key"],
-        json={"amount": amount, "terminal_id": world["terminals"]["merchant"]},
-    )
-    assert answer.status_code == 200, answer.text
-    paid: dict[str, Any] = answer.json()
-    return paid
 
 
 def read(server: Served, world: dict[str, Any], tx: dict[str, Any]) -> int:
@@ -73,24 +32,24 @@ def snapshot(server: Served, id: str = "default") -> bytes:
 # --- save and load ----------------------------------------------------------------------------
 
 
-def test_a_world_that_was_saved_comes_back(server, tmp_path):
-    world = add_world(server, "there-and-back")
-    before = pay(server, world)
+def test_a_world_that_was_saved_comes_back(served, tmp_path):
+    world = add_world(served, "there-and-back")
+    before = pay(served, world)
     file = tmp_path / "friday.json"
 
-    out = succeeded("save", file, "--world", "there-and-back", "--url", server.url)
-    after = pay(server, world)
-    succeeded("load", file, "--world", "there-and-back", "--url", server.url)
+    out = told("world", "save", str(file), "--world", "there-and-back", server=served)
+    after = pay(served, world)
+    told("world", "load", str(file), "--world", "there-and-back", server=served)
 
-    assert out == b""
-    assert snapshot(server, "there-and-back") == file.read_bytes()
-    assert (read(server, world, before), read(server, world, after)) == (200, 404)
+    assert out == ""
+    assert snapshot(served, "there-and-back") == file.read_bytes()
+    assert (read(served, world, before), read(served, world, after)) == (200, 404)
     assert json.loads(file.read_bytes())["file"]["1"]["program"] == "uat-sandbox"
     assert [path.name for path in tmp_path.iterdir()] == ["friday.json"]
 
     # A file that is there is replaced whole, and can be served.
     file.write_text("x" * 1_000_000, encoding="utf-8")
-    succeeded("save", file, "--world", "there-and-back", "--url", server.url)
+    told("world", "save", str(file), "--world", "there-and-back", server=served)
     with serving("--fixture", str(file)) as another:
         shown = another.control("GET", "/worlds/default").json()
         assert shown["fixture"] == "friday"
@@ -98,55 +57,54 @@ def test_a_world_that_was_saved_comes_back(server, tmp_path):
 
 
 def test_a_world_goes_to_standard_output_and_comes_from_standard_input_and_json_says_so(
-    server, tmp_path
+    served, tmp_path
 ):
-    one, other = add_world(server, "one"), add_world(server, "other")
-    paid = pay(server, one)
+    one, other = add_world(served, "one"), add_world(served, "other")
+    paid = pay(served, one)
     file = tmp_path / "told.json"
 
-    content = succeeded("save", "--world", "one", "--url", server.facts["control_url"])
-    succeeded("load", "-", "--world", "other", "--url", server.url, stdin=content)
-    options = ["--world", "other", "--url", server.url, "--json"]
-    saved = json.loads(succeeded("save", file, *options))
-    loaded = json.loads(succeeded("load", file, *options))
+    content = told("world", "save", "--world", "one", "--url", served.facts["control_url"])
+    told("world", "load", "-", "--world", "other", server=served, stdin=content)
+    saved, loaded = (
+        json.loads(told("world", way, str(file), "--world", "other", "--json", server=served))
+        for way in ("save", "load")
+    )
 
-    assert content == snapshot(server, "one")
-    assert read(server, other, paid) == 200
+    assert content.encode() == snapshot(served, "one")
+    assert read(served, other, paid) == 200
     assert saved == {"world": "other", "file": str(file), "bytes": file.stat().st_size}
-    assert loaded == server.control("GET", "/worlds/other").json()
+    assert loaded == served.control("GET", "/worlds/other").json()
 
 
 # --- what is refused --------------------------------------------------------------------------
 
 
-def test_what_cannot_be_saved_or_loaded_is_refused_in_one_sentence(server, tmp_path):
-    add_world(server, "uat-seven")
-    at = ("--url", server.url)
-    refused: list[tuple[tuple[str | Path, ...], tuple[str, ...]]] = [
-        (("save", "--world", "uat-sevn", *at), ("no world 'uat-sevn'", "mean 'uat-seven'?")),
-        (("load", "-", "--world", "uat-sevn", *at), ("no world 'uat-sevn'", "mean 'uat-seven'?")),
-        (("save", "--json", *at), ("--json", "FILE")),
-    ]
-    refused += [
-        (("save", "--url", url), ("--url", "http://127.0.0.1:8080"))
-        for url in ("", "127.0.0.1:8080", "ftp://127.0.0.1", "http://[::", "http://")
-    ]
-    refused += [
-        ((command, file, *at), (str(file), why))
-        for command, why in (("save", "cannot be written"), ("load", "cannot be read"))
-        for file in (tmp_path / "nowhere" / "friday.json", tmp_path)
-    ]
-    for arguments, words in refused:
-        assert_refused(run(*arguments, stdin=b"{}"), *words)
+def test_what_cannot_be_saved_or_loaded_is_refused_in_one_sentence(served, tmp_path):
+    add_world(served, "uat-seven")
+    for arguments, words in [
+        (("save", "--world", "uat-sevn"), ("no world 'uat-sevn'", "mean 'uat-seven'?")),
+        (("load", "-", "--world", "uat-sevn"), ("no world 'uat-sevn'", "mean 'uat-seven'?")),
+        (("save", "--json"), ("--json", "FILE")),
+        *(
+            (("save", "--url", url), ("--url", "http://127.0.0.1:8080"))
+            for url in ("", "127.0.0.1:8080", "ftp://127.0.0.1", "http://[::", "http://")
+        ),
+        *(
+            ((command, str(file)), (str(file), why))
+            for command, why in (("save", "cannot be written"), ("load", "cannot be read"))
+            for file in (tmp_path / "nowhere" / "friday.json", tmp_path)
+        ),
+    ]:
+        assert_refused_in_a_sentence(ask("world", *arguments, server=served, stdin="{}"), *words)
     for world in ("../health", "a b", "", "%2e%2e"):
-        done = run("save", "--world", world, *at)
+        done = ask("world", "save", "--world", world, server=served)
 
         assert done.exit_code in (1, 2), world
         assert (isinstance(done.exception, SystemExit), done.stdout) == (True, ""), world
 
 
-def test_a_snapshot_that_is_refused_says_why_and_changes_nothing(server):
-    before = snapshot(server)
+def test_a_snapshot_that_is_refused_says_why_and_changes_nothing(served):
+    before = snapshot(served)
 
     for content, why in {
         b"": "is not JSON",
@@ -154,26 +112,31 @@ def test_a_snapshot_that_is_refused_says_why_and_changes_nothing(server):
         b"{}": "another program",
         b"\xff\x00": "is not JSON",
     }.items():
-        done = run("load", "-", "--url", server.url, stdin=content)
+        done = ask("world", "load", "-", server=served, stdin=content)
 
-        assert_refused(done, why, "nothing was changed")
-        assert snapshot(server) == before
+        assert_refused_in_a_sentence(done, why, "nothing was changed")
+        assert snapshot(served) == before
 
 
 def test_an_answer_of_another_program_is_told_from_that_of_a_control_api(
     tmp_path, httpserver: HTTPServer
 ):
     httpserver.expect_request(re.compile("")).respond_with_data("<html>It works!</html>")
-    page = run("save", tmp_path / "page.json", "--url", httpserver.url_for(""))
+    page = ask("world", "save", str(tmp_path / "page.json"), "--url", httpserver.url_for(""))
     with serving("--control-port", str(free_port())) as server:
-        assert_refused(run("save", "--url", server.url), "404", "--control-port")
-        assert succeeded("save", "--url", server.facts["control_url"])
+        elsewhere = ask("world", "save", server=server)
+        assert told("world", "save", "--url", server.facts["control_url"])
 
-    assert_refused(page, "not as a sandbox's control API does")
+    assert_refused_in_a_sentence(elsewhere, "404", "--control-port")
+    assert_refused_in_a_sentence(page, "not as a sandbox's control API does")
     assert list(tmp_path.iterdir()) == []
 
 
 # --- convert ----------------------------------------------------------------------------------
+
+
+def convert(source: Path, target: Path, *options: str) -> Result:
+    return ask("world", "convert", str(source), str(target), *options)
 
 
 def fill(path: Path) -> dict[str, bytes]:
@@ -191,23 +154,19 @@ def test_a_state_file_of_one_kind_becomes_one_of_the_other_and_back_again(tmp_pa
     before = fill(one)
     content = one.read_bytes()
 
-    done = json.loads(succeeded("convert", one, other, "--json"))
-    succeeded("convert", other, again)
+    done = json.loads(convert(one, other, "--json").stdout)
+    assert convert(other, again).exit_code == 0
 
     assert done["worlds"] == ["default", "second"]
     assert one.read_bytes() == again.read_bytes() == content
-    refused = run("convert", one, other)
-    assert_refused(refused, "b.db", "holds the worlds default, second", "name a file")
+    refused = convert(one, other)
+    assert_refused_in_a_sentence(refused, "b.db", "holds the worlds default, second", "name a file")
     with serving("--store", str(other), "--clock", NOW) as server:
         assert {id: snapshot(server, id) for id in before} == before
+        in_use = convert(other, tmp_path / "d.json")
 
-
-def test_a_source_that_a_server_uses_is_refused(tmp_path):
-    with serving("--store", str(tmp_path / "a.json")) as server:
-        done = run("convert", tmp_path / "a.json", tmp_path / "b.db")
-
-        assert_refused(done, "a.json", "another server uses it", str(server.process.pid))
-    assert not (tmp_path / "b.db").exists()
+        assert_refused_in_a_sentence(in_use, "b.db", "another server uses", str(server.process.pid))
+    assert not (tmp_path / "d.json").exists()
 
 
 def test_what_cannot_be_converted_is_refused_and_leaves_no_target(tmp_path):
@@ -224,7 +183,5 @@ def test_what_cannot_be_converted_is_refused_and_leaves_no_target(tmp_path):
         ("broken.json", "b.db", "broken.json", "cannot be read"),
         ("saved.json", "b.db", "saved.json", "cannot be read"),
     ]:
-        done = run("convert", tmp_path / source, tmp_path / target)
-
-        assert_refused(done, *words)
+        assert_refused_in_a_sentence(convert(tmp_path / source, tmp_path / target), *words)
         assert source == target or not (tmp_path / target).exists()
