@@ -34,13 +34,6 @@ def exported(sandbox, kind="pytest", **more):
     return answer.json()
 
 
-def ran(folder: Path, test: str) -> tuple[int, str]:
-    """The exit status of pytest with this test, and what it printed."""
-    (folder / "test_what_was_seen.py").write_text(test, "utf-8")
-    run = run_pytest(folder, "test_what_was_seen.py")
-    return run.code, run.output
-
-
 def ran_all(folder: Path, tests: dict[str, str]) -> dict[str, tuple[str, str]]:
     """How each of these tests ended, and what pytest printed of it."""
     for name, test in tests.items():

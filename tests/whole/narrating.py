@@ -12,12 +12,10 @@ server before it. What only ends when it is interrupted is, once it has said som
 import contextlib
 import os
 import re
-import select
 import shutil
 import signal
 import subprocess
-import sys
-import time
+import threading
 from pathlib import Path
 
 from tests.whole.blocks import STAND_INS, Block
@@ -67,38 +65,18 @@ briefly() {
 }
 """
 LISTEN = """
-while IFS= read -r -u "$COMMANDS" block; do
+while IFS= read -r block; do
     source "$block" >"$block.said" 2>&1 </dev/null
-    echo done >&"$REPLIES"
+    echo done
 done
 """
 
-COMMAND = '''#!{python}
+COMMAND = """#!/bin/sh
+: "${{SANDBOX_PORT=$PORT_8080}}" "${{SANDBOX_URL=http://127.0.0.1:$PORT_8080}}"
+export SANDBOX_PORT SANDBOX_URL
+exec {bin}/sandbox "$@"
+"""
 """`sandbox`, with another port where it has 8080 as a default."""
-
-import os
-import sys
-
-import click
-
-from sandbox.cli.main import main
-
-PORT = os.environ["PORT_8080"]
-
-
-def defaults(command, context):
-    if isinstance(command, click.Group):
-        names = command.list_commands(context)
-        if command is main:
-            # The others would have to be imported.
-            names = [name for name in names if name in sys.argv]
-        return {{name: defaults(command.get_command(context, name), context) for name in names}}
-    shown = {{one.name: str(one.default) for one in command.params}}
-    return {{name: text.replace("8080", PORT) for name, text in shown.items() if "8080" in text}}
-
-
-main(prog_name="sandbox", default_map=defaults(main, click.Context(main)))
-'''
 
 _SERVE = re.compile(
     r"^(?P<before>(?:\w+=\S+ )*)(?P<command>\S*sandbox serve\b(?:.*\\\n)*.*?)(?P<after> *&)?$",
@@ -130,7 +108,7 @@ class Narrative:
             "WHEELS": " ".join(map(str, wheels)),
             "PYTHONUNBUFFERED": "1",
         }
-        self._shell: subprocess.Popen[bytes] | None = None
+        self._shell: subprocess.Popen[str] | None = None
         self._count = 0
 
     def _set_up(self) -> None:
@@ -141,7 +119,7 @@ class Narrative:
             shutil.copytree(ROOT / name, self.folder / name)
         for name in ("python", "pip", "pytest"):
             (commands / name).write_text(f'#!/bin/sh\nexec "{self._bin / name}" "$@"\n')
-        (commands / "sandbox").write_text(COMMAND.format(python=self._bin / "python"))
+        (commands / "sandbox").write_text(COMMAND.format(bin=self._bin))
         for path in commands.iterdir():
             path.chmod(0o755)
 
@@ -165,27 +143,16 @@ class Narrative:
         self._count += 1
         script = self._state / f"{self._count}.sh"
         script.write_text(self._as_run(text), encoding="utf-8")
-        shell = self._shell or self._begin()
-        os.write(self._commands, f"{script}\n".encode())
-        replied = self._reply(shell)
+        shell = self._shell = self._shell or self._begin()
+        watchdog = threading.Timer(BLOCK_S, shell.kill)
+        watchdog.start()
+        print(script, file=shell.stdin, flush=True)
+        replied = shell.stdout.readline()  # type: ignore[union-attr]
+        watchdog.cancel()
         said = Path(f"{script}.said").read_text(encoding="utf-8", errors="replace")
         if not replied:
-            code = shell.poll()
-            why = f"not done after {BLOCK_S} s" if code is None else f"ended with {code}"
-            raise Failed(f"{said}\n({why})")
+            raise Failed(f"{said}\n(ended with {shell.wait()}, or not after {BLOCK_S} s)")
         return said
-
-    def _reply(self, shell: "subprocess.Popen[bytes]") -> bytes:
-        """What the shell says when it is done with a block; nothing where it ended."""
-        ends_at = time.monotonic() + BLOCK_S
-        # Not until the end of the file alone: a server in the background holds the pipe, too.
-        while not select.select([self._replies], [], [], 0.05)[0]:
-            if shell.poll() is not None or time.monotonic() > ends_at:
-                return b""
-        reply = os.read(self._replies, 100)
-        if not reply:
-            shell.wait(10)
-        return reply
 
     def step(self, text: str) -> str:
         """What commands print that succeed, in a shell of their own. Raises Failed."""
@@ -220,32 +187,23 @@ class Narrative:
 
     # --- the shell ----------------------------------------------------------------------------
 
-    def _begin(self) -> "subprocess.Popen[bytes]":
-        commands, self._commands = os.pipe()
-        self._replies, replies = os.pipe()
-        shell = subprocess.Popen(
+    def _begin(self) -> "subprocess.Popen[str]":
+        return subprocess.Popen(
             ["bash", "-c", SHELL + LISTEN],
             cwd=self.folder,
-            env=self.environment | {"COMMANDS": str(commands), "REPLIES": str(replies)},
-            stdin=subprocess.DEVNULL,
-            stdout=sys.stderr,
-            pass_fds=(commands, replies),
+            env=self.environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
             start_new_session=True,
         )
-        os.close(commands)
-        os.close(replies)
-        self._shell = shell
-        return shell
 
     def close(self) -> None:
         """End the server, and whatever else still runs."""
         self.step("quit_server")
         if self._shell is not None:
-            os.close(self._commands)
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self._shell.pid, signal.SIGKILL)
-            self._shell.wait(10)
-            os.close(self._replies)
+            with self._shell as shell, contextlib.suppress(ProcessLookupError):
+                os.killpg(shell.pid, signal.SIGKILL)
 
 
 def _served(found: "re.Match[str]") -> str:

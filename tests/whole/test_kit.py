@@ -1,14 +1,12 @@
 """The test kit where its server is not: beside old packages, and names that projects have."""
 
-import subprocess
 import sys
 import zipfile
 from pathlib import Path
 
 import pytest
 
-from tests.control.exports import RIGHT, contradicted_sale
-from tests.whole.installing import FIRST_TEST, clean_environment, install, once, run, uv
+from tests.whole.installing import FIRST_TEST, install, once, run, uv
 
 OWN = """\
 import sandbox as own
@@ -114,17 +112,3 @@ def test_the_wheel_of_the_kit_has_its_package_and_nothing_else(packages):
         folders = {name.split("/")[0] for name in archive.namelist()}
 
     assert {one for one in folders if not one.endswith(".dist-info")} == {"uat_sandbox"}
-
-
-def test_an_exported_test_of_a_contradicting_webhook_fails_wrong_software_only(tester, tmp_path):
-    wrong = contradicted_sale()
-    files = {"test_wrong.py": wrong, "test_right.py": wrong.replace("return webhook.body", RIGHT)}
-    for name, text in files.items():
-        (tmp_path / name).write_text(text, "utf-8")
-    command = [tester / "python", "-m", "pytest", *files]
-    said = subprocess.run(
-        command, cwd=tmp_path, capture_output=True, text=True, env=clean_environment()
-    )
-
-    assert "1 failed, 1 passed" in said.stdout, said.stdout
-    assert "assert 'declined' == 'captured'" in said.stdout

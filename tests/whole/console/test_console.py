@@ -57,20 +57,6 @@ def test_paused_updates_appear_once_they_are_resumed(page, server, hold):
     expect(page.locator(".feed a.ln").first).to_contain_text("$7.77")
 
 
-def test_a_hold_is_captured_by_hand_alone_and_its_story_tells_it(page, server, hold):
-    go(page, server, f"payments/{hold}")
-    page.get_by_role("button", name="Capture…").focus()
-    page.keyboard.press("Enter")
-    page.get_by_label("Amount: Capture").fill("400.00")
-    page.keyboard.press("Enter")
-
-    detail = page.get_by_role("region", name="Payment")
-    expect(detail.locator(".st").first).to_have_text("captured")
-    expect(detail.locator(".story")).to_contain_text("$400.00")
-    expect(detail.get_by_role("img", name="The payment is captured.")).to_be_visible()
-    expect(detail.get_by_text("What cannot, and why")).to_be_visible()
-
-
 def test_a_payment_that_waits_is_tapped_with_a_key_of_the_keyboard(page, desk):
     desk.world("desk")
     desk.open("terminal", at="desk")

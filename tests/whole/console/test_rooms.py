@@ -314,26 +314,6 @@ def test_coverage_is_compared_with_a_file(own_desk, tmp_path):
 # --- access -----------------------------------------------------------------------------------
 
 
-def test_a_refusal_opens_the_lens_with_everything_filled_in(desk):
-    page = desk.page
-    id = desk.pay("default", 1000)["transaction_id"]
-    key = desk.server.key("merchant_read_only")
-    answer = desk.server.ask("POST", f"/v3/payments/{id}/refund", key=key, json={})
-    assert answer.status_code == 401
-    desk.open(f"journal/{answer.headers['x-sandbox-request-id']}")
-
-    page.get_by_role("link", name="Open in the lens").click()
-
-    key = page.get_by_role("region", name="Key")
-    expect(key).to_contain_text("It would be refused")
-    expect(key).to_contain_text("permission")
-    expect(key.get_by_role("textbox", name="On")).to_have_value(id)
-    expect(key.locator("tr.on")).to_have_count(1)
-    assert faults(page) == []
-    key.get_by_role("link", name="merchant", exact=True).click()
-    expect(key).to_contain_text("It would be carried out.")
-
-
 def test_an_operation_of_the_matrix_is_looked_at(desk):
     page = desk.page
     desk.open("access/merchant_read_only")

@@ -3,8 +3,7 @@
 from playwright.sync_api import expect
 
 from tests.conftest import NOW
-from tests.driving import serving
-from tests.whole.console.watching import Desk, faults, watched
+from tests.whole.console.watching import Desk, faults
 
 FROZEN = {"now": NOW, "mode": "frozen"}
 
@@ -78,6 +77,9 @@ def test_a_developer_finds_out_why_ci_got_a_404_and_takes_it_along(desk):
     desk.click("link", "Open in the lens")
     key = page.get_by_role("region", name="Key")
     expect(key).to_contain_text("It would be refused")
+    expect(key.get_by_role("textbox", name="On")).to_have_value(stay["id"])
+    expect(key.locator("tr.on")).to_have_count(1)
+    assert faults(page) == []
     desk.click("link", "hotel", exact=True, within=".det")
     expect(key).to_contain_text("It would be carried out.")
     desk.click("button", "Copy as Markdown")
@@ -140,22 +142,3 @@ def test_what_the_integration_never_met_is_shown_in_a_fork(own_desk):
     assert len(own_desk.ask("GET", "/worlds/release/requests")["requests"]) == 1
     assert own_desk.clicks <= 3
     assert faults(page) == []
-
-
-def test_a_team_shares_a_server_by_links(browser):
-    with serving("--shared") as served:
-        token = served.facts["token"]
-        served.client.headers["authorization"] = f"Bearer {token}"
-        with watched(browser) as first, watched(browser) as second:
-            one, two = Desk(first, served), Desk(second, served)
-            one.world("alpha")
-            one.world("beta")
-            payment = one.pay("alpha", 12345)["transaction_id"]
-            for page, place in ((first, f"alpha/payments/{payment}"), (second, "beta/payments")):
-                page.goto(f"{served.facts['control_url']}/#token={token}/{place}")
-                expect(page.locator(".live")).to_have_text("live")
-                assert token not in page.url
-            expect(first.get_by_role("region", name="Payment")).to_contain_text("$123.45")
-            expect(second.get_by_text("No payment was made yet.")).to_be_visible()
-            expect(second.locator("body")).not_to_contain_text("123.45")
-            assert one.clicks == two.clicks == 0
