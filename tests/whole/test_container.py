@@ -303,12 +303,3 @@ def test_with_the_compose_file_worlds_are_kept_keys_are_known_and_webhooks_go_to
     assert (Path(image.here(DATA)) / "state.db").exists()
     assert [answer.status_code for answer in answers] == [201, 400]
     assert "--webhooks-to" in answers[1].text
-
-
-def test_without_it_the_keys_of_each_container_are_its_own(image):
-    found = set()
-    for _ in range(2):
-        with container(image) as (port, _):
-            found.add(key_of(port))
-
-    assert len(found) == 2

@@ -16,10 +16,9 @@ from tests.servers.elsewhere import COMMANDS
 FOLDERS = ("payments", "directory", "platform", "readings", "control", "webhooks", "worlds")
 ALL = [f"tests/{name}" for name in FOLDERS]
 SOME = [
-    *("tests/payments/test_edits.py", "tests/payments/test_fields.py"),
-    *("tests/payments/test_pricing.py", "tests/payments/test_search.py"),
+    *("tests/payments/test_fields.py", "tests/payments/test_search.py"),
     *("tests/payments/test_taps.py", "tests/payments/test_waiting.py"),
-    *("tests/platform/test_apikeys_access.py", "tests/platform/test_apikeys_create.py"),
+    "tests/platform/test_apikeys_create.py",
 ]
 OF_WORLDS = [
     *("tests/control/test_agenda.py", "tests/control/test_payments.py"),

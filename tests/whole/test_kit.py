@@ -19,8 +19,10 @@ def test_the_module_of_the_project_is_the_one_that_is_imported(sandbox):
 
 @pytest.fixture(scope="module")
 def alone(packages, shared) -> Path:
-    """The commands of an environment that has the kit and no server."""
-    made = once(shared / "kit", lambda folder: install(folder / "venv", packages.kit))
+    """The commands of an environment with the kit, older packages than a server needs, and none."""
+    older = ("fastapi==0.115.*", "click==8.1.*", "pydantic==2.8.*")
+    wanted = ("--resolution", "lowest-direct", packages.kit, *older)
+    made = once(shared / "kit", lambda folder: install(folder / "venv", *wanted))
     return made / "venv" / "bin"
 
 
@@ -40,35 +42,20 @@ def passes(python: Path, folder: Path, count: int, *options: str) -> str:
 
 
 def test_five_lines_pass_beside_an_older_web_stack_and_a_module_of_that_name(
-    packages, installed, tmp_path
+    alone, installed, tmp_path
 ):
-    bin = install(
-        tmp_path / "venv", packages.kit, "fastapi==0.115.*", "click==8.1.*", "pydantic==2.8.*"
-    )
     command = f"--sandbox-command={installed / 'sandbox'}"
 
-    said = passes(bin / "python", project(tmp_path / "project"), 2, command)
+    said = passes(alone / "python", project(tmp_path / "project"), 2, command)
 
     assert f"sandbox: {installed / 'sandbox'} serve (from --sandbox-command)" in said
+    uv("pip", "check", "--python", alone / "python", cwd=tmp_path)
 
 
 def test_the_server_beside_the_kit_serves_a_project_with_a_module_of_that_name(tester, tmp_path):
     said = passes(tester / "python", project(tmp_path / "project"), 2)
 
     assert "because the project has a module 'sandbox' too" in said
-
-
-@pytest.mark.parametrize(("resolution", "extra"), [("lowest-direct", ""), ("highest", "[httpx2]")])
-def test_the_kit_works_at_both_ends_of_what_it_asks_for(
-    packages, installed, tmp_path, resolution, extra
-):
-    kit = f"pytest-uat-sandbox{extra} @ file://{packages.kit}"
-    bin = install(tmp_path / "venv", "--resolution", resolution, kit)
-    folder = project(tmp_path / "project")
-
-    passes(bin / "python", folder, 2, f"--sandbox-command={installed / 'sandbox'}")
-
-    uv("pip", "check", "--python", bin / "python", cwd=tmp_path)
 
 
 def test_the_kit_brings_one_plugin_and_the_server_none(alone, installed, tmp_path):

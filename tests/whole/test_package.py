@@ -13,7 +13,7 @@ from typing import Any
 import httpx2
 
 from sandbox import __version__
-from tests.whole.installing import ROOT, build, clean_environment, run, uv
+from tests.whole.installing import ROOT, clean_environment, run, uv
 
 
 @contextmanager
@@ -104,18 +104,6 @@ def test_the_wheel_says_what_it_is(packages):
     assert metadata["Requires-Python"] == ">=3.11"
     assert "sandbox = sandbox.cli.main:main" in entry_points
     assert "pytest11" not in entry_points
-
-
-def test_a_wheel_built_from_the_unpacked_source_is_the_same(packages, tmp_path):
-    with tarfile.open(packages.sdist) as archive:
-        archive.extractall(tmp_path / "source", filter="data")
-    (source,) = (tmp_path / "source").iterdir()
-    out = tmp_path / "dist"
-    out.mkdir()
-
-    again = build(out, source)
-
-    assert names_in(again.wheel) == names_in(packages.wheel)
 
 
 # --- how it works where nothing else is -------------------------------------------------------

@@ -141,18 +141,18 @@ def documents(saved: bytes) -> dict[str, list[Any]]:
     return {name: list(table.values()) for name, table in tables.items()}
 
 
-def test_the_same_requests_are_answered_the_same_with_a_restart_between(path: Path):
-    with serving_saved(path, *FROZEN) as server:
+def test_the_same_requests_are_answered_the_same_with_a_restart_between(db: Path):
+    with serving_saved(db, *FROZEN) as server:
         straight = another(server, "straight")
         expected = [story(straight, part) for part in (0, 1)]
         whole = straight.saved()
     said = b"".join(expected[1]).decode()
     for word in ("surcharge_expires", "late_answer", "authorization_expires"):
         assert word in said, f"the story lacks what a forgetful server would forget: {word}"
-    path.unlink()
-    with serving_saved(path, *FROZEN) as server:
+    db.unlink()
+    with serving_saved(db, *FROZEN) as server:
         first = story(another(server, "straight"), 0)
-    with serving_saved(path) as server:
+    with serving_saved(db) as server:
         world = Remote(server, "straight")
         second = story(world, 1)
 
@@ -164,14 +164,14 @@ def test_the_same_requests_are_answered_the_same_with_a_restart_between(path: Pa
 # --- clocks -----------------------------------------------------------------------------------
 
 
-def test_what_fell_due_while_the_server_was_down_happens_at_its_own_moment_unasked(path: Path):
+def test_what_fell_due_while_the_server_was_down_happens_at_its_own_moment_unasked(db: Path):
     with receiving() as receiver:
-        with serving_saved(path) as server:
+        with serving_saved(db) as server:
             world = Remote(server)
             held, nearly, due = nearly_expired(world, receiver)
             set_at = time()
             server.kill()
-        with serving_saved(path) as server:
+        with serving_saved(db) as server:
             (told,) = receiver.wait_for(1)
 
             now = read(Remote(server), held)
@@ -277,13 +277,13 @@ def test_a_payment_that_waited_ends_as_timed_out_and_that_is_all(db: Path, how: 
 # --- small things -----------------------------------------------------------------------------
 
 
-def test_request_ids_and_uses_of_keys_go_on_after_an_end_though_nothing_was_changed(path: Path):
-    with serving_saved(path, *FROZEN) as server:
+def test_request_ids_and_uses_of_keys_go_on_after_an_end_though_nothing_was_changed(db: Path):
+    with serving_saved(db, *FROZEN) as server:
         world = Remote(server)
         answers = [world.ask("GET", "/v2/transactions", key="merchant") for _ in range(3)]
         numbers = [one.headers["x-sandbox-request-id"] for one in answers]
 
-    with serving_saved(path) as server:
+    with serving_saved(db) as server:
         world = Remote(server)
         later = world.ask("GET", "/v5/apikeys", key="partner", query="limit=100")
 
@@ -325,9 +325,9 @@ def test_whatever_was_just_done_is_kept_when_the_server_is_killed(path: Path):
         assert pay(world).json()["status"] == "captured"
 
 
-def test_undelivered_webhooks_go_on_with_their_attempts_counted(path: Path):
+def test_undelivered_webhooks_go_on_with_their_attempts_counted(db: Path):
     with receiving(503) as receiver:
-        with serving_saved(path, *FROZEN) as server:
+        with serving_saved(db, *FROZEN) as server:
             world = Remote(server)
             control(world, "POST", "/endpoints", {"id": "ep", "url": receiver.url})
             secret = control(world, "GET", "/endpoints/ep")["secret"]
@@ -337,7 +337,7 @@ def test_undelivered_webhooks_go_on_with_their_attempts_counted(path: Path):
             before = control(world, "GET", f"/messages/{message}")["deliveries"]
             server.kill()
         receiver.behave(200)
-        with serving_saved(path) as server:
+        with serving_saved(db) as server:
             world = Remote(server)
             assert control(world, "GET", f"/messages/{message}")["deliveries"] == before
             control(world, "POST", "/clock/advance", {"by": "1h"})

@@ -247,20 +247,6 @@ def test_a_world_for_which_many_ask_at_once_is_taken_over_once(two):
     assert came == ["the world 'default' is here now"]
 
 
-def test_worlds_outlive_all_servers(url: str, tmp_path: Path):
-    with serving(url, tmp_path, "one") as one:
-        made = pay(one).json()["transaction_id"]
-        one.control("POST", "/worlds", json={"id": "mine"})
-        one.kill()
-    with serving(url, tmp_path, "two") as two:
-        until(lambda: works(two))
-
-        assert made in payments(two)
-        listed = two.control("GET", "/worlds", params={"shape": "row"}).json()["worlds"]
-        assert [world["id"] for world in listed] == ["default", "mine"]
-        assert two.control("GET", "/worlds/mine").status_code == 200
-
-
 # --- PostgreSQL that goes away ----------------------------------------------------------------
 
 
