@@ -161,13 +161,13 @@ OF_THE_SHELL = ("sh", "text")
 # --- tests --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("document", documents())
+@pytest.mark.parametrize("document", [name for name in documents() if blocks_of(name)])
 def test_every_block_of_a_document_does_what_it_says(document, narrative):
     failed = []
     is_stuck = False
 
     first = next((block for block in blocks_of(document) if block.language == "sh"), None)
-    if first is None or not re.search(r"sandbox serve|make run", first.text):
+    if first and not re.search(r"sandbox serve|make run", first.text):
         narrative.shell("sandbox serve")
     for block in blocks_of(document):
         if is_stuck and block.language in OF_THE_SHELL:

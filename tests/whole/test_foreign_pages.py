@@ -183,7 +183,7 @@ def opened(
 
 
 def attack(
-    page: Page, base: str, routes: list[Any], *, key: str | None = None, patience: int = 20_000
+    page: Page, base: str, routes: list[Any], *, key: str | None = None, patience: int = 5_000
 ) -> list[dict[str, Any]]:
     """What became of every attempt of the page, which waits for one so many milliseconds."""
     asked = {"base": base, "routes": routes, "key": key, "patience": patience}
