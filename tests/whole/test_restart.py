@@ -249,7 +249,9 @@ def waiting_after_a_tap(world: Remote) -> tuple[threading.Thread, str]:
     return thread, id
 
 
-@pytest.mark.parametrize("how", ["kill", "end"])
+@pytest.mark.parametrize(
+    ("db", "how"), [("db", "kill"), ("db", "end"), ("postgres", "kill")], indirect=["db"]
+)
 def test_a_payment_that_waited_ends_as_timed_out_and_that_is_all(db: Path, how: str):
     waits = (waiting_for_the_processor, waiting_for_a_tap, waiting_after_a_tap)
     with serving_saved(db, *FROZEN) as server:

@@ -21,9 +21,19 @@ SILENT_S = 5.0
 QUERIES = {"find": {"q": "zanzibar@quokka"}}
 
 
+@pytest.fixture(scope="module")
+def doors(
+    postgres: Postgres, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[SavedWorld, SavedWorld]]:
+    """Two servers for all tests that end none; the first has the world `default`."""
+    url, folder = postgres.new_database(), tmp_path_factory.mktemp("doors")
+    with serving(url, folder, "one") as one, serving(url, folder, "two") as other:
+        yield one, other
+
+
 @pytest.fixture
 def two(url: str, tmp_path: Path) -> Iterator[tuple[SavedWorld, SavedWorld]]:
-    """Two servers; the first has the world `default`."""
+    """Two servers for this test alone; the first has the world `default`."""
     with serving(url, tmp_path, "one") as one, serving(url, tmp_path, "two") as other:
         yield one, other
 
@@ -32,19 +42,19 @@ def two(url: str, tmp_path: Path) -> Iterator[tuple[SavedWorld, SavedWorld]]:
 
 
 @pytest.mark.proves("assumed D25-servers")
-def test_a_payment_is_made_through_either_and_read_through_the_other(two):
-    one, other = two
+def test_a_payment_is_made_through_either_and_read_through_the_other(doors):
+    one, other = doors
 
     paid = [pay(server) for server in (one, other, one)]
 
     made = {answer.json()["transaction_id"] for answer in paid}
-    assert made == payments(one) == payments(other)
+    assert made <= payments(one) == payments(other)
     # Balancers learn from it.
     assert [answer.headers.get("x-sandbox-server") for answer in paid] == [None, "one", None]
 
 
-def test_a_world_is_had_by_the_server_at_which_it_was_made_and_found_from_all(two):
-    one, other = two
+def test_a_world_is_had_by_the_server_at_which_it_was_made_and_found_from_all(doors):
+    one, other = doors
     made = other.control("POST", "/worlds", json={"id": "mine", "seed": 7}).json()
 
     key = made["keys"]["merchant"]["key"]
@@ -68,10 +78,19 @@ def test_a_world_is_had_by_the_server_at_which_it_was_made_and_found_from_all(tw
         each["name"]: each["worlds"] for each in one.control("GET", "/servers").json()["servers"]
     }
     assert held == {"one": 1, "two": 1}
+    # A key that a client brings belongs to one world on all servers.
+    brought = {"key": f"svc_uat_{'a' * 12}_{'B' * 32}", "always_retrievable": True}
+    body = {"name": "brought", "permissions": ["locations:read"]} | brought
+    bring, again = (
+        one.ask("POST", "/v5/apikeys", headers={"x-service-apikey": by}, json=body)
+        for by in (made["keys"]["partner"]["key"], one.key("partner"))
+    )
+    assert (bring.status_code, again.status_code) == (201, 400), bring.text
+    assert "is used already" in again.text
 
 
-def test_a_stream_a_tap_and_a_wait_go_through_a_server_that_has_no_world(two):
-    _, other = two
+def test_a_stream_a_tap_and_a_wait_go_through_a_server_that_has_no_world(doors):
+    _, other = doors
     rule = {"name": "taps", "rule": [{"name": "tap", "then": {"tap": "wait"}}]}
     assert other.control("PUT", "/worlds/default/scenario", json=rule).status_code == 200
     told: list[str] = []
@@ -104,29 +123,9 @@ def test_a_stream_a_tap_and_a_wait_go_through_a_server_that_has_no_world(two):
     until(tapped)
     payer.join(WAITS_S)
     listener.join(WAITS_S)
+    other.control("DELETE", "/worlds/default/scenario")
     assert answers == [200]
     assert any("transaction.sale" in line for line in told)
-
-
-def test_a_key_that_a_client_brings_belongs_to_one_world_on_all_servers(two):
-    one, other = two
-    made = other.control("POST", "/worlds", json={"id": "mine", "seed": 7}).json()
-    brought = f"svc_uat_{'a' * 12}_{'B' * 32}"
-    body = {
-        "name": "brought",
-        "permissions": ["locations:read"],
-        "always_retrievable": True,
-        "key": brought,
-    }
-
-    def bring(key: str) -> httpx2.Response:
-        headers = {"x-service-apikey": key}
-        return one.ask("POST", "/v5/apikeys", headers=headers, json=body)
-
-    answers = [bring(made["keys"]["partner"]["key"]), bring(one.key("partner"))]
-
-    assert [answer.status_code for answer in answers] == [201, 400], answers[0].text
-    assert "is used already" in answers[1].text
 
 
 @pytest.mark.proves("assumed D25-teams, D25-servers")
@@ -157,7 +156,9 @@ def test_a_team_finds_no_trace_of_others_on_any_server_and_its_token_ends_at_all
         assert [world["id"] for world in listed] == ["zanzibar@quokka"]
         for server in (one, other):
             assert server.control("GET", "/worlds/default", headers=mobile).status_code == 404
-        for row in CONTROL:
+        # Those of a world are sent on in one way.
+        of_worlds = {row.method: row for row in CONTROL if "{w}" in row.path}
+        for row in (*of_worlds.values(), *(row for row in CONTROL if "{w}" not in row.path)):
             path = row.path.removeprefix("/_sandbox").replace("{id}", "x").replace("{name}", "x")
             if "{w}" in path:
                 theirs, nobodys = (
@@ -197,31 +198,6 @@ def test_a_server_that_is_killed_is_replaced_and_retries_go_on_without_a_request
     assert took_s < SILENT_S + 2
 
 
-def test_requests_that_are_under_way_when_a_server_ends_are_answered_by_another(two):
-    one, other = two
-    # From here on the second server remembers where the world is.
-    assert pay(other).headers["x-sandbox-server"] == "one"
-    paid: list[httpx2.Response] = []
-    over = threading.Event()
-
-    def go_on() -> None:
-        with httpx2.Client(headers={"x-service-apikey": one.key("merchant")}) as http:
-            while not over.is_set():
-                body = {"amount": 100, "terminal_id": one.facts["terminals"]["merchant"]}
-                paid.append(http.post(f"{other.url}/v3/payment", json=body, timeout=30))
-
-    payer = threading.Thread(target=go_on)
-    payer.start()
-    until(lambda: len(paid) > 5)
-    one.end()
-    ended = len(paid)
-    until(lambda: len(paid) > ended + 5)
-    over.set()
-    payer.join()
-
-    assert {answer.status_code for answer in paid} == {200}
-
-
 def test_a_world_for_which_many_ask_at_once_is_taken_over_once(two):
     one, other = two
     key, body = one.key("merchant"), {"amount": 100}
@@ -245,29 +221,6 @@ def test_a_world_for_which_many_ask_at_once_is_taken_over_once(two):
     assert {answer.json()["transaction_id"] for answer in answers} == payments(other)
     came = [line["message"] for line in other.said() if "is here now" in line["message"]]
     assert came == ["the world 'default' is here now"]
-
-
-# --- PostgreSQL that goes away ----------------------------------------------------------------
-
-
-def test_while_postgresql_is_away_requests_are_503_and_afterwards_all_is_there_once(
-    url: str, tmp_path: Path, postgres: Postgres
-):
-    with serving(url, tmp_path, "one") as one:
-        made = {pay(one).json()["transaction_id"]}
-        postgres.crash()
-        try:
-            away = pay(one, event_id="AWAY")
-        finally:
-            postgres.start()
-        assert (away.status_code, away.headers["retry-after"]) == (503, "1")
-        until(lambda: one.control("GET", "/health").status_code == 200)
-        until(lambda: works(one))
-
-        there = payments(one)
-        assert made <= there
-        found = one.ask("GET", "/v1/transactions", key="merchant", params={"event_id": "AWAY"})
-        assert len(found.json()) <= 1
 
 
 # --- what is refused --------------------------------------------------------------------------
