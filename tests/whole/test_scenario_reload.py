@@ -1,17 +1,13 @@
 """`serve --watch`: a scenario that is edited runs without starting the server again."""
 
-import json
-import queue
-import threading
-import time
-
 import pytest
 
 from sandbox import library
 from tests.conftest import NOW
-from tests.driving import serving
+from tests.state.saved_worlds import serving_with
+from tests.webhooks.hooked import until
 
-PATIENCE_S = 10
+SERVE = ("serve", "--port", "0", "--log-format", "json", "--clock", NOW, "--watch", "--scenario")
 FIRST = """
 name = "First"
 [[rule]]
@@ -27,16 +23,12 @@ class Watched:
 
     def __init__(self, server, path):
         self.server, self.path = server, path
-        self._said = queue.Queue()
-        threading.Thread(target=self._listen, daemon=True).start()
-
-    def _listen(self):
-        for line in self.server.process.stderr:
-            self._said.put(json.loads(line))
+        self._heard = 0
 
     def said(self):
         """Level and message of the next line of the log."""
-        line = self._said.get(timeout=PATIENCE_S)
+        line = until(lambda: self.server.said()[self._heard :])[0]
+        self._heard += 1
         return line["level"], line["message"]
 
     def write(self, content):
@@ -45,15 +37,10 @@ class Watched:
     def scenario(self):
         return self.server.control("GET", "/worlds/default/scenario").json()
 
-    def until(self, holds):
-        """The scenario that runs, once it is as it should be."""
-        end = time.monotonic() + PATIENCE_S
-        while not holds(shown := self.scenario()):
-            assert time.monotonic() < end, shown
-        return shown
-
     def until_named(self, name):
-        return self.until(lambda shown: shown["name"] == name)
+        """The scenario that runs, once it has this name."""
+        until(lambda: self.scenario()["name"] == name)
+        return self.scenario()
 
     def pay(self):
         """The outcome of a sale, and who chose it."""
@@ -68,7 +55,7 @@ def watched(tmp_path):
     """A server that watches a file with the scenario First."""
     path = tmp_path / "mine.toml"
     path.write_text(FIRST, encoding="utf-8")
-    with serving("--clock", NOW, "--scenario", str(path), "--watch") as server:
+    with serving_with([*SERVE, str(path)], tmp_path / "log") as server:
         yield Watched(server, path)
 
 
@@ -136,11 +123,10 @@ def test_a_file_that_is_replaced_or_gone_for_a_while_is_read_again(watched):
     assert there_again == ("info", f"reloaded scenario 'Other' from {watched.path}")
 
 
-def test_a_scenario_of_the_library_is_watched_by_its_title_too():
+def test_a_scenario_of_the_library_is_watched_by_its_title_too(tmp_path):
     path = library.scenario_file("Refund declined")
-    with serving("--clock", NOW, "--scenario", "Refund declined", "--watch") as server:
-        watched = Watched(server, path)
-
+    with serving_with([*SERVE, "Refund declined"], tmp_path / "log") as server:
         path.touch()
 
-        assert watched.said() == ("info", f"reloaded scenario 'Refund declined' from {path}")
+        reloaded = ("info", f"reloaded scenario 'Refund declined' from {path}")
+        assert Watched(server, path).said() == reloaded

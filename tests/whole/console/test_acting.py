@@ -52,8 +52,7 @@ def test_a_refund_that_timed_out_is_answered_late(page, desk):
     desk.world("late")
     id = desk.pay("late", 5000)["transaction_id"]
     desk.ask("POST", "/worlds/late/scenario/next", {"outcome": "timed_out", "operation": "refund"})
-    refund = {"method": "POST", "path": f"/v3/payments/{id}/refund", "key": "merchant"}
-    desk.ask("POST", "/worlds/late/send", refund | {"body": {"amount": 2000}})
+    desk.send("late", "POST", f"/v3/payments/{id}/refund", json={"amount": 2000})
     desk.open(f"payments/{id}", at="late")
     payment = page.get_by_role("region", name="Payment")
     expect(payment).to_contain_text("refund of $20.00")

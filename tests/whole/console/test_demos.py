@@ -30,8 +30,7 @@ def test_what_a_customer_sees_whose_card_has_only_fifty_dollars(desk):
     expect(phone).to_contain_text("Declined")
     expect(page.locator(".rt").first).to_contain_text("INSUFFICIENT FUNDS")
     expect(page.locator(".rt").nth(1)).to_contain_text("50.00")
-    page.get_by_role("heading", level=1).focus()
-    page.keyboard.press("p")
+    desk.keys("p")
 
     expect(page.locator(".present")).to_contain_text("$30.00 were not paid")
     expect(page.get_by_role("textbox")).to_have_count(0)
@@ -54,22 +53,17 @@ def test_a_late_webhook_that_contradicts_the_answer_becomes_a_test(desk):
     expect(form).to_contain_text("100 ms late, contradicted: status = declined")
     desk.click("button", "Inject it")
     expect(form.locator(".waits")).to_contain_text("transaction.refund")
-    for key in "gt":
-        page.keyboard.press(key)
+    desk.keys("gt")
     expect(page.get_by_role("button", name="1 Visa")).to_be_visible()
-    page.get_by_role("heading", level=1).focus()
-    page.keyboard.press("1")
+    desk.keys("1")
     expect(page.locator(".phone")).to_contain_text("Approved")
-    for key in "gp":
-        page.keyboard.press(key)
+    desk.keys("gp")
     desk.click("link", "captured", within="main")
     desk.click("button", "Refund…")
     page.get_by_role("textbox", name="Amount: Refund").fill("12.00")
     page.keyboard.press("Enter")
     expect(page.get_by_role("region", name="Payment")).to_contain_text("$12.00")
-    page.get_by_role("heading", level=1).focus()
-    for key in "gw":
-        page.keyboard.press(key)
+    desk.keys("gw")
     messages = page.get_by_role("list", name="Messages, newest first").get_by_role("link")
     expect(messages.filter(has_text="transaction.refund")).to_have_count(2)
     desk.click("link", "transaction.refund")
@@ -97,13 +91,11 @@ def test_a_maintenance_during_a_batch_close_becomes_a_test(desk):
 
     desk.click("button", "Maintenance for 10 minutes")
     expect(page.get_by_text("Under maintenance until")).to_be_visible()
-    for key in "gb":
-        page.keyboard.press(key)
+    desk.keys("gb")
     desk.click("link", "open", within="main")
     desk.click("button", "Close it")
     expect(page.get_by_role("region", name="Batch")).to_contain_text("The platform answered 503")
-    page.get_by_role("heading", level=1).focus()
-    page.keyboard.press("t")
+    desk.keys("t")
     for minute in ("12:05:00", "12:10:00"):
         desk.click("button", "+5 min")
         expect(page.get_by_role("complementary", name="Time")).to_contain_text(minute)
@@ -143,14 +135,10 @@ def test_a_newcomer_takes_a_first_payment_and_gets_the_command_that_does_the_sam
 
 def test_amounts_are_typed_and_shown_in_the_currency_of_the_terminal(desk):
     page = desk.page
-    view = desk.world("tokyo")
-    location = view["locations"]["merchant"]
-    changed = desk.server.client.put(
-        f"{desk.server.url}/v1/locations/{location}",
-        json={"currency": "JPY"},
-        headers={"x-service-apikey": view["keys"]["merchant"]["key"]},
-    )
-    assert changed.status_code == 200, changed.text
+    location = desk.world("tokyo")["locations"]["merchant"]
+    assert desk.send(
+        "tokyo", "PUT", f"/v1/locations/{location}", json={"currency": "JPY"}
+    ).is_success
     desk.open("terminal", at="tokyo")
     amount = page.get_by_role("textbox", name="Amount")
     expect(page.locator(".form")).to_contain_text("¥")
@@ -158,8 +146,7 @@ def test_amounts_are_typed_and_shown_in_the_currency_of_the_terminal(desk):
     amount.fill("56.00")
     expect(page.locator(".form")).to_contain_text("no amount")
     amount.fill("5600")
-    page.get_by_role("heading", level=1).focus()
-    page.keyboard.press("1")
+    desk.keys("1")
 
     expect(page.locator(".phone")).to_contain_text("¥5,600")
     (one,) = desk.ask("GET", "/worlds/tokyo/payments")["payments"]

@@ -13,20 +13,12 @@ from tests.whole.console.watching import faults
 def surcharged(desk, world):
     """A payment of $79.42 and a fee that waits for its cardholder's answer."""
     view = desk.world(world)
-    paid = desk.ask(
-        "POST",
-        f"/worlds/{world}/send",
-        {
-            "method": "POST",
-            "path": "/v3/payment",
-            "key": "partner",
-            "body": {
-                "amount": 7942,
-                "terminal_id": view["terminals"]["surcharge_merchant"],
-                "card_reader_data": {"paymentCardData": "tok_visa_credit"},
-            },
-        },
-    )["body"]
+    body = {
+        "amount": 7942,
+        "terminal_id": view["terminals"]["surcharge_merchant"],
+        "card_reader_data": {"paymentCardData": "tok_visa_credit"},
+    }
+    paid = desk.send(world, "POST", "/v3/payment", key="partner", json=body).json()
     assert paid["status"] == "surcharge_pending"
     return paid
 
@@ -144,8 +136,7 @@ def test_a_refusal_takes_the_place_of_the_payment_before_it(page, desk):
     expect(page.get_by_role("alert")).to_contain_text("The platform answered 404")
     expect(announced.filter(has_text="The platform answered 404")).to_be_visible()
     expect(announced.filter(has_text="Approved")).to_have_count(0)
-    page.get_by_role("heading", level=1).focus()
-    page.keyboard.press("p")
+    desk.keys("p")
     expect(page.locator(".plain")).to_contain_text("was not accepted")
     assert faults(page) == []
 
@@ -198,14 +189,9 @@ def test_queued_outcomes_are_shown_and_can_be_forgotten(page, desk):
 
 
 def test_a_first_payment_that_is_refused_is_not_called_approved(page, desk):
-    view = desk.world("unable")
-    key = view["keys"]["merchant"]
-    revoked = desk.server.client.put(
-        f"{desk.server.url}/v5/apikeys/{key['id']}",
-        json={"status": "revoked"},
-        headers={"x-service-apikey": view["keys"]["partner"]["key"]},
-    )
-    assert revoked.status_code == 200, revoked.text
+    path = f"/v5/apikeys/{desk.world('unable')['keys']['merchant']['id']}"
+    revoked = desk.send("unable", "PUT", path, key="partner", json={"status": "revoked"})
+    assert revoked.is_success, revoked.text
     desk.ask("DELETE", "/worlds/unable/requests")
     desk.open("overview", at="unable")
 
@@ -243,32 +229,6 @@ def test_each_file_has_a_draft_of_its_own_and_is_saved_as_a_file(page, desk):
 
 
 # --- names and complaints ---------------------------------------------------------------------
-
-
-def test_requests_are_named_by_what_their_operation_does(page, desk):
-    desk.world("named")
-    paid = desk.pay("named", 1000, hold=True)
-    for path in ("v1", "v3"):
-        desk.ask(
-            "POST",
-            "/worlds/named/send",
-            {
-                "method": "POST",
-                "path": f"/{path}/payments/{paid['transaction_id']}/capture",
-                "key": "merchant",
-                "body": {},
-            },
-        )
-    desk.open("journal", at="named")
-    lines = page.get_by_role("list", name="Requests, newest first").get_by_role("link")
-    expect(lines.nth(0)).to_contain_text("Capture an authorization")
-    expect(lines.nth(1)).to_contain_text("Capture an authorization")
-    expect(lines.nth(2)).to_contain_text("Authorize a payment")
-
-    lines.nth(1).click()
-
-    heading = page.get_by_role("region", name="Request").get_by_role("heading").first
-    expect(heading).to_contain_text("Capture an authorization")
 
 
 def test_a_browser_has_nothing_to_complain_of_without_a_scenario(page, desk):

@@ -17,11 +17,9 @@ FROZEN = {"now": NOW, "mode": "frozen"}
 
 
 def test_what_falls_due_is_told_in_the_currency_of_the_payment(desk):
-    made = desk.world("yen", clock=FROZEN)
-    shop = f"{desk.server.url}/v1/locations/{made['locations']['merchant']}"
-    owner = {"x-service-apikey": made["keys"]["partner"]["key"]}
+    shop = f"/v1/locations/{desk.world('yen', clock=FROZEN)['locations']['merchant']}"
     for currency in ("USD", "JPY"):
-        desk.server.client.put(shop, json={"currency": currency}, headers=owner)
+        desk.send("yen", "PUT", shop, json={"currency": currency})
         assert desk.pay("yen", 7942, hold=True)["currency"] == currency
 
     desk.open("time", at="yen")
@@ -33,10 +31,9 @@ def test_what_falls_due_is_told_in_the_currency_of_the_payment(desk):
 
 
 def test_a_key_that_can_no_longer_be_used_needs_attention(desk):
-    made = desk.world("needy", clock=FROZEN)
+    desk.world("needy", clock=FROZEN)
     desk.pay("needy", 1200)
-    revoked = {"x-service-apikey": made["keys"]["revoked"]["key"]}
-    assert desk.server.client.get(f"{desk.server.url}/v1/accounts", headers=revoked).is_error
+    assert desk.send("needy", "GET", "/v1/accounts", key="revoked").is_error
 
     desk.open("overview", at="needy")
 
@@ -187,8 +184,7 @@ def test_the_clock_opens_over_a_room_and_stops_just_before_what_falls_due(desk):
     desk.world("held", clock=FROZEN)
     hold = desk.pay("held", 44406, hold=True)["transaction_id"]
     desk.open(f"payments/{hold}", at="held")
-    page.get_by_role("heading", level=1).focus()
-    page.keyboard.press("t")
+    desk.keys("t")
     clock = page.get_by_role("complementary", name="Time")
     expect(clock).to_contain_text("12:00:00")
 
@@ -334,9 +330,7 @@ def test_a_batch_is_closed_and_accepted_in_part_and_says_where_each_record_is(de
     first = desk.pay("evening", 13684)["transaction_id"]
     desk.pay("evening", 2000)
     desk.open("overview", at="evening")
-    page.get_by_role("heading", level=1).focus()
-    page.keyboard.press("g")
-    page.keyboard.press("b")
+    desk.keys("gb")
     page.get_by_role("list", name="Batches").get_by_role("link", name="$156.84").click()
     detail = page.get_by_role("region", name="Batch")
     expect(detail.get_by_role("row", name="Captured")).to_contain_text("equal")

@@ -8,13 +8,6 @@ from tests.whole.console.watching import Desk, faults
 FROZEN = {"now": NOW, "mode": "frozen"}
 
 
-def keys(desk: Desk, text: str) -> None:
-    """Press single keys, as somebody does who is in no field."""
-    desk.page.get_by_role("heading", level=1).focus()
-    for key in text:
-        desk.page.keyboard.press(key)
-
-
 def find(desk: Desk, text: str) -> None:
     """Paste into Ctrl K."""
     desk.page.keyboard.press("Control+k")
@@ -25,22 +18,22 @@ def find(desk: Desk, text: str) -> None:
 def test_a_batch_that_is_accepted_in_part_is_shown_to_the_product_owner(desk):
     page = desk.page
     desk.open("overview")
-    keys(desk, "gl")
+    desk.keys("gl")
     desk.click("button", "Load a busy month")
     expect(page.locator(".bar")).to_contain_text("A busy month")
     world = page.url.split("#/")[1].split("/")[0]
     ours = {"url": "http://127.0.0.1:9/hook", "description": "our system"}
     desk.ask("POST", f"/worlds/{world}/endpoints", ours)
 
-    keys(desk, "gs")
+    desk.keys("gs")
     desk.click("link", "Batch partially accepted")
     desk.click("button", "Run")
-    keys(desk, "gb")
+    desk.keys("gb")
     desk.click("link", "Live Oak Grill", within=".list")
     desk.click("button", "Close it")
     detail = page.get_by_role("region", name="Batch")
     expect(detail.locator(".st").first).to_have_text("submitted")
-    keys(desk, "t")
+    desk.keys("t")
     desk.click("button", "the processor answers: partially accepted", within=".pane")
     desk.click("button", "Advance", exact=True)
 
@@ -51,7 +44,7 @@ def test_a_batch_that_is_accepted_in_part_is_shown_to_the_product_owner(desk):
     desk.clicks += 1
     expect(page.get_by_role("region", name="Payment").locator(".st").first).to_have_text("captured")
     page.keyboard.press("Escape")
-    keys(desk, "gw")
+    desk.keys("gw")
     desk.click("link", "batch.partially_accepted")
     expect(page.get_by_role("region", name="Message")).to_contain_text("our system")
     assert desk.clicks <= 9
@@ -64,11 +57,8 @@ def test_a_developer_finds_out_why_ci_got_a_404_and_takes_it_along(desk):
     (stay,) = desk.ask("GET", "/worlds/ci/payments?account=hotel&status=authorized&limit=1")[
         "payments"
     ]
-    answer = desk.server.client.post(
-        f"{desk.server.url}/v3/payments/{stay['id']}/capture",
-        json={},
-        headers={"x-service-apikey": made["keys"]["taqueria"]["key"]},
-    )
+    capture = f"/v3/payments/{stay['id']}/capture"
+    answer = desk.send("ci", "POST", capture, key="taqueria", json={})
     assert answer.status_code == 404
 
     desk.open("overview", at="ci")
@@ -98,10 +88,10 @@ def test_what_becomes_of_an_uncaptured_hold_and_of_legacy_keys(desk):
     desk.open("terminal", at="holds")
     desk.click("button", "Hold", exact=True)
     page.get_by_role("textbox", name="Amount").fill("444.06")
-    keys(desk, "1")
+    desk.keys("1")
     expect(page.locator(".phone")).to_contain_text("Approved")
 
-    keys(desk, "t")
+    desk.keys("t")
     clock = page.get_by_role("complementary", name="Time")
     desk.click("button", "Mark this moment")
     desk.click("button", "Hold of $444.06")

@@ -6,6 +6,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from axe_playwright_python.sync_playwright import Axe
+from httpx2 import Response
 from playwright.sync_api import Browser, Page, expect
 
 from sandbox.control import console_files
@@ -72,17 +73,20 @@ class Desk:
         self, world: str, amount: int, card: str = "tok_visa_credit", *, hold: bool = False
     ) -> Any:
         """A payment at the merchant of a world, by its own key. Gives the platform's answer."""
-        view = self.ask("GET", f"/worlds/{world}")
-        answer = self.server.client.post(
-            f"{self.server.url}{'/v3/preauth' if hold else '/v3/payment'}",
-            json={
-                "amount": amount,
-                "terminal_id": view["terminals"]["merchant"],
-                "card_reader_data": {"paymentCardData": card},
-            },
-            headers={"x-service-apikey": view["keys"]["merchant"]["key"]},
-        )
-        return answer.json()
+        body = {
+            "amount": amount,
+            "terminal_id": self.ask("GET", f"/worlds/{world}")["terminals"]["merchant"],
+            "card_reader_data": {"paymentCardData": card},
+        }
+        path = "/v3/preauth" if hold else "/v3/payment"
+        return self.send(world, "POST", path, json=body).json()
+
+    def send(
+        self, world: str, method: str, path: str, *, key: str = "merchant", **more: Any
+    ) -> Response:
+        """What the platform answers to a key of the world's cast."""
+        keys = self.ask("GET", f"/worlds/{world}")["keys"]
+        return self.server.ask(method, path, key=keys[key]["key"], **more)
 
     def open_with(self, module: str, place: str) -> None:
         """Open a place, with one of the page's own modules under `window.module`."""
@@ -101,6 +105,12 @@ class Desk:
         """Click on something, which counts."""
         self.page.locator(within).get_by_role(role, name=name, exact=exact).first.click()
         self.clicks += 1
+
+    def keys(self, text: str) -> None:
+        """Press single keys, as somebody does who is in no field."""
+        self.page.get_by_role("heading", level=1).focus()
+        for key in text:
+            self.page.keyboard.press(key)
 
 
 def faults(page: Page) -> list[str]:
