@@ -173,7 +173,7 @@ def checked(settings: Settings, documents: tuple[Described, Described] | None = 
     return Checked(sandbox, *(documents or described(sandbox)))
 
 
-class _Unchecked(Checked):
+class Unchecked(Checked):
     """A sandbox whose answers are not held against the documents: other tests do that."""
 
     ask = InProcess.ask
@@ -181,7 +181,7 @@ class _Unchecked(Checked):
 
 def unchecked(settings: Settings) -> Checked:
     """A fresh sandbox that may answer otherwise than the usual documents say."""
-    return _Unchecked(build(settings), *usual_documents())
+    return Unchecked(build(settings), *usual_documents())
 
 
 def fresh_checked() -> Checked:
