@@ -34,6 +34,10 @@ def loaded(path: Path) -> dict[str, dict[str, list[tuple[str, int, Any]]]]:
         return plain(file)
 
 
+def ids(path: Path) -> list[str]:
+    return [id for id, _, _ in loaded(path)["demo"]["accounts"]]
+
+
 def plain(file: StateFile) -> dict[str, dict[str, list[tuple[str, int, Any]]]]:
     return {
         world: {

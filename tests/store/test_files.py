@@ -14,7 +14,7 @@ from sandbox.store.files.file_kinds import copy, open_file
 from sandbox.store.files.json_file import JsonFile
 from sandbox.store.files.port import FORMAT, RECORDS, Change, Document, StateFile, StoreError
 from sandbox.store.files.sqlite_file import SqliteFile
-from tests.store.state_files import contents, document, loaded, plain, put, running, write
+from tests.store.state_files import contents, document, ids, loaded, plain, put, running, write
 
 KINDS = {"state.json": JsonFile, "state.db": SqliteFile}
 HUGE = (1_795_000_000_000 << 40) + 7
@@ -146,7 +146,7 @@ def test_on_a_full_disk_nothing_is_lost_and_the_same_changes_can_be_tried_again(
     assert [one.id for one in file.load()["demo"]["accounts"]] == ["a", "c"]
     file.write(changes)
     file.close()
-    assert [id for id, _, _ in loaded(path)["demo"]["accounts"]] == ["a", "b"]
+    assert ids(path) == ["a", "b"]
     assert not [name for name in contents(path.parent) if name.endswith((".new", "-journal"))]
 
 
@@ -209,7 +209,7 @@ def test_a_link_is_the_file_that_it_leads_to(path: Path):
             open_file(real)
 
     assert path.is_symlink()
-    assert [id for id, _, _ in loaded(real)["demo"]["accounts"]] == ["a", "b"]
+    assert ids(real) == ["a", "b"]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="modes are those of POSIX")
@@ -340,7 +340,7 @@ def test_a_good_copy_that_cannot_be_kept_is_told(path: Path):
         put(file, document("b", 2))
 
     assert list(path.parent.glob("*.new*")) == []
-    assert [id for id, _, _ in loaded(path)["demo"]["accounts"]][:1] == ["a"]
+    assert ids(path)[:1] == ["a"]
 
 
 # --- opening and copying ----------------------------------------------------------------------

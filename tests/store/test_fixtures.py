@@ -2,15 +2,14 @@
 
 import copy
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sandbox import library
-from sandbox.app import build
-from sandbox.settings import Settings
 from sandbox.store.fixture import FixtureError, parse_fixture, read_fixture
-from tests.driving import InProcess
+from tests.driving import InProcess, fresh
 
 BORN = "2025-01-06T09:00:00.000Z"
 
@@ -49,6 +48,13 @@ def with_change(table: str, number: str, **fields: Any) -> dict[str, Any]:
     return document
 
 
+def begun(folder: Path, document: dict[str, Any]) -> InProcess:
+    """A server whose fixture is a file with this document."""
+    path = folder / "mine.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    return fresh(fixture=str(path))
+
+
 def test_busy_demo_and_empty_come_along():
     assert library.fixture_names() == ["busy", "demo", "empty"]
 
@@ -76,10 +82,7 @@ def test_the_demo_accounts_stand_below_each_other_as_described(sandbox):
 
 
 def test_a_fixture_can_be_a_file_anywhere(tmp_path):
-    path = tmp_path / "mine.json"
-    path.write_text(json.dumps(SMALL), encoding="utf-8")
-
-    sandbox = InProcess(build(Settings(fixture=str(path))))
+    sandbox = begun(tmp_path, SMALL)
 
     account = sandbox.ask("GET", f"/v1/accounts/{sandbox.account('merchant')}", key="partner")
     assert sandbox.control("GET", "/worlds/default").json()["fixture"] == "mine"
@@ -90,13 +93,10 @@ def test_a_fixture_can_be_a_file_anywhere(tmp_path):
 def test_ids_do_not_depend_on_what_else_a_fixture_has(tmp_path):
     more = copy.deepcopy(SMALL)
     more["accounts"] = {"9": {**SMALL["accounts"]["1"], "cast": "another"}, **more["accounts"]}
-    ids = []
-    for name, document in (("small", SMALL), ("more", more)):
-        path = tmp_path / f"{name}.json"
-        path.write_text(json.dumps(document), encoding="utf-8")
-        ids.append(InProcess(build(Settings(fixture=str(path)))).account("merchant"))
 
-    assert ids[0] == ids[1]
+    small, large = (begun(tmp_path, document) for document in (SMALL, more))
+
+    assert small.account("merchant") == large.account("merchant")
 
 
 # --- mistakes ---------------------------------------------------------------------------------
@@ -193,12 +193,10 @@ def test_a_number_that_stands_twice_or_is_none_is_refused(tmp_path):
 
 
 def test_a_key_that_was_created_too_late_for_any_expiry_is_refused(tmp_path):
-    path = tmp_path / "mine.json"
     document = with_change("api_keys", "1", created_at="9999-12-31T00:00:00Z")
-    path.write_text(json.dumps(document), encoding="utf-8")
 
     with pytest.raises(FixtureError, match="created_at"):
-        build(Settings(fixture=str(path)))
+        begun(tmp_path, document)
 
 
 def test_a_path_is_not_a_name_of_a_fixture_for_the_control_surface(sandbox, tmp_path):

@@ -12,7 +12,7 @@ import pytest
 from sandbox.store.files import disk
 from sandbox.store.files.file_kinds import open_file
 from sandbox.store.files.port import StoreError
-from tests.store.state_files import HOLDING, document, loaded, put, running, write
+from tests.store.state_files import HOLDING, document, ids, loaded, put, running, write
 
 ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="locks of what was opened")
 
@@ -33,10 +33,6 @@ def linked(path: Path) -> Path:
 def without_lock(path: Path) -> Path:
     path.with_name(path.name + ".lock").unlink()
     return path
-
-
-def ids(path: Path) -> list[str]:
-    return [id for id, _, _ in loaded(path)["demo"]["accounts"]]
 
 
 # --- locks ------------------------------------------------------------------------------------
