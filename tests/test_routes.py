@@ -37,18 +37,13 @@ def operations_of(app: Starlette, below: str) -> set[tuple[str, str]]:
     }
 
 
-def test_every_endpoint_of_the_platform_is_a_route_of_starlette():
-    app = create_app()
-
-    assert {type(route) for _, route in walk(app.routes)} == {Route}
-    assert operations_of(app, "/v") == {(row.method, row.path) for row in OPERATIONS}
-
-
-def test_routes_and_documents_have_the_same_operations():
+def test_every_operation_is_a_route_of_starlette_and_in_the_documents():
     app = create_app()
     platform, control = described(build(Settings()))
 
-    assert operations_of(app, "/v") == set(platform.addresses.values())
+    assert {type(route) for _, route in walk(app.routes)} == {Route}
+    rows = {(row.method, row.path) for row in OPERATIONS}
+    assert operations_of(app, "/v") == set(platform.addresses.values()) == rows
     assert operations_of(app, "/_sandbox/") - set(control.addresses.values()) == FOR_BROWSERS
 
 
