@@ -24,7 +24,7 @@ def test_subjects_of_commits_are_short_and_begin_with_a_capital_verb():
     wrong = []
     for line in found.stdout.splitlines():
         _, _, subject = line.partition(" ")
-        is_plain = re.fullmatch(r"[A-Z][a-z]+ [^;]+[^.;]", subject) is not None
+        is_plain = re.fullmatch(r"[A-Z][a-z]+,? [^;]+[^.;]", subject) is not None
         if not is_plain or len(subject) > CHARS_MAX or "wip" in subject.lower():
             wrong.append(line)
     assert wrong == []

@@ -17,8 +17,7 @@ from click.testing import CliRunner, Result
 
 import sandbox.cli
 from sandbox.cli.main import main
-from tests.driving import InProcess
-from tests.platform.refusals import fresh
+from tests.driving import InProcess, fresh
 
 POISON = "\x1b]0;pwned\x07\x1b[2J\x9b1A\u202e\n"
 """A title for the window, an empty screen, the line above again, and a line from right to left."""
