@@ -84,6 +84,7 @@ LAZY = {
     "tty": "not on Windows",
     "sandbox.store.documents": "only for files, snapshots and worlds that began from one",
     "sandbox.platform.routes": "only for a shell that completes operations and scenarios",
+    "sandbox.library": "only for a shell that completes scenarios, and their files take pydantic",
     "sandbox.cluster": "only where servers share worlds, and needs an optional package",
     "sandbox.store.files": "only with a state file",
     "sandbox.worlds.lifecycle": "only for worlds that come from a file or a snapshot",

@@ -16,7 +16,6 @@ from click.shell_completion import CompletionItem
 from click.types import FuncParamType
 from pydantic_core import from_json
 
-from sandbox import library
 from sandbox.cli.output import Options, ResultCommand, refuse, refusing
 from sandbox.domain.batches import REASONS
 from sandbox.domain.currencies import CURRENCIES
@@ -106,6 +105,8 @@ def _operations(ctx: click.Context) -> Words:
 
 
 def _library(ctx: click.Context) -> Words:
+    from sandbox import library
+
     # Scenarios name operations, so these have to be there first.
     _operations(ctx)
     return {name: one.about or one.name for name, one in library.scenarios().items()}

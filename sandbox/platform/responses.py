@@ -9,7 +9,7 @@ from starlette.types import Receive, Scope, Send
 
 from sandbox.domain.faults import UNAVAILABLE, Refusal
 from sandbox.domain.profile import Profile
-from sandbox.domain.transport_faults import LOST
+from sandbox.domain.transport_faults import LOST, ConnectionClosed
 from sandbox.platform.context import Answer, Headers
 from sandbox.platform.operation import is_key_path
 from sandbox.platform.wire import Body, until_gone
@@ -44,10 +44,6 @@ ABORT: Final = "sandbox.abort"
 """Where a server that can close a connection puts how, in the scope of a request."""
 
 _NOT_IN_A_FIELD: Final = re.compile(r"[^\x20-\x7e]")
-
-
-class ConnectionClosed(ConnectionError):
-    """A transport fault closes the connection, and no server is there to do it: raised instead."""
 
 
 def explain(choice: ChosenOutcome) -> bytes:

@@ -46,6 +46,14 @@ def test_a_node_program_makes_a_sale_in_a_world_of_its_own_and_verifies_its_webh
     assert covered["operations"]["exercised"] == {"payments.create": 1}
 
 
+def test_the_program_fails_when_the_sale_does_not_go_as_it_says(program):
+    text = program.read_text()
+    program.write_text(text.replace("amount: 1000,", "amount: 900051,"))
+
+    with serving() as server, pytest.raises(AssertionError, match="declined"):
+        run("node", program, cwd=program.parent, SANDBOX_URL=server.url)
+
+
 PACKAGE = '{"name": "shop", "private": true, "scripts": {"test": "node --test"}}'
 
 
