@@ -26,19 +26,24 @@ class Response(Struct, frozen=True, gc=False):
 
 
 class Exchange(Struct):
-    """One request, and the messages of its response so far."""
+    """One request, and the messages of its response so far.
+
+    `gone` is set when the client disconnects.
+    """
 
     scope: dict[str, Any]
     payload: bytes = b""
+    gone: asyncio.Event | None = None
     messages: list[dict[str, Any]] = field(default_factory=list)
     _is_read: bool = False
 
     async def receive(self) -> dict[str, Any]:
-        """The whole body; after it nothing, because the client stays."""
+        """The whole body; after it, the disconnect once the client is gone."""
         if not self._is_read:
             self._is_read = True
             return {"type": "http.request", "body": self.payload, "more_body": False}
-        return await asyncio.Future()
+        await (self.gone or asyncio.Event()).wait()
+        return {"type": "http.disconnect"}
 
     async def send(self, message: dict[str, Any]) -> None:
         """Take the head or a part of the body."""
