@@ -7,7 +7,7 @@ request forces: assumed 6.3.
 import asyncio
 import contextlib
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from copy import copy
 from typing import Any
 
 from sandbox.domain.events import Message
@@ -77,7 +77,8 @@ def ask(
 ) -> Response:
     """One request."""
     if outcome is not None:
-        sandbox = replace(sandbox, defaults=sandbox.defaults | {"x-sandbox-outcome": outcome})
+        sandbox = copy(sandbox)
+        sandbox.defaults = sandbox.defaults | {"x-sandbox-outcome": outcome}
     return sandbox.ask(method, path, key=by, json_body=body, query=query)
 
 
