@@ -11,7 +11,7 @@ import httpx2
 from httpx2 import Client, Request, Response
 from starlette.types import ASGIApp
 
-from sandbox.domain.transport_faults import ConnectionClosed
+from sandbox.platform.wire import ConnectionClosed
 
 BASE_URL: Final = "http://localhost"
 """The address that in-process requests name."""

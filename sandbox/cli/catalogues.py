@@ -161,7 +161,7 @@ def ledger(search: tuple[str, ...], *, unproved: bool, profile: Profile) -> outp
     \b
     Examples:
       sandbox ledger refund
-      sandbox ledger "spec 5.1"
+      sandbox ledger authenticates
       sandbox ledger --unproved
       sandbox ledger D35 --profile verified/uat.toml
     """

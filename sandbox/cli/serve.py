@@ -316,7 +316,7 @@ def _environment(url: str, sandbox: Sandbox) -> dict[str, str]:
 
 async def _run_to_end(command: list[str], environment: Mapping[str, str]) -> int:
     """Return the exit status of a command, which gets the signals that this process gets."""
-    # They are listened to before it starts: one that comes as it starts is for it.
+    # Listen before the command starts, so that no signal is lost while it does.
     signals: asyncio.Queue[signal.Signals] = asyncio.Queue()
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         # There are no such handlers on Windows.

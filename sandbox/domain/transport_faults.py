@@ -17,10 +17,6 @@ SLOW_MS: Final = 3_000
 """The default delay of `slow`."""
 
 
-class ConnectionClosed(ConnectionError):
-    """A transport fault closes the connection, and no server is there to do it: raised instead."""
-
-
 class TransportFault(Struct, frozen=True, gc=False):
     """One fault. `before` the engine runs nothing is recorded; `after` it, everything is.
 

@@ -9,10 +9,10 @@ from starlette.types import Receive, Scope, Send
 
 from sandbox.domain.faults import UNAVAILABLE, Refusal
 from sandbox.domain.profile import Profile
-from sandbox.domain.transport_faults import LOST, ConnectionClosed
+from sandbox.domain.transport_faults import LOST
 from sandbox.platform.context import Answer, Headers
 from sandbox.platform.operation import is_key_path
-from sandbox.platform.wire import Body, until_gone
+from sandbox.platform.wire import Body, ConnectionClosed, until_gone
 from sandbox.scenarios.outcome_choice import ChosenOutcome
 
 DETAILS_CHARS_MAX: Final = 4_096

@@ -74,6 +74,10 @@ async def read_body(receive: Receive, *, bytes_max: int) -> bytearray | None:
             return body
 
 
+class ConnectionClosed(ConnectionError):
+    """Raised where a connection is to be closed and no server is there that could close it."""
+
+
 async def until_gone(receive: Receive) -> None:
     """Wait until the client closes the connection; further data is not read."""
     while (await receive())["type"] != "http.disconnect":

@@ -261,9 +261,16 @@ def test_in_the_json_format_every_line_is_json():
     assert all({"at", "level", "logger", "message"} <= set(line) for line in lines)
 
 
-@pytest.mark.parametrize(("env", "is_logged"), [({}, True), ({"SANDBOX_LOG_REQUESTS": "0"}, False)])
-def test_a_terminal_shows_each_request_unless_told_otherwise(env, is_logged):
-    with at_terminal("serve", "--port", "0", **env) as (process, person):
+@pytest.mark.parametrize(
+    ("options", "env", "is_logged"),
+    [
+        ([], {}, True),
+        (["--no-log-requests"], {}, False),
+        ([], {"SANDBOX_LOG_REQUESTS": "0"}, False),
+    ],
+)
+def test_a_terminal_shows_each_request_unless_told_otherwise(options, env, is_logged):
+    with at_terminal("serve", "--port", "0", *options, **env) as (process, person):
         url = process.stdout.readline().split()[-1]
         assert httpx2.get(f"{url}/v5/apikeys", timeout=10).status_code == 401
         process.terminate()

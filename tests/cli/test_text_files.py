@@ -58,7 +58,7 @@ def test_a_byte_order_mark_is_not_part_of_a_file(shell, tmp_path, fixture_text):
 @pytest.mark.proves("assumed D48")
 def test_a_file_that_is_not_utf_8_is_refused_and_utf_8_named(shell, tmp_path, fixture_text):
     umlaut = SCENARIO.replace("tills", "Käse")
-    for encoding, said in (("utf-16", "is UTF-16"), ("latin-1", "is not UTF-8")):
+    for encoding, said in (("utf-16", "is UTF-16; save it as UTF-8"), ("latin-1", "is not UTF-8")):
         scenario = written(tmp_path, "tills.toml", umlaut, encoding)
         profile = written(tmp_path, "uat.toml", '# Käse\napi_key_header = "x-key"\n', encoding)
         fixture = written(tmp_path, "own.json", json.dumps({"ü": 1}, ensure_ascii=False), encoding)

@@ -298,6 +298,10 @@ def test_a_sandbox_with_the_profile_of_a_run_has_its_readings_and_shows_the_day(
     assert ledger["assumed D35-tip"]["verified"] is None
     shown = ask("ledger", "assumed D35-limit", "--profile", str(tmp_path / "uat.toml")).stdout
     assert f"verified on the platform on {day}" in shown
+    listed = ask("ledger", "D35", "--profile", str(tmp_path / "uat.toml"), "--json").stdout
+    days = {one["id"]: one["verified"] for one in json.loads(listed)["clauses"]}
+    assert days["assumed D35-limit"] == day
+    assert days["assumed D35-tip"] is None
 
 
 def test_a_day_or_a_host_in_a_profile_that_is_none_is_refused():

@@ -8,7 +8,7 @@ import json
 import httpx2
 import pytest
 
-from sandbox.domain.transport_faults import ConnectionClosed
+from sandbox.platform.wire import ConnectionClosed
 from sandbox.server.embedded import embedded
 from sandbox.settings import Settings
 from tests.support.payments import chosen, operate, pay, ready_for, refused

@@ -8,7 +8,8 @@ from msgspec.structs import replace
 
 from sandbox.app import build
 from sandbox.domain.payments.outcomes import OUTCOMES, TRIGGERS, Operation, Queued, for_operation
-from sandbox.domain.transport_faults import TRANSPORT_FAULTS, ConnectionClosed
+from sandbox.domain.transport_faults import TRANSPORT_FAULTS
+from sandbox.platform.wire import ConnectionClosed
 from sandbox.settings import Settings
 from tests.directory.making import terminal_id
 from tests.driving import InProcess

@@ -27,3 +27,11 @@ def test_linters_find_no_error(commands, tmp_path):
 
     assert "are valid" in redocly
     assert "(0 errors" in spectral or "No results" in spectral
+
+
+def test_a_document_with_a_wrong_keyword_is_noticed(commands, tmp_path):
+    text = (FOLDER / "platform.json").read_text(encoding="utf-8")
+    (tmp_path / "broken.json").write_text(text.replace('"minimum"', '"ge"'), encoding="utf-8")
+
+    with pytest.raises(AssertionError, match="`ge` is not expected"):
+        run(commands / "redocly", "lint", "broken.json", cwd=tmp_path)

@@ -180,10 +180,14 @@ def test_what_is_bound_to_more_than_loopback_needs_one_and_guards_the_network_in
             assert (answer.status_code, "--webhooks-to" in answer.text) == (400, True), host
 
 
-def test_a_server_answers_for_the_hosts_that_it_is_given(monkeypatch):
+def test_a_server_answers_for_the_hosts_that_it_is_given_by_option_before_variable(monkeypatch):
     monkeypatch.setenv("SANDBOX_ALLOW_HOST", "one.example two.example")
-    hosts = ("one.example", "two.example:443", "evil.example")
-    with serving() as server:
-        answers = [server.control("GET", "/worlds", headers={"host": one}) for one in hosts]
+    hosts = ("one.example", "two.example:443", "three.example", "evil.example")
+    for options, expected in (
+        ((), [200, 200, 421, 421]),
+        (("--allow-host", "three.example"), [421, 421, 200, 421]),
+    ):
+        with serving(*options) as server:
+            answers = [server.control("GET", "/worlds", headers={"host": one}) for one in hosts]
 
-    assert [answer.status_code for answer in answers] == [200, 200, 421]
+            assert [answer.status_code for answer in answers] == expected, options

@@ -41,7 +41,7 @@ function Wallet({ cards, outcomes, tap, waits, currency }) {
   const good = cards.filter(isGood).slice(0, 9);
   const rest = cards.filter((card) => !good.includes(card));
   const [wanted, setWanted] = useState("");
-  // Not after the next paint: a key may follow at once on what was typed, and taps for that.
+  // Before the next paint, so that a key pressed right after typing pays what was typed.
   useLayoutEffect(() => {
     const pressed = (event) => {
       const typing = event.target.closest?.("input, textarea, select, dialog");

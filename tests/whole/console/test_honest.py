@@ -231,6 +231,32 @@ def test_each_file_has_a_draft_of_its_own_and_is_saved_as_a_file(page, desk):
 # --- names and complaints ---------------------------------------------------------------------
 
 
+def test_requests_are_named_by_what_their_operation_does(page, desk):
+    desk.world("named")
+    paid = desk.pay("named", 1000, hold=True)
+    for path in ("v1", "v3"):
+        desk.ask(
+            "POST",
+            "/worlds/named/send",
+            {
+                "method": "POST",
+                "path": f"/{path}/payments/{paid['transaction_id']}/capture",
+                "key": "merchant",
+                "body": {},
+            },
+        )
+    desk.open("journal", at="named")
+    lines = page.get_by_role("list", name="Requests, newest first").get_by_role("link")
+    expect(lines.nth(0)).to_contain_text("Capture an authorization")
+    expect(lines.nth(1)).to_contain_text("Capture an authorization")
+    expect(lines.nth(2)).to_contain_text("Authorize a payment")
+
+    lines.nth(1).click()
+
+    heading = page.get_by_role("region", name="Request").get_by_role("heading").first
+    expect(heading).to_contain_text("Capture an authorization")
+
+
 def test_a_browser_has_nothing_to_complain_of_without_a_scenario(page, desk):
     said = []
     page.on("console", lambda one: said.append(one.text))
