@@ -2,18 +2,16 @@
 
 from typing import Any
 
-from sandbox.webhooks.signing import write_secret
+from tests.conftest import NOW
 from tests.control.refusals import assert_refused
 from tests.webhooks.calling import WORLD, add, sample
 
 URL = "http://127.0.0.1:9/hooks"
-SECRET = write_secret(b"k" * 32)
 
 INVALID = (400, "validation_error")
 NOT_FOUND = (404, "not_found")
 DISABLED = (409, "endpoint_disabled")
 DROPPED: dict[str, Any] = {"then": {"drop": True}}
-SINCE = {"since": "2026-03-01T12:00:00Z"}
 
 FIELDS = [
     ({"event_types": ["transaction.sales"]}, "transaction.sale"),
@@ -23,7 +21,6 @@ FIELDS = [
     ({"filters": {"transaction_type": ["sales"]}}, "sale"),
     ({"filters": {"transaction_type": [""]}}, None),
     ({"filters": {"statuses": ["captured"]}}, "status"),
-    ({"filter": {}}, "filters"),
     ({"adress": URL}, None),
     ({"disabled": "yes"}, None),
     ({"disabled_reason": "x"}, "disabled"),
@@ -46,36 +43,25 @@ MORE = [
     ("POST", "/endpoints", {}, INVALID, None),
     ("POST", "/endpoints", {"url": URL, "id": "mine"}, (409, "endpoint_taken"), None),
     ("PATCH", "/endpoints/mine", {"id": "other"}, INVALID, None),
-    # An endpoint that is not there.
-    ("GET", "/endpoints/other", ..., NOT_FOUND, None),
-    ("PATCH", "/endpoints/other", {}, NOT_FOUND, None),
-    ("DELETE", "/endpoints/other", {}, NOT_FOUND, None),
-    ("POST", "/endpoints/other/rotate-secret", {}, NOT_FOUND, None),
-    ("POST", "/endpoints/other/enable", {}, NOT_FOUND, None),
-    ("POST", "/endpoints/other/recover", SINCE, NOT_FOUND, None),
     # Its secret, and what it has missed.
     *[
         ("POST", "/endpoints/mine/rotate-secret", body, INVALID, None)
         for body in ({"grace_s": -1}, {"grace_s": 604_801}, {"secret": "whsec_short"})
     ],
-    ("POST", "/endpoints/mine/rotate-secret", {"secrets": SECRET}, INVALID, "secret"),
-    ("POST", "/endpoints/disabled/recover", SINCE, DISABLED, None),
+    ("POST", "/endpoints/disabled/recover", {"since": NOW}, DISABLED, None),
     *[
         ("POST", "/endpoints/mine/recover", body, INVALID, None)
-        for body in ({}, {"since": None}, {"since": "2026-03-01"}, {"sinc": "x"})
+        for body in ({}, {"since": None}, {"since": "2026-03-01"})
     ],
     # A message once more.
-    ("POST", "/messages/msg_x/resend", {}, NOT_FOUND, None),
     ("POST", "/messages/{id}/resend", {"endpoint_id": "other"}, NOT_FOUND, None),
     ("POST", "/messages/{id}/resend", {"endpoint_id": "disabled"}, DISABLED, None),
     ("POST", "/messages/{id}/resend", {"endpoint_id": 5}, INVALID, None),
-    ("POST", "/messages/{id}/resend", {"endpoint": "e"}, INVALID, "endpoint_id"),
     # A sample of an event.
     ("POST", "/messages", {}, INVALID, None),
     ("POST", "/messages", {"event_type": None}, INVALID, None),
     ("POST", "/messages", {"event_type": "transaction.sales"}, INVALID, "transaction.sale"),
     ("POST", "/messages", {"event_type": "account.updated", "changes": []}, INVALID, None),
-    ("POST", "/messages", {"event_type": "account.updated", "change": {}}, INVALID, "changes"),
     # A fault of the next deliveries.
     *[
         ("POST", "/webhooks/next", body, INVALID, nearest)
@@ -84,13 +70,11 @@ MORE = [
             ({"then": {"drop": True, "times": 2}}, None),
             (DROPPED | {"when": {"account": "merchent"}}, "merchant"),
             (DROPPED | {"times": 0}, None),
-            (DROPPED | {"tims": 2}, "times"),
         )
     ],
     # A receiver inside.
     *[("POST", "/receivers", program, INVALID, None) for program in PROGRAMS],
     ("POST", "/receivers", {"event_types": ["transaction.sold"]}, INVALID, "transaction.sale"),
-    ("POST", "/receivers", {"answer": [200]}, INVALID, "answers"),
     *[
         ("POST", "/endpoints", {"url": f"http://receiver.invalid/?{query}"}, INVALID, None)
         for query in ("answers=", "answers=200,x", "delay_ms=9999999", "anwsers=200")
