@@ -2,58 +2,54 @@
 
 import base64
 import json
-from collections.abc import Mapping
 from typing import Any
 
-from sandbox.conformance.clients import InProcess, Request, control
-from sandbox.domain.profile import Profile
+from sandbox.app import build
+from sandbox.settings import Settings
+from tests.driving import InProcess, Response
+from tests.support.payments import act, ask, paid, pay, read
 
 HOST = "https://uat.example.com/platform"
 TIME = "2026-03-01T12:00:{:02d}.000Z"
 
 
-class Recorder:
-    """Sends requests to a world of its own, and writes a HAR."""
+class Recorder(InProcess):
+    """Sends requests to a world of its own, and writes down those to the platform."""
 
-    def __init__(self, stage: InProcess, *, seed: int, switches: Mapping[str, Any]) -> None:
-        self._stage = stage
-        clock = {"now": TIME.format(0), "mode": "frozen"}
-        readings = {name.removeprefix("readings."): value for name, value in switches.items()}
-        begin = {"seed": seed, "clock": clock, "readings": readings}
-        self.world = control(stage, "POST", "/worlds", begin)
+    def __init__(self, seed: int, readings: dict[str, Any]) -> None:
+        super().__init__(build(Settings()))
+        begin = {"id": "recorded", "seed": seed, "clock": TIME.format(0), "readings": readings}
+        assert self.control("POST", "/worlds", begin).status == 201
+        self.world = "recorded"
         self.entries: list[dict[str, Any]] = []
 
-    def ask(
-        self, method: str, path: str, body: Any = None, *, key: str = "merchant", **query: str
-    ) -> Any:
-        """The body of the answer, which is recorded."""
-        secret = self.world["keys"][key]["key"] if key in self.world["keys"] else key
-        headers = {"accept": "application/json", "x-service-apikey": secret}
-        text = None
-        if body is not None:
-            text, headers["content-type"] = json.dumps(body), "application/json"
+    def carry_out(self, scope: dict[str, Any], payload: bytes) -> Response:
+        if scope["path"].startswith("/_sandbox"):
+            return super().carry_out(scope, payload)
         at = TIME.format(len(self.entries))
-        control(self._stage, "POST", f"/worlds/{self.world['id']}/clock/advance", {"to": at})
-        sent = Request(method, path, tuple(query.items()), headers, text)
-        answer = self._stage.send(sent, {})
-        assert answer is not None
-        search = "?" + "&".join(f"{name}={value}" for name, value in query.items()) if query else ""
+        self.control("POST", "/worlds/recorded/clock/advance", {"to": at})
+        answer = super().carry_out(scope, payload)
+        query = scope["query_string"].decode()
+        headers = {name.decode().title(): value.decode() for name, value in scope["headers"]}
         self.entries.append(
             {
                 "startedDateTime": at,
                 "request": {
-                    "method": method,
-                    "url": HOST + path + search,
-                    "headers": [{"name": n.title(), "value": v} for n, v in headers.items()],
-                    **({} if text is None else {"postData": {"text": text}}),
+                    "method": scope["method"],
+                    "url": HOST + scope["path"] + (query and f"?{query}"),
+                    "headers": [{"name": n, "value": v} for n, v in headers.items()],
+                    **({"postData": {"text": payload.decode()}} if payload else {}),
                 },
                 "response": {
                     "status": answer.status,
-                    "content": {"mimeType": answer.media_type, "text": answer.text},
+                    "content": {
+                        "mimeType": answer.headers["content-type"],
+                        "text": answer.body.decode(),
+                    },
                 },
             }
         )
-        return json.loads(answer.text) if answer.text else None
+        return answer
 
     def har(self) -> dict[str, Any]:
         """The recording so far, with a request for a page as a browser has it."""
@@ -69,28 +65,21 @@ class Recorder:
         return {"log": {"version": "1.2", "entries": [page, *self.entries[:-1], last]}}
 
 
-def recorded(*, seed: int = 7, **switches: Any) -> dict[str, Any]:
+def recorded(**readings: Any) -> dict[str, Any]:
     """A day at a shop: payments, refusals, a key that is made and used, terminals, a batch."""
-    with InProcess(Profile(), "demo") as stage:
-        recorder = Recorder(stage, seed=seed, switches=switches)
-        ask, world = recorder.ask, recorder.world
-        terminal = world["terminals"]["second_merchant"]
-        sale = {"amount": 1000, "event_id": "e-1", "terminal_id": terminal}
-        paid = ask("POST", "/v3/payment", sale, key="second_merchant")
-        id = paid["transaction_id"]
-        ask("POST", "/v3/payment", sale, key="second_merchant")
-        ask("POST", f"/v3/payments/{id}/refund", {"amount": 100, "event_id": "e-2"},
-            key="second_merchant")  # fmt: skip
-        ask("GET", f"/v1/transactions/{id}", key="second_merchant")
-        ask("GET", "/v1/batches", key="second_merchant")
-        ask("GET", "/v2/terminals", key="partner")
-        ask("GET", "/v2/terminals", key="partner", limit="0")
-        ask("GET", "/v2/terminals", key="svc_uat_nobody000000_" + "x" * 32)
-        made = ask("POST", "/v5/apikeys", {
-            "name": "till", "permissions": ["terminals:read"],
-            "account_id": world["accounts"]["merchant"],
-            "expires_at": "2026-04-01T00:00:00Z",
-        })  # fmt: skip
-        ask("GET", "/v2/terminals", key=made["key"])
-        ask("GET", "/v2/transactions", key="second_merchant", limit="5")
-        return recorder.har()
+    shop = Recorder(7, readings)
+    second = "second_merchant"
+    sale = paid(shop, at=second, by=second, event_id="e-1")
+    pay(shop, at=second, by=second, event_id="e-1")
+    act(shop, sale, "refund", by=second, version="v3", amount=100, event_id="e-2")
+    read(shop, sale, by=second)
+    ask(shop, "GET", "/v1/batches", by=second)
+    ask(shop, "GET", "/v2/terminals")
+    ask(shop, "GET", "/v2/terminals", query="limit=0")
+    ask(shop, "GET", "/v2/terminals", by="svc_uat_nobody000000_" + "x" * 32)
+    key = {"name": "till", "permissions": ["terminals:read"], "expires_at": "2026-04-01T00:00:00Z"}
+    key["account_id"] = shop.account("merchant")
+    made = ask(shop, "POST", "/v5/apikeys", key, by="merchant").json()
+    ask(shop, "GET", "/v2/terminals", by=made["key"])
+    ask(shop, "GET", "/v2/transactions", by=second, query="limit=5")
+    return shop.har()

@@ -59,81 +59,81 @@ LOOKED = sum(len(probe.requests) for probe in PROBES) + 1
 @pytest.mark.parametrize("phase", ["keys", "directory"])
 @pytest.mark.parametrize("trouble", TROUBLE.values(), ids=TROUBLE)
 def test_nothing_is_left_on_a_platform_that_is_in_trouble_for_a_while(trouble, phase, tmp_path):
-    with Uat(Profile(), {}) as uat:
-        for at in range(LOOKED, LOOKED + 5, 1 if IS_THOROUGH else 4):
-            uat.trouble = _once(trouble, at=at, times=7)
+    uat = Uat()
+    for at in range(LOOKED, LOOKED + 5, 1 if IS_THOROUGH else 4):
+        uat.trouble = _once(trouble, at=at, times=7)
 
-            result, _ = uat.ask(tmp_path / str(at), phase)
+        result, _ = uat.verify(tmp_path / str(at), phase)
 
-            assert uat.left() == []
-            assert {one["state"] for one in result["made"]} <= {"deleted"}
-            assert result["requests"] > LOOKED
+        assert uat.left() == []
+        assert {one["state"] for one in result["made"]} <= {"deleted"}
+        assert result["requests"] > LOOKED
 
 
 @pytest.mark.parametrize("at", range(LOOKED, LOOKED + 6))
 def test_a_run_that_is_interrupted_deletes_what_it_made(at, tmp_path):
-    with Uat(Profile(), {}) as uat:
-        uat.trouble = _once(_interrupted, at=at, times=1)
+    uat = Uat()
+    uat.trouble = _once(_interrupted, at=at, times=1)
 
-        result, files = uat.ask(tmp_path, "keys")
+    result, files = uat.verify(tmp_path, "keys")
 
-        assert result["stopped"] == "it was interrupted"
-        assert uat.left() == []
-        assert "limit_above_maximum" in files["uat.toml"]
+    assert result["stopped"] == "it was interrupted"
+    assert uat.left() == []
+    assert "limit_above_maximum" in files["uat.toml"]
 
 
 def test_what_a_dead_platform_keeps_is_named_and_deleted_by_a_later_run(tmp_path):
-    with Uat(Profile(), {}) as uat:
-        uat.trouble = _once(_dropped, at=LOOKED, times=1000)
-        result, _ = uat.ask(tmp_path, "keys")
-        assert [one["state"] for one in result["made"]] == ["intended"] * len(uat.left())
-        assert uat.left() != []
-        uat.trouble = lambda request, genuine: genuine()
-        with register_file(tmp_path, RUN).open("a") as file:
-            file.write('{"number": 9, "ki')
+    uat = Uat()
+    uat.trouble = _once(_dropped, at=LOOKED, times=1000)
+    result, _ = uat.verify(tmp_path, "keys")
+    assert [one["state"] for one in result["made"]] == ["intended"] * len(uat.left())
+    assert uat.left() != []
+    uat.trouble = lambda request, genuine: genuine()
+    with register_file(tmp_path, RUN).open("a") as file:
+        file.write('{"number": 9, "ki')
 
-        register = read_register(tmp_path, RUN)
-        left = Cleaner(register, uat.send, Time().pace(), uat.keys).clean()
+    register = read_register(tmp_path, RUN)
+    left = Cleaner(register, uat.send, Time().pace(), uat.keys).clean()
 
-        assert left == []
-        assert uat.left() == []
-        assert read_register(tmp_path, RUN).list_left() == []
+    assert left == []
+    assert uat.left() == []
+    assert read_register(tmp_path, RUN).list_left() == []
 
 
 def test_a_key_of_another_account_ends_the_run_before_anything_is_asked(tmp_path):
-    with Uat(Profile(), {}) as uat:
-        wanted = Wanted(run=RUN, allowed=["keys"], account=uat.account("second_merchant"))
-        keys = uat.keys
+    uat = Uat()
+    wanted = Wanted(run=RUN, allowed=["keys"], account=uat.account("second_merchant"))
+    keys = uat.keys
 
-        result, _ = ask_platform(uat.send, Profile(), wanted, Time().pace(), tmp_path, keys)
+    result, _ = ask_platform(uat.send, Profile(), wanted, Time().pace(), tmp_path, keys)
 
-        assert "the key is none of account" in result["stopped"]
-        assert len(uat.asked) == 1
+    assert "the key is none of account" in result["stopped"]
+    assert len(uat.asked) == 1
 
 
 def test_a_key_that_may_not_make_anything_tells_nothing_and_says_why(tmp_path):
-    with Uat(Profile(), {}) as uat:
-        uat.keys["own"] = uat.key("merchant_read_only")
+    uat = Uat()
+    uat.keys["own"] = uat.key("merchant_read_only")
 
-        result, _ = uat.ask(tmp_path, "keys")
+    result, _ = uat.verify(tmp_path, "keys")
 
-        (one,) = [one for one in result["probes"] if one["id"] == "key_deletes_itself"]
-        assert one["verdict"] == "cannot tell"
-        assert one["why"] == "answers: 401"
-        assert result["made"] == [
-            {"kind": "key", "name": f"verify-{RUN}-{number}", "state": "deleted"}
-            for number in range(1, len(result["made"]) + 1)
-        ]
+    (one,) = [one for one in result["probes"] if one["id"] == "key_deletes_itself"]
+    assert one["verdict"] == "cannot tell"
+    assert one["why"] == "answers: 401"
+    assert result["made"] == [
+        {"kind": "key", "name": f"verify-{RUN}-{number}", "state": "deleted"}
+        for number in range(1, len(result["made"]) + 1)
+    ]
 
 
 def test_no_key_stands_in_a_file_of_a_run(tmp_path):
-    with Uat(Profile(), {}) as uat:
-        _, files = uat.ask(tmp_path, "keys", "directory")
+    uat = Uat()
+    _, files = uat.verify(tmp_path, "keys", "directory")
 
-        stored = "".join(file.read_text() for file in tmp_path.iterdir())
-        assert stored.count("\n") >= 2 * len(uat.left())
-        secrets = [request.key for request in uat.asked if request.key]
-        assert secrets
-        for secret in (*uat.keys.values(), *secrets):
-            assert secret not in stored + "".join(files.values())
-        assert "svc_uat_" not in stored + files["evidence.jsonl"]
+    stored = "".join(file.read_text() for file in tmp_path.iterdir())
+    assert stored.count("\n") >= 2 * len(uat.left())
+    secrets = [request.key for request in uat.asked if request.key]
+    assert secrets
+    for secret in (*uat.keys.values(), *secrets):
+        assert secret not in stored + "".join(files.values())
+    assert "svc_uat_" not in stored + files["evidence.jsonl"]

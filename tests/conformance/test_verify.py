@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from sandbox.conformance.clients import InProcess, Platform, control
+from sandbox.conformance.clients import Platform
 from sandbox.conformance.probe_runner import Asker, HttpAnswer, Pace, Register, Run, Sends, Stopped
 from sandbox.conformance.probe_table import (
     PHASES,
@@ -29,6 +29,7 @@ from sandbox.settings import read_profile
 from tests.cli.asking import ask, assert_refused
 from tests.conformance.uat import RUN, Time, Uat, turned
 from tests.driving import Served
+from tests.support.payments import paid_id
 
 PROBES = probes_of("looking")
 ROOT = Path(__file__).parents[2]
@@ -42,15 +43,15 @@ USUAL = {id: probe.of_sandbox(Profile()) for id, (_, probe) in ALL.items()}
 def told(folder: Path, phase: str, probe: Probe, value: object) -> dict[str, object]:
     """What a run finds on a sandbox with this reading turned, by the id of the probe."""
     allowed = [] if phase == "looking" else [phase]
-    with Uat(*turned(probe, value)) as uat:
-        tx = {"auth": uat.pay("/v3/preauth"), "captured": uat.pay()}
-        tx["timed_out"] = uat.pay(card="tok_timeout")
+    uat = Uat(*turned(probe, value))
+    tx = {"auth": paid_id(uat, operation="auth"), "captured": paid_id(uat)}
+    tx["timed_out"] = paid_id(uat, card="tok_timeout")
 
-        result, _ = uat.ask(folder, *allowed, tx=tx)
+    result, _ = uat.verify(folder, *allowed, tx=tx)
 
-        assert result["stopped"] is None
-        assert uat.left() == []
-        return {one["id"]: one["uat"] for one in result["probes"]}
+    assert result["stopped"] is None
+    assert uat.left() == []
+    return {one["id"]: one["uat"] for one in result["probes"]}
 
 
 @pytest.mark.parametrize("phase", PHASES)
@@ -281,15 +282,15 @@ def test_what_was_learnt_is_in_the_profile_and_other_names_stay():
 
 
 def test_a_sandbox_with_the_profile_of_a_run_has_its_readings_and_shows_the_day(tmp_path):
-    with Uat(parse_profile({"readings": {"limit_above_maximum": "clamped"}}), {}) as uat:
-        _, files = uat.ask(tmp_path)
+    uat = Uat(parse_profile({"readings": {"limit_above_maximum": "clamped"}}))
+    _, files = uat.verify(tmp_path)
     write(tmp_path, files)
     learnt = read_profile(tmp_path / "uat.toml")
 
     day = learnt.verified["limit_above_maximum"]
-    with Uat(learnt, {}) as own, InProcess(learnt, "demo") as stage:
-        found, _ = own.ask(tmp_path / "again")
-        ledger = {one["id"]: one for one in control(stage, "GET", "/ledger")["clauses"]}
+    own = Uat(learnt)
+    found, _ = own.verify(tmp_path / "again")
+    ledger = {one["id"]: one for one in own.look("/ledger")["clauses"]}
 
     assert {one["uat"] for one in found["probes"] if one["id"] == "limit_above_maximum"} == {
         "clamped"

@@ -2,17 +2,21 @@
 
 import json
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
-from sandbox.conformance.clients import HttpAnswer, InProcess, Request, control
+from sandbox.app import build
+from sandbox.conformance.clients import HttpAnswer
 from sandbox.conformance.probe_runner import Pace
 from sandbox.conformance.probe_table import Probe
 from sandbox.conformance.probe_table import ProbeRequest as Asked
 from sandbox.conformance.verification import Wanted, ask
 from sandbox.domain.profile import Profile, parse_profile
+from sandbox.settings import Settings
+from tests.driving import InProcess
+from tests.support.payments import set_switches
 
 RUN = "0a1b2c3d"
 
@@ -32,61 +36,42 @@ class Time:
         return Pace(lambda: self.now_s, self.sleep)
 
 
-class Uat(AbstractContextManager["Uat"]):
+class Uat(InProcess):
     """A demo world of a sandbox with this profile and these switches."""
 
-    def __init__(self, profile: Profile, switches: Mapping[str, Any]) -> None:
-        self._stage = InProcess(profile, "demo")
-        self.world = control(self._stage, "POST", "/worlds", {"switches": dict(switches)})
+    def __init__(
+        self, profile: Profile | None = None, switches: dict[str, Any] | None = None
+    ) -> None:
+        profile = profile or Profile()
+        super().__init__(build(Settings(profile=profile)), header=profile.api_key_header)
+        set_switches(self, switches or {})
         self.keys = {"own": self.key("merchant"), "partner": self.key("partner")}
         self.asked: list[Asked] = []
         self.trouble: Callable[[Asked, Callable[[], HttpAnswer]], HttpAnswer] = (
             lambda request, answer: answer()
         )
 
-    def __exit__(self, *_: Any) -> None:
-        self._stage.__exit__(None, None, None)
-
-    def key(self, name: str) -> str:
-        return str(self.world["keys"][name]["key"])
-
-    def account(self, name: str = "merchant") -> str:
-        return str(self.world["accounts"][name])
-
-    def pay(self, path: str = "/v3/payment", card: str = "tok_visa_credit") -> str:
-        """The id of a payment of $10.00 that was tapped."""
-        body = {
-            "terminal_id": self.world["terminals"]["merchant"],
-            "amount": 1000,
-            "card_reader_data": {"paymentCardData": card},
-        }
-        paid = self.answer(Asked(method="POST", path=path, body=body))
-        assert paid.status == 200, paid.text
-        return str(json.loads(paid.text)["transaction_id"])
-
     def answer(self, request: Asked) -> HttpAnswer:
         """The answer of the sandbox, whatever trouble there is."""
-        key = self.keys["own"] if request.key is None else request.key
-        headers = {"x-service-apikey": key} if key else {}
-        if request.has_accept:
-            headers["accept"] = "application/json"
-        body = None
-        if request.body is not None:
-            body, headers["content-type"] = json.dumps(request.body), "application/json"
-        sent = Request(request.method, request.path, request.query, headers, body)
-        answer = self._stage.send(sent, {})
-        assert answer is not None
-        return HttpAnswer(answer.status, {}, answer.text)
+        self.defaults = {"accept": "application/json"} if request.has_accept else {}
+        answer = self.ask(
+            request.method,
+            request.path,
+            key=self.keys["own"] if request.key is None else request.key or None,
+            json_body=... if request.body is None else request.body,
+            query=urlencode(request.query),
+        )
+        return HttpAnswer(answer.status, {}, answer.body.decode())
 
     def send(self, request: Asked) -> HttpAnswer:
         self.asked.append(request)
         return self.trouble(request, lambda: self.answer(request))
 
-    def ask(
+    def verify(
         self, folder: Path, *allowed: str, tx: Mapping[str, str] | None = None
     ) -> tuple[dict[str, Any], Mapping[str, str]]:
         """What `sandbox verify` finds here."""
-        wanted = Wanted(run=RUN, allowed=allowed, account=self.account(), tx=tx or {})
+        wanted = Wanted(run=RUN, allowed=allowed, account=self.account("merchant"), tx=tx or {})
         return ask(self.send, Profile(), wanted, Time().pace(), folder, self.keys)
 
     def left(self) -> list[str]:
