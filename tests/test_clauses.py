@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from sandbox.control.ledger import _ID, citations, marks, marks_in
+from sandbox.control.ledger import _ID, citations, marks
 from sandbox.domain.events import EVENTS
 from tools.pages.ledger import by_parts, clauses, entries, headings
 
@@ -99,38 +99,6 @@ def test_what_needs_no_proof_has_none_and_says_why():
 
     assert [entry.id for entry in said if entry.tests or not entry.needs_no_proof.strip()] == []
     assert len(said) < 30
-
-
-def test_marks_are_those_of_the_test_of_its_class_and_of_its_module():
-    text = """
-import pytest
-
-pytestmark = [pytest.mark.proves("spec 1")]
-
-def helper(): ...
-
-@pytest.mark.parametrize("n", [1, pytest.param(2, marks=pytest.mark.proves("spec 2.1, 2.2"))])
-@pytest.mark.other("spec 9")
-def test_a(n): ...
-
-@pytest.mark.proves("assumed C1")
-class TestB:
-    @pytest.mark.proves(
-        "spec 3",
-        "assumed "
-        "C2",
-    )
-    async def test_b(self): ...
-"""
-
-    assert marks_in(text, "t.py") == [
-        ("t.py::test_a", "spec 1"),
-        ("t.py::test_a", "spec 2.1, 2.2"),
-        ("t.py::TestB::test_b", "spec 1"),
-        ("t.py::TestB::test_b", "assumed C1"),
-        ("t.py::TestB::test_b", "spec 3"),
-        ("t.py::TestB::test_b", "assumed C2"),
-    ]
 
 
 def test_a_clause_is_proved_by_its_parts_when_each_is_and_not_one_of_them_is_left():

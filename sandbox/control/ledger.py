@@ -53,35 +53,17 @@ def by_clause(cited: Iterable[tuple[str, str]]) -> dict[tuple[str, str], dict[st
     return found
 
 
-def marks_in(text: str, place: str) -> list[tuple[str, str]]:
-    """Return the marks of one file: the node id of every marked test, with each text of its marks.
+def marks_in(text: str, place: str) -> Iterator[tuple[str, str]]:
+    """Yield the marks of one file: the node id of every marked test, with each text of its marks.
 
-    A mark on a class or in `pytestmark` counts for each test inside.
+    Marks are decorators of functions.
     """
-    body = ast.parse(text).body
-    assigned = (one for one in body if isinstance(one, ast.Assign))
-    own = [one.value for one in assigned if ast.unparse(one.targets[0]) == "pytestmark"]
-    return list(_tests_in(body, place, _arguments(own)))
-
-
-def _tests_in(body: Iterable[ast.stmt], place: str, shared: list[str]) -> Iterator[tuple[str, str]]:
-    for node in body:
-        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            here, texts = f"{place}::{node.name}", [*shared, *_arguments(node.decorator_list)]
-            if isinstance(node, ast.ClassDef):
-                yield from _tests_in(node.body, here, texts)
-            elif node.name.startswith("test_"):
-                yield from ((here, text) for text in texts)
-
-
-def _arguments(nodes: Iterable[ast.expr]) -> list[str]:
-    return [
-        ast.literal_eval(text)
-        for node in nodes
-        for call in ast.walk(node)
-        if isinstance(call, ast.Call) and ast.unparse(call.func) == _MARK
-        for text in call.args
-    ]
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            for call in node.decorator_list:
+                if isinstance(call, ast.Call) and ast.unparse(call.func) == _MARK:
+                    for said in call.args:
+                        yield f"{place}::{node.name}", ast.literal_eval(said)
 
 
 @cache

@@ -1,14 +1,16 @@
 """A world with everything in it that a world can have, made through its two surfaces."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from sandbox.app import build
 from sandbox.domain.webhooks import Sent
 from sandbox.settings import Settings
 from tests.directory.making import a_credential, a_location, a_terminal, an_account, mint
-from tests.driving import FROZEN, InProcess, Response
+from tests.driving import FROZEN, InProcess, Response, on_loop
 from tests.platform.minting import delete, put
 from tests.support.payments import in_state, pay, set_rates
 from tests.worlds.worlds import supplied
@@ -33,6 +35,9 @@ STATES = (
 
 KEPT_KEY = "svc_uat_Kept00000000_" + "K" * 32
 """A key that the world's operator supplied, which may be read again."""
+
+ANSWER_S = 5
+"""How long an answer is waited for where a file has to be written first."""
 
 SCENARIO = {
     "name": "busy",
@@ -81,6 +86,26 @@ class Nowhere:
 def a_sandbox(**more: Any) -> InProcess:
     """A fresh sandbox, its clock frozen, whose webhooks never arrive."""
     return InProcess(build(Settings(clock=FROZEN, **more), sender=Nowhere()))
+
+
+@contextmanager
+def a_kept_sandbox(path: Path) -> Iterator[InProcess]:
+    """A fresh sandbox on a loop of its own, which writes its worlds to this file."""
+    loop = asyncio.new_event_loop()
+    sandbox = a_sandbox(store=path)
+    sandbox.run = on_loop(loop, ANSWER_S)
+    saver: Any = sandbox.sandbox.worlds.saver
+    try:
+        yield sandbox
+        loop.run_until_complete(saver.saved())
+    finally:
+        saver.file.close()
+        under_way = asyncio.all_tasks(loop)
+        for task in under_way:
+            task.cancel()
+        if under_way:
+            loop.run_until_complete(asyncio.wait(under_way))
+        loop.close()
 
 
 def ok(answer: Response) -> Any:

@@ -4,7 +4,7 @@ The doors are a body of the API, a fixture file, a snapshot that is put, and a s
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,8 @@ from sandbox.store.fixture import FixtureError
 from sandbox.webhooks.signing import write_secret
 from tests.directory import contract
 from tests.directory.making import a_credential
-from tests.driving import Response, fresh
-from tests.state.looping import a_looping_sandbox
+from tests.driving import InProcess, Response, fresh
+from tests.state.filling import a_kept_sandbox
 
 SNAPSHOT = "/_sandbox/worlds/default/snapshot"
 ENDPOINTS = "/_sandbox/worlds/default/endpoints"
@@ -95,7 +95,7 @@ GOOD: Values = {
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Saved:
     """A state file and a snapshot of a world with one of everything, which nobody has edited."""
     path = tmp_path_factory.mktemp("kept") / "state.json"
-    with a_looping_sandbox(store=path) as sandbox:
+    with a_kept_sandbox(path) as sandbox:
         a_credential(sandbox)
         body = {"id": "mine", "url": "http://127.0.0.1:9/hook", "secret": SECRET}
         assert sandbox.ask("POST", ENDPOINTS, json_body=body).status == 201
@@ -116,54 +116,19 @@ def _edited(whole: Document, table: str, name: str, value: Any, prefix: str = ""
 
 # --- the doors --------------------------------------------------------------------------------
 
-Door = Callable[[str, str, Any, Saved, Path], str | None]
-"""Tries a value of a field; what it says where it refuses, None where it takes it."""
+Said = str | None
+"""What a door says where it refuses; None where it lets in."""
 
 
-def _said(answer: Response) -> str | None:
+def _answered(answer: Response) -> Said:
     if answer.status < 300:
         return None
     assert answer.status == 400, answer.body
     return answer.body.decode()
 
 
-def through_the_api(table: str, field: str, value: Any, saved: Saved, folder: Path) -> str | None:
-    body = {"url": "http://127.0.0.1:9/other", field: value}
-    return _said(fresh().ask("POST", ENDPOINTS, json_body=body))
-
-
-def through_a_fixture(table: str, field: str, value: Any, saved: Saved, folder: Path) -> str | None:
-    """A fixture of documents; of a saved world where other fixtures have no such record."""
-    path = folder / "mine.json"
-    demo = json.loads(DEMO.read_bytes())
-    whole = demo if table in demo else saved[1]
-    path.write_text(_edited(whole, table, field, value), encoding="utf-8")
-    said = _refusal(fixture=str(path))
-    assert said is None or str(path) in said
-    return said
-
-
-def through_a_snapshot(
-    table: str, field: str, value: Any, saved: Saved, folder: Path
-) -> str | None:
-    body = _edited(saved[1], table, field, value).encode()
-    said = _said(fresh().ask("PUT", SNAPSHOT, body=body))
-    assert said is None or f"{table}, " in said
-    return said
-
-
-def through_a_state_file(
-    table: str, field: str, value: Any, saved: Saved, folder: Path
-) -> str | None:
-    path = folder / "state.json"
-    path.write_text(_edited(saved[0], table, field, value, "default."), encoding="utf-8")
-    said = _refusal(store=path)
-    assert said is None or f"{table}, " in said
-    return said
-
-
-def _refusal(**more: Any) -> str | None:
-    """What a start says that does not begin; None where it does."""
+def _begun(**more: Any) -> Said:
+    """What a start says that does not begin."""
     try:
         saver = fresh(**more).sandbox.worlds.saver
     except (FixtureError, StoreError) as error:
@@ -173,31 +138,51 @@ def _refusal(**more: Any) -> str | None:
     return None
 
 
-def _tried(
-    rows: Values, saved: Saved, folder: Path
-) -> Iterator[tuple[str, tuple[Any, ...], str | None]]:
-    """What doors say to the values: the API and a snapshot to each, files to the first.
+def _asked(
+    sandbox: InProcess, table: str, field: str, value: Any, saved: Saved
+) -> Iterator[tuple[str, Said]]:
+    """The doors for a request, and what they say."""
+    body = _edited(saved[1], table, field, value).encode()
+    yield f"{table}, ", _answered(sandbox.ask("PUT", SNAPSHOT, body=body))
+    if table == "endpoints":
+        other = {"url": "http://127.0.0.1:9/other", field: value}
+        yield "", _answered(sandbox.ask("POST", ENDPOINTS, json_body=other))
 
-    A file is read with the same models as a snapshot.
-    """
-    doors: tuple[Door, ...] = (through_a_snapshot, through_a_fixture, through_a_state_file)
+
+def _started(
+    table: str, field: str, value: Any, saved: Saved, folder: Path
+) -> Iterator[tuple[str, Said]]:
+    """The doors for a file, and what they say. A file is read with the models of a snapshot."""
+    mine, state = folder / "mine.json", folder / "state.json"
+    demo = json.loads(DEMO.read_bytes())
+    # Of a saved world where other fixtures have no such record.
+    whole = demo if table in demo else saved[1]
+    mine.write_text(_edited(whole, table, field, value), encoding="utf-8")
+    yield str(mine), _begun(fixture=str(mine))
+    state.write_text(_edited(saved[0], table, field, value, "default."), encoding="utf-8")
+    yield f"{table}, ", _begun(store=state)
+
+
+def _tried(rows: Values, saved: Saved, folder: Path) -> Iterator[tuple[str, str, str, Said]]:
+    """What doors say to the values, files to the first, and the place that they name."""
+    sandbox = fresh()
     for table, fields in rows.items():
         for field, values in fields.items():
-            for number, value in enumerate(values):
-                asked = [*doors] if number == 0 else [through_a_snapshot]
-                if table == "endpoints":
-                    asked.append(through_the_api)
-                for door in asked:
-                    case = (door.__name__, table, field, repr(value)[:60])
-                    yield field, case, door(table, field, value, saved, folder)
+            for value in values:
+                said = [*_asked(sandbox, table, field, value, saved)]
+                if value is values[0]:
+                    said += _started(table, field, value, saved, folder)
+                for place, text in said:
+                    yield f"{table}, {field}: {value!r:.60}", field, place, text
 
 
 def test_a_bad_value_is_refused_and_its_field_named(saved: Saved, tmp_path: Path) -> None:
-    for field, case, said in _tried(BAD, saved, tmp_path):
+    for case, field, place, said in _tried(BAD, saved, tmp_path):
         assert said is not None, case
+        assert place in said, case
         assert field in said, case
 
 
 def test_a_good_value_is_taken(saved: Saved, tmp_path: Path) -> None:
-    for _, case, said in _tried(GOOD, saved, tmp_path):
+    for case, _, _, said in _tried(GOOD, saved, tmp_path):
         assert said is None, (case, said)

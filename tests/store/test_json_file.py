@@ -61,8 +61,13 @@ BADLY_EDITED = {
     "[]": "it is not an object of tables",
     "{}": "table 'file' does not say that uat-sandbox has written it",
     '{"file": {"1": {"program": "another", "format": 2}}}': "does not say that uat-sandbox",
+    **{
+        f'{{"file": {{"1": {{"program": "uat-sandbox", "format": {written}}}}}}}': (
+            f"it is of format {read}, .* reads? format {FORMAT}; .*name another file"
+        )
+        for written, read in ((FORMAT - 1, FORMAT - 1), (FORMAT + 1, FORMAT + 1), ("true", "True"))
+    },
     '{"file": {"1": {"program": "uat-sandbox"}}}': "it is of format None",
-    '{"file": {"1": {"program": "uat-sandbox", "format": true}}}': "it is of format True",
     "[" * 100_000: "it is not JSON: recursion limit exceeded",
     '{"a": 1' + "0" * 5000 + "}": "it is not JSON: number out of range",
 } | {

@@ -2,7 +2,6 @@
 
 import json
 import os
-import sqlite3
 import sys
 from contextlib import closing
 from pathlib import Path
@@ -149,16 +148,3 @@ def test_a_replacement_that_failed_leaves_the_file_ours(
 
 def _refuse(file: int) -> None:
     raise PermissionError(13, "not now")
-
-
-def test_a_change_that_another_program_makes_beside_a_server_does_not_stop_it(tmp_path: Path):
-    path = tmp_path / "state.db"
-    with closing(open_file(path)) as file:
-        put(file, document("a", 1))
-        with closing(sqlite3.connect(path)) as other:
-            other.execute("CREATE TABLE notes (text)")
-            other.commit()
-
-        put(file, document("b", 2))
-
-    assert ids(path) == ["a", "b"]

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from sandbox.store.files import sqlite_file
-from sandbox.store.files.port import RECORDS, Change, Document, StoreError
-from sandbox.store.files.sqlite_file import SqliteFile
+from sandbox.store.files.port import FORMAT, RECORDS, Change, Document, StoreError
+from sandbox.store.files.sqlite_file import APPLICATION, SqliteFile
 from tests.store.state_files import contents, document, loaded, put, running, write
 
 
@@ -81,6 +81,13 @@ def test_the_database_of_another_program_or_format_is_refused_and_left_as_it_is(
             "CREATE TABLE meta (name, value); CREATE TABLE documents (place)",
             r"it is of an earlier format.*name another file",
         ),
+        *(
+            (
+                f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {other}",
+                f"it is of format {other}, .* reads? format {FORMAT}; .*name another file",
+            )
+            for other in (FORMAT - 1, FORMAT + 1)
+        ),
     ):
         path.unlink(missing_ok=True)
         with closing(sqlite3.connect(path)) as database:
@@ -103,18 +110,19 @@ def test_a_number_that_is_none_is_refused(path: Path):
         file.load()
 
 
-def test_another_program_that_writes_is_waited_for_and_then_named(
+def test_another_program_that_writes_is_waited_for_and_named_and_does_not_stop_the_server(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(sqlite_file, "WAITS_MS", 1)
     with closing(SqliteFile(path)) as file, closing(sqlite3.connect(path)) as other:
         put(file, document("a", 1))
         other.execute("BEGIN IMMEDIATE")
+        other.execute("CREATE TABLE notes (text)")
 
         with pytest.raises(StoreError, match="another program is writing to it"):
             put(file, document("b", 2))
 
-        other.rollback()
+        other.commit()
         put(file, document("b", 2))
 
     assert len(loaded(path)["demo"]["accounts"]) == 2

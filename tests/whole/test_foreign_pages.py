@@ -17,8 +17,6 @@ from tests.conftest import NOW
 from tests.driving import Served, serving
 from tests.whole.browsing import chromium
 
-pytestmark = pytest.mark.proves("assumed D25-origins, D25-hosts")
-
 EVIL = "evil.example"
 REBOUND = "rebound.example"
 DEFAULT = "/_sandbox/worlds/default"
@@ -222,6 +220,7 @@ def test_the_script_does_all_of_this_where_it_may(browser):
     assert len(worlds) > 5
 
 
+@pytest.mark.proves("assumed D25-origins")
 def test_a_page_of_another_origin_changes_nothing_and_reads_nothing(browser, server, elsewhere):
     before = state(server)
     hosts = ("127.0.0.1", "localhost", EVIL, "w1.localhost")
@@ -238,6 +237,7 @@ def test_a_page_of_another_origin_changes_nothing_and_reads_nothing(browser, ser
         assert set().union(*statuses.values()) == {403}, url
 
 
+@pytest.mark.proves("assumed D25-hosts")
 def test_a_page_of_a_name_that_leads_here_now_gets_nothing_of_either_surface(browser, server):
     before = state(server)
     url = f"http://{REBOUND}:{port_of(server)}"
