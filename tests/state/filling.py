@@ -89,10 +89,10 @@ def a_sandbox(**more: Any) -> InProcess:
 
 
 @contextmanager
-def a_kept_sandbox(path: Path) -> Iterator[InProcess]:
+def a_kept_sandbox(path: Path, **more: Any) -> Iterator[InProcess]:
     """A fresh sandbox on a loop of its own, which writes its worlds to this file."""
     loop = asyncio.new_event_loop()
-    sandbox = a_sandbox(store=path)
+    sandbox = a_sandbox(store=path, **more)
     sandbox.run = on_loop(loop, ANSWER_S)
     saver: Any = sandbox.sandbox.worlds.saver
     try:

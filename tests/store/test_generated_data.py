@@ -4,31 +4,15 @@ import json
 import re
 from typing import Any
 
-import pytest
-
-from sandbox.app import build
-from sandbox.settings import Settings
 from tests.cli.asking import assert_refused, refuse
-from tests.driving import InProcess, serving
+from tests.driving import NOW, InProcess, serving
+from tests.worlds.worlds import add_world
 
-FROZEN = "2026-03-01T12:00:00.000Z"
 STATES = (
     "A[LKZR]|C[AOT]|D[EC]|FL|GA|HI|I[DLNA]|K[SY]|LA|M[EDAINSOT]|N[EVHJMYCD]|O[HKR]|PA|RI|S[CD]"
     "|T[NX]|UT|V[TA]|W[AVIY]"
 )
 SIZES = ("merchants", "terminals_per_merchant", "locations_per_merchant")
-
-
-@pytest.fixture
-def server() -> InProcess:
-    return InProcess(build(Settings()))
-
-
-def add_world(server: InProcess, id: str, invent: Any, **more: Any) -> InProcess:
-    body = {"id": id, "clock": FROZEN, "invent": invent} | more
-    answer = server.control("POST", "/worlds", body)
-    assert answer.status == 201, answer.body
-    return InProcess(server.sandbox, world=id)
 
 
 def listed(world: InProcess, plural: str, *, by: str = "psp") -> list[dict[str, Any]]:
@@ -47,9 +31,7 @@ def listed(world: InProcess, plural: str, *, by: str = "psp") -> list[dict[str, 
 
 def invented(world: InProcess, plural: str) -> list[dict[str, Any]]:
     """The records that are not of the fixture."""
-    known = InProcess(world.sandbox)
-    told = known.control("GET", f"/worlds/{world.world}").json()
-    ids = {*told["accounts"].values()}
+    ids = {*world.look(f"/worlds/{world.world}")["accounts"].values()}
     owner = "id" if plural == "accounts" else "account_id"
     return [one for one in listed(world, plural) if one[owner] not in ids]
 
@@ -57,8 +39,8 @@ def invented(world: InProcess, plural: str) -> list[dict[str, Any]]:
 # --- counts -----------------------------------------------------------------------------------
 
 
-def test_a_world_has_as_many_invented_records_as_were_asked_for_beside_its_cast(server):
-    plain = server.control("POST", "/worlds", {"id": "much", "clock": FROZEN}).json()
+def test_a_world_has_as_many_invented_records_as_were_asked_for_beside_its_cast(sandbox):
+    plain = sandbox.control("POST", "/worlds", {"id": "much", "clock": NOW}).json()
     for sizes, counts in {
         (0,): (0, 0, 0),
         (1,): (1, 1, 1),
@@ -68,13 +50,13 @@ def test_a_world_has_as_many_invented_records_as_were_asked_for_beside_its_cast(
         (2, 0, 3): (2, 0, 6),
         (250, 2): (250, 500, 250),
     }.items():
-        server.control("DELETE", "/worlds/much")
+        sandbox.control("DELETE", "/worlds/much")
 
-        world = add_world(server, "much", dict(zip(SIZES, sizes, strict=False)))
+        world = add_world(sandbox, "much", invent=dict(zip(SIZES, sizes, strict=False)))
 
         found = [len(invented(world, plural)) for plural in ("accounts", "terminals", "locations")]
         assert tuple(found) == counts, sizes
-        told = server.control("GET", "/worlds/much").json()
+        told = sandbox.control("GET", "/worlds/much").json()
         assert (told["accounts"], told["keys"]) == (plain["accounts"], plain["keys"])
 
 
@@ -89,7 +71,7 @@ SHAPES = {
         "mcc": "5411|5812|5814|5942|5999|7011|7512|4121|7230",
         "name": ".+",
         "tax_id": "[0-9]{2}-[0-9]{7}",
-        "created_at": re.escape(FROZEN),
+        "created_at": re.escape(NOW),
     },
     "terminals": {
         "mid": "[0-9]{12}",
@@ -114,9 +96,9 @@ def misshapen(record: dict[str, Any], shapes: dict[str, str]) -> list[str]:
     return [name for name, shape in shapes.items() if not re.fullmatch(shape, str(record[name]))]
 
 
-def test_invented_records_look_like_real_ones_and_fit_each_other(server):
+def test_invented_records_look_like_real_ones_and_fit_each_other(sandbox):
     sizes = {"terminals_per_merchant": 15, "locations_per_merchant": 3}
-    world = add_world(server, "shapes", {"merchants": 40, **sizes})
+    world = add_world(sandbox, "shapes", invent={"merchants": 40, **sizes})
     partners = {world.account(name) for name in ("partner", "other_partner")}
     made = {plural: invented(world, plural) for plural in SHAPES}
     merchants = {one["id"]: one for one in made["accounts"]}
@@ -144,8 +126,8 @@ def test_invented_records_look_like_real_ones_and_fit_each_other(server):
     assert all(terminals[id]["account_id"] == owner for id, owner in pointing.items())
 
 
-def test_invented_merchants_are_spread_over_the_partners_and_seen_by_their_own_alone(server):
-    world = add_world(server, "spread", {"merchants": 20})
+def test_invented_merchants_are_spread_over_the_partners_and_seen_by_their_own_alone(sandbox):
+    world = add_world(sandbox, "spread", invent={"merchants": 20})
     all_ids = {one["id"] for one in invented(world, "accounts")}
 
     seen = {
@@ -157,11 +139,11 @@ def test_invented_merchants_are_spread_over_the_partners_and_seen_by_their_own_a
     assert not seen["partner"] & seen["other_partner"]
 
 
-def test_inventing_announces_nothing_and_is_in_no_journal(server):
-    add_world(server, "quiet", {"merchants": 5})
+def test_inventing_announces_nothing_and_is_in_no_journal(sandbox):
+    add_world(sandbox, "quiet", invent={"merchants": 5})
 
     told = [
-        server.control("GET", f"/worlds/quiet/{what}").json()["total"]
+        sandbox.control("GET", f"/worlds/quiet/{what}").json()["total"]
         for what in ("messages", "requests")
     ]
 
@@ -178,9 +160,11 @@ def state(world: InProcess) -> list[list[dict[str, Any]]]:
 SOME = {"merchants": 12, "terminals_per_merchant": 2, "locations_per_merchant": 2}
 
 
-def test_names_and_ids_follow_from_the_seed_however_much_is_invented(server):
-    worlds = [add_world(server, f"w{n}", SOME, seed=seed) for n, seed in enumerate((7, 7, 8, -7))]
-    few = invented(add_world(server, "few", {"merchants": 1}, seed=7), "accounts")
+def test_names_and_ids_follow_from_the_seed_however_much_is_invented(sandbox):
+    worlds = [
+        add_world(sandbox, f"w{n}", invent=SOME, seed=seed) for n, seed in enumerate((7, 7, 8, -7))
+    ]
+    few = invented(add_world(sandbox, "few", invent={"merchants": 1}, seed=7), "accounts")
 
     first, *others = (invented(world, "accounts") for world in worlds)
 
@@ -191,14 +175,14 @@ def test_names_and_ids_follow_from_the_seed_however_much_is_invented(server):
         assert not {one["id"] for one in first} & {one["id"] for one in other}
 
 
-def test_a_reset_brings_the_same_invention_back(server):
-    world = add_world(server, "again", SOME)
+def test_a_reset_brings_the_same_invention_back(sandbox):
+    world = add_world(sandbox, "again", invent=SOME)
     before = state(world)
     terminal = invented(world, "terminals")[0]["terminal_id"]
     assert world.ask("DELETE", f"/v2/terminals/{terminal}", key="psp").status == 204
     assert state(world) != before
 
-    reset = server.control("POST", "/worlds/again/reset")
+    reset = sandbox.control("POST", "/worlds/again/reset")
 
     assert reset.status == 200
     assert state(world) == before
@@ -207,7 +191,7 @@ def test_a_reset_brings_the_same_invention_back(server):
 # --- limits -----------------------------------------------------------------------------------
 
 
-def test_an_invention_out_of_bounds_is_refused_and_makes_no_world(server):
+def test_an_invention_out_of_bounds_is_refused_and_makes_no_world(sandbox):
     of_merchants = ({}, *({"merchants": bad} for bad in (-1, 10_001, 1.5, "3", True, None)))
     each = ("terminals_per_merchant", "locations_per_merchant")
     for invent, named in [
@@ -219,15 +203,15 @@ def test_an_invention_out_of_bounds_is_refused_and_makes_no_world(server):
         ({"merchant": 1}, "merchant"),
         *((bad, "invent") for bad in (3, [3], "merchants=3")),
     ]:
-        answer = server.control("POST", "/worlds", {"id": "never", "invent": invent})
+        answer = sandbox.control("POST", "/worlds", {"id": "never", "invent": invent})
 
         assert (answer.status, answer.json()["error"]) == (400, "validation_error"), invent
         assert named in json.dumps(answer.json()), invent
-    assert server.control("GET", "/worlds/never").status == 404
+    assert sandbox.control("GET", "/worlds/never").status == 404
 
 
-def test_without_a_partner_merchants_belong_to_the_nearest_level(server):
-    world = add_world(server, "bare", {"merchants": 2}, fixture="empty")
+def test_without_a_partner_merchants_belong_to_the_nearest_level(sandbox):
+    world = add_world(sandbox, "bare", invent={"merchants": 2}, fixture="empty")
 
     merchants = [one for one in listed(world, "accounts", by="admin") if one["type"] == "merchant"]
 
@@ -236,7 +220,7 @@ def test_without_a_partner_merchants_belong_to_the_nearest_level(server):
 
 def test_serve_refuses_in_plain_words_to_invent_where_no_account_can_have_merchants(tmp_path):
     words = {"cast": "shop", "type": "merchant", "name": "Shop", "description": "Shop"}
-    shop = words | {"created_at": FROZEN}
+    shop = words | {"created_at": NOW}
     fixture = tmp_path / "shop.json"
     fixture.write_text(json.dumps({"accounts": {"1": shop}}), encoding="utf-8")
 
@@ -247,7 +231,7 @@ def test_serve_refuses_in_plain_words_to_invent_where_no_account_can_have_mercha
 
 
 def test_serve_invents_merchants_beside_the_cast():
-    with serving("--clock", FROZEN, "--invent", "merchants=3,terminals_per_merchant=2") as server:
+    with serving("--clock", NOW, "--invent", "merchants=3,terminals_per_merchant=2") as server:
         accounts = server.ask("GET", "/v1/accounts", key="psp").json()
         terminals = server.ask("GET", "/v2/terminals", key="psp").json()
 

@@ -13,9 +13,10 @@ from sandbox.domain.profile import parse_profile
 from sandbox.store.fixture import FixtureError
 from tests.conftest import NOW
 from tests.directory.making import messages
-from tests.driving import InProcess, fresh, serving
+from tests.driving import InProcess, fresh
+from tests.state.filling import a_kept_sandbox
 from tests.support.payments import paid
-from tests.worlds.worlds import add_world
+from tests.worlds.worlds import add_world, create
 
 Document = dict[str, Any]
 
@@ -39,9 +40,7 @@ def friday(tmp_path: Path, sandbox: InProcess) -> Path:
     """A saved demo world with two payments, and a key that is not of the cast."""
     paid(sandbox)
     paid(sandbox, 2000)
-    sandbox.ask(
-        "POST", "/v5/apikeys", key="merchant", json_body={"name": "own", "permissions": ["all"]}
-    )
+    create(sandbox, name="own", permissions=["all"])
     return write(tmp_path / "friday.json", sandbox.look("snapshot"))
 
 
@@ -149,18 +148,17 @@ def test_a_world_that_began_with_a_custom_fixture_can_be_saved_and_begun_with(tm
 
 @pytest.mark.parametrize(("fixture", "kind"), [("friday", "json"), ("busy", "db")])
 def test_a_kept_world_goes_back_to_it_after_a_restart(tmp_path, friday, fixture, kind):
-    name = str(friday) if fixture == "friday" else fixture
-    store = ("--store", str(tmp_path / f"state.{kind}"))
-    with serving(*store, "--fixture", name, "--clock", NOW) as server:
-        before = server.control("GET", "/worlds/default/snapshot").content
-        server.ask("POST", "/v5/apikeys", key="merchant", json={"name": "x", "permissions": []})
-        assert server.control("GET", "/worlds/default/snapshot").content != before
+    path = tmp_path / f"state.{kind}"
+    with a_kept_sandbox(path, fixture=str(friday) if fixture == "friday" else fixture) as sandbox:
+        before = sandbox.control("GET", "/worlds/default/snapshot").body
+        assert create(sandbox).status == 201
+        assert sandbox.control("GET", "/worlds/default/snapshot").body != before
 
     # The file of the fixture is not needed any more.
     friday.unlink()
-    with serving(*store) as server:
-        assert server.control("POST", "/worlds/default/reset").status_code == 200
-        assert server.control("GET", "/worlds/default/snapshot").content == before
+    with a_kept_sandbox(path) as sandbox:
+        assert sandbox.control("POST", "/worlds/default/reset").status == 200
+        assert sandbox.control("GET", "/worlds/default/snapshot").body == before
 
 
 # --- broken ones ------------------------------------------------------------------------------
