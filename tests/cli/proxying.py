@@ -1,27 +1,20 @@
-"""A proxy in front of a sandbox, as teams put one there: with TLS, or below a path."""
+"""A proxy in front of a sandbox, as teams put one there: below a path, and with TLS."""
 
 import contextlib
-import http.client
+import socket
 import ssl
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from functools import partial
 from pathlib import Path
-from typing import Any
-from urllib.parse import urlsplit
 
+import httpx2
 import pytest
 
 from sandbox.server import tls as certificates
+from tests.webhooks.receiving import Answer, Received, Receiver, receiving
 
-
-@dataclass
-class Proxy:
-    """A proxy that runs. `asked` has the paths that it was asked for, with the prefix."""
-
-    url: str
-    asked: list[str] = field(default_factory=list)
+PREFIX = "/hooks"
 
 
 def trusted_context(folder: Path) -> tuple[ssl.SSLContext, Path]:
@@ -32,54 +25,21 @@ def trusted_context(folder: Path) -> tuple[ssl.SSLContext, Path]:
 
 
 @contextlib.contextmanager
-def proxying(
-    target: str, *, prefix: str = "", tls: ssl.SSLContext | None = None
-) -> Iterator[Proxy]:
+def proxying(target: str, tls: ssl.SSLContext | None = None) -> Iterator[Receiver]:
     """Pass everything below the prefix on to the target, with the Host header as it came."""
-    netloc = urlsplit(target).netloc
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        disable_nagle_algorithm = True
+    def pass_on(one: Received, connection: socket.socket, stop: threading.Event) -> None:
+        url = target + one.path.removeprefix(PREFIX)
+        with httpx2.stream(
+            one.method, url, headers=one.headers, content=one.body, timeout=20
+        ) as answer:
+            fields = answer.headers.multi_items()
+            kept = [f"{name}: {value}\r\n" for name, value in fields if name != "connection"]
+            head = f"HTTP/1.1 {answer.status_code} -\r\n{''.join(kept)}connection: close\r\n\r\n"
+            connection.sendall(head.encode() + b"".join(answer.iter_raw()))
 
-        def _pass_on(self) -> None:
-            proxy.asked.append(self.path)
-            body = self.rfile.read(int(self.headers.get("content-length", 0)))
-            if not self.path.startswith(prefix + "/"):
-                self.send_error(404)
-                return
-            inner = http.client.HTTPConnection(netloc, timeout=20)
-            inner.request(
-                self.command, self.path.removeprefix(prefix), body or None, dict(self.headers)
-            )
-            answer = inner.getresponse()
-            content = answer.read()
-            inner.close()
-            self.send_response(answer.status)
-            for name, value in answer.getheaders():
-                if name.lower() != "content-length":
-                    self.send_header(name, value)
-            if answer.status != 204:
-                self.send_header("content-length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
+    def answer(one: Received) -> int | Answer:
+        return Answer(act=partial(pass_on, one)) if one.path.startswith(f"{PREFIX}/") else 404
 
-        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _pass_on  # noqa: N815
-
-        def log_message(self, format: str, *arguments: Any) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    if tls is not None:
-        server.socket = tls.wrap_socket(server.socket, server_side=True)
-    scheme = "http" if tls is None else "https"
-    proxy = Proxy(f"{scheme}://localhost:{server.server_address[1]}{prefix}")
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    try:
+    with receiving(answer, tls) as proxy:
         yield proxy
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()

@@ -5,9 +5,7 @@ Every answer here is a real one with something in each text that a terminal woul
 
 import json
 import re
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -18,6 +16,7 @@ from click.testing import CliRunner, Result
 import sandbox.cli
 from sandbox.cli.main import main
 from tests.driving import InProcess, fresh
+from tests.webhooks.receiving import Answer, Received, receiving
 
 POISON = "\x1b]0;pwned\x07\x1b[2J\x9b1A\u202e\n"
 """A title for the window, an empty screen, the line above again, and a line from right to left."""
@@ -39,56 +38,35 @@ def poisoned(value: Any, within: str = "") -> Any:
     return value + POISON if isinstance(value, str) else value
 
 
-class Hostile(HTTPServer):
+class Hostile:
     """Has a sandbox answer, and poisons the answer. With a `status` it refuses everything."""
 
-    sandbox: InProcess
-    status: int | None = None
-    shape: str | None = None
-    """JSON that it answers everything with."""
+    def __init__(self) -> None:
+        self.url = ""
+        self.sandbox = fresh()
+        self.status: int | None = None
+        self.shape: str | None = None
+        """JSON that it answers everything with."""
 
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}"
-
-
-class _Handler(BaseHTTPRequestHandler):
-    server: Hostile
-
-    def _answer(self) -> None:
-        length = int(self.headers.get("content-length", 0))
-        body = self.rfile.read(length) if length else None
-        path, _, query = unquote(self.path).replace(POISON, "").partition("?")
-        status, shown = self.server.status, {"error": "no", "message": "no", "details": "no"}
+    def answer(self, one: Received) -> Answer:
+        status, shown = self.status, {"error": "no", "message": "no", "details": "no"}
         if status is None:
-            answer = self.server.sandbox.ask(self.command, path, body=body, query=query)
+            path, _, query = unquote(one.path).replace(POISON, "").partition("?")
+            path = path.removeprefix("/hooks")
+            answer = self.sandbox.ask(one.method, path, body=one.body or None, query=query)
             status, shown = answer.status, answer.json() if answer.body else None
         content = b"" if shown is None else json.dumps(poisoned(shown)).encode()
-        if self.server.shape is not None:
-            status, content = 200, self.server.shape.encode()
-        self.send_response(status)
-        if content:
-            self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _answer  # noqa: N815
-
-    def log_message(self, format: str, *arguments: Any) -> None:
-        pass
+        if self.shape is not None:
+            status, content = 200, self.shape.encode()
+        return Answer(status, {"content-type": "application/json"} if content else {}, content)
 
 
 @pytest.fixture
 def hostile() -> Iterator[Hostile]:
-    server = Hostile(("127.0.0.1", 0), _Handler)
-    server.sandbox = fresh()
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    yield server
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    hostile = Hostile()
+    with receiving(hostile.answer) as server:
+        hostile.url = server.url
+        yield hostile
 
 
 def fill(sandbox: InProcess) -> None:

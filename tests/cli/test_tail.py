@@ -1,15 +1,15 @@
 """`sandbox tail`: the journal as it is written, filtered, with the reasons of each answer."""
 
 import json
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Event, Thread
+import socket
+from threading import Event
 from typing import Any
 
 import pytest
 
 from tests.cli.asking import Shell, add_world, following
 from tests.conftest import NOW
-from tests.webhooks.receiving import receiving
+from tests.webhooks.receiving import Answer, Received, receiving
 
 PAST = "tail --no-follow --no-reasons"
 
@@ -80,48 +80,37 @@ def test_requests_are_shown_as_they_come(shell):
     assert entries == shell.control("GET", "/requests")["requests"]
 
 
-class _Hurried(BaseHTTPRequestHandler):
-    """A server whose reader was too slow: the second of three requests is not in its stream."""
-
-    asked = 0
-
-    def do_GET(self) -> None:
-        is_stream = "/stream" in self.path
-        self.send_response(200)
-        self.send_header("content-type", "text/event-stream" if is_stream else "application/json")
-        self.end_headers()
-        if is_stream:
-            events = (("request", entry(1)), ("gap", {"missed": 1}), ("request", entry(3)))
-            for kind, data in events:
-                self.wfile.write(f"event: {kind}\ndata: {json.dumps(data)}\n\n".encode())
-            self.server.done.wait(20)  # type: ignore[attr-defined]
-        elif "/requests" in self.path:
-            type(self).asked += 1
-            # At first there was nothing, after the gap there are all three.
-            entries = [entry(number) for number in (1, 2, 3) if self.asked > 2]
-            self.wfile.write(json.dumps({"requests": entries}).encode())
-        else:
-            self.wfile.write(b'{"keys": {}}')
-
-    def log_message(self, format: str, *args: Any) -> None:
-        pass
-
-
 def entry(number: int) -> dict[str, Any]:
     return {"id": f"req_{number}", "at": NOW, "duration_ms": 1.0, "status": 200}
 
 
+EVENTS = (("request", entry(1)), ("gap", {"missed": 1}), ("request", entry(3)))
+STREAM = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n" + "".join(
+    f"event: {kind}\ndata: {json.dumps(data)}\n\n" for kind, data in EVENTS
+)
+
+
 def test_what_came_faster_than_it_was_read_is_fetched_and_nothing_comes_twice():
-    with ThreadingHTTPServer(("127.0.0.1", 0), _Hurried) as server:
-        server.done = Event()  # type: ignore[attr-defined]
-        Thread(target=server.serve_forever, daemon=True).start()
-        url = f"http://127.0.0.1:{server.server_port}"
-        with following("tail", "--json", "--url", url) as tail:
-            shown = [json.loads(tail.line())["id"] for _ in range(3)]
-            said = tail.complaint()
-            server.done.set()  # type: ignore[attr-defined]
-            tail.stop()
-        server.shutdown()
+    """The second of three requests is not in the stream, as for a reader that was too slow."""
+    asked = []
+
+    def stream(connection: socket.socket, stop: Event) -> None:
+        connection.sendall(STREAM.encode())
+        stop.wait()
+
+    def answer(one: Received) -> Answer:
+        if "/stream" in one.path:
+            return Answer(act=stream)
+        asked.extend([one.path] if "/requests" in one.path else [])
+        # At first there was nothing, after the gap there are all three.
+        entries = [entry(number) for number in (1, 2, 3) if len(asked) > 2]
+        shown = {"keys": {}, "requests": entries}
+        return Answer(headers={"content-type": "application/json"}, body=json.dumps(shown).encode())
+
+    with receiving(answer) as server, following("tail", "--json", "--url", server.url) as tail:
+        shown = [json.loads(tail.line())["id"] for _ in range(3)]
+        said = tail.complaint()
+        tail.stop()
 
     assert shown == ["req_1", "req_2", "req_3"]
     assert "1 event came faster than could be read" in said

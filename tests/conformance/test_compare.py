@@ -161,7 +161,7 @@ def test_it_replays_in_a_new_world_of_a_running_server_behind_a_proxy_too(
     monkeypatch.setenv("SANDBOX_CA", str(authority))
     before = served.control("GET", "/worlds").json()["total"]
 
-    with proxying(served.url, prefix="/pay", tls=tls) as proxy:
+    with proxying(served.url, tls) as proxy:
         done = ask("compare", _written(tmp_path, har), "--server", proxy.url)
 
     assert done.exit_code == 0, done.output

@@ -235,7 +235,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(answer.body)
         self.wfile.flush()
 
-    do_GET = do_PUT = do_POST  # noqa: N815 - the names are http.server's
+    # The names are http.server's.
+    do_GET = do_PUT = do_PATCH = do_DELETE = do_POST  # noqa: N815
 
     def log_message(self, format: str, *args: Any) -> None:
         """Nothing: tests look at what was received."""

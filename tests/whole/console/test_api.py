@@ -2,7 +2,7 @@
 
 from playwright.sync_api import Page, Route, expect
 
-from tests.cli.proxying import proxying
+from tests.cli.proxying import PREFIX, proxying
 from tests.conftest import NOW
 from tests.driving import Served, serving
 
@@ -37,15 +37,15 @@ def test_a_payment_is_chosen_sent_and_explained(page, server):
 
 
 def test_behind_a_proxy_its_requests_go_through_the_proxy(page, server):
-    with proxying(server.url, prefix="/tools/pay") as proxy:
-        page.goto(f"{proxy.url.replace('localhost', '127.0.0.1')}/_sandbox/docs#payments.capture")
+    with proxying(server.url) as proxy:
+        page.goto(f"{proxy.url}/_sandbox/docs#payments.capture")
         page.get_by_role("button", name="First: payments.preauth").click()
         expect(page.get_by_label("id path")).not_to_have_value("")
         _send(page)
 
         expect(_panel(page, "Answer")).to_contain_text('"transaction_type": "capture"')
-        expect(_panel(page, "As a command")).to_contain_text("/tools/pay/v3/payments/")
-        assert "/tools/pay/_sandbox/worlds/default/send" in proxy.asked
+        expect(_panel(page, "As a command")).to_contain_text(f"{PREFIX}/v3/payments/")
+        assert f"{PREFIX}/_sandbox/worlds/default/send" in [one.path for one in proxy.requests]
 
 
 def test_a_refusal_is_explained_and_a_key_that_is_not_of_the_cast_sends_as_well(page, server):
