@@ -22,7 +22,6 @@ class Database:
     suffix = ".postgres"
 
     def __init__(self, postgres: Postgres, folder: Path) -> None:
-        self._postgres = postgres
         self._folder = folder
         self._url = postgres.new_database()
         self.name = "state.postgres"
@@ -32,7 +31,3 @@ class Database:
 
     def with_name(self, name: str) -> Path:
         return self._folder / name
-
-    def unlink(self) -> None:
-        """Begin with another database, which is empty."""
-        self._url = self._postgres.new_database()

@@ -1,7 +1,6 @@
 """The test kit where its server is not: beside old packages, and names that projects have."""
 
 import sys
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -58,17 +57,6 @@ def test_the_server_beside_the_kit_serves_a_project_with_a_module_of_that_name(t
     assert "because the project has a module 'sandbox' too" in said
 
 
-def test_the_kit_brings_one_plugin_and_the_server_none(alone, installed, tmp_path):
-    program = (
-        "from importlib.metadata import entry_points\n"
-        "print(*sorted(one.value for one in entry_points(group='pytest11')))"
-    )
-
-    brought = run(alone / "python", "-c", program, cwd=tmp_path).split()
-    assert [name for name in brought if "sandbox" in name] == ["uat_sandbox.plugin"]
-    assert "sandbox" not in run(installed / "python", "-c", program, cwd=tmp_path)
-
-
 def test_a_run_without_any_server_says_what_is_possible_and_harms_no_other_test(alone, tmp_path):
     folder = tmp_path / "project"
     folder.mkdir()
@@ -93,10 +81,3 @@ def test_types_of_both_packages_reach_those_who_use_them(tester, tmp_path):
     )
 
     assert 'Revealed type is "tuple[int, int]"' in said
-
-
-def test_the_wheel_of_the_kit_has_its_package_and_nothing_else(packages):
-    with zipfile.ZipFile(packages.kit) as archive:
-        folders = {name.split("/")[0] for name in archive.namelist()}
-
-    assert {one for one in folders if not one.endswith(".dist-info")} == {"uat_sandbox"}

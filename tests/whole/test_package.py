@@ -1,37 +1,13 @@
 """The wheel and the source distribution, installed where no checkout is."""
 
 import json
-import subprocess
 import tarfile
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from email.parser import Parser
 from pathlib import Path
-from typing import Any
-
-import httpx2
 
 from sandbox import __version__
-from tests.whole.installing import ROOT, clean_environment, run, uv
-
-
-@contextmanager
-def serving(bin: Path, folder: Path, *options: str) -> Iterator[dict[str, Any]]:
-    """The installed command, serving from that folder; what it said at its start."""
-    command = [bin / "sandbox", "serve", "--port", "0", "--log-format", "json", *options]
-    process = subprocess.Popen(
-        command, cwd=folder, env=clean_environment(), stdout=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None
-    try:
-        line = process.stdout.readline()
-        assert line, f"{command} did not start"
-        yield json.loads(line)
-    finally:
-        process.terminate()
-        process.wait(10)
-        process.stdout.close()
+from tests.whole.installing import ROOT, run, uv
 
 
 def names_in(wheel: Path) -> list[str]:
@@ -74,11 +50,13 @@ def test_the_console_adds_little_to_the_wheel(packages):
     assert sum(one.compress_size for one in console) < 250_000
 
 
-def test_the_wheel_has_nothing_beside_the_package(packages):
-    folders = {name.split("/")[0] for name in names_in(packages.wheel)}
+def test_a_wheel_has_nothing_beside_its_package(packages):
+    for wheel, package in ((packages.wheel, "sandbox"), (packages.kit, "uat_sandbox")):
+        names = names_in(wheel)
 
-    assert folders == {"sandbox", f"uat_sandbox-{__version__}.dist-info"}
-    assert [name for name in names_in(packages.wheel) if "__pycache__" in name] == []
+        folders = {name.split("/")[0] for name in names}
+        assert {one for one in folders if not one.endswith(".dist-info")} == {package}
+        assert [name for name in names if "__pycache__" in name] == []
 
 
 def test_the_source_has_what_builds_and_tests_it_and_no_leftovers(packages):
@@ -109,33 +87,22 @@ def test_the_wheel_says_what_it_is(packages):
 # --- how it works where nothing else is -------------------------------------------------------
 
 
-def test_the_installed_command_tells_its_version_and_proves_a_scenario_of_its_library(
+def test_the_installed_command_takes_a_payment_and_proves_a_scenario_of_its_library(
     installed, tmp_path
 ):
-    said = run(installed / "sandbox", "--version", cwd=tmp_path)
-    name = "insufficient_funds_then_success"
-    story = run(installed / "sandbox", "scenario", "show", name, cwd=tmp_path)
-    (tmp_path / "story.toml").write_text(story, encoding="utf-8")
+    sandbox, story = installed / "sandbox", tmp_path / "story.toml"
+    listed = json.loads(run(sandbox, "scenario", "list", "--json", cwd=tmp_path))
+    shown = run(sandbox, "scenario", "show", "insufficient_funds_then_success", cwd=tmp_path)
+    story.write_text(shown, encoding="utf-8")
 
-    run(installed / "sandbox", "scenario", "check", "story.toml", cwd=tmp_path)
+    run(sandbox, "scenario", "check", story, cwd=tmp_path)
+    said = run(sandbox, "--version", cwd=tmp_path)
+    paid = run(sandbox, "run", "--", sandbox, "pay", "10", cwd=tmp_path)
 
     assert said == f"uat-sandbox {__version__}\n"
-
-
-def test_the_installed_server_takes_a_payment_in_the_demo_world(installed, tmp_path):
-    with serving(installed, tmp_path) as facts, httpx2.Client(timeout=10) as client:
-        health = client.get(f"{facts['control_url']}/health").json()
-        scenarios = client.get(f"{facts['control_url']}/scenarios").json()
-        answer = client.post(
-            f"{facts['url']}/v3/payment",
-            headers={"x-service-apikey": facts["keys"]["merchant"]},
-            json={"amount": 1000, "terminal_id": facts["terminals"]["merchant"]},
-        )
-
-    assert (health["status"], health["version"]) == ("ok", __version__)
-    assert scenarios["total"] == len(shipped("scenarios", "*.toml"))
-    assert (answer.status_code, answer.json()["status"]) == (200, "captured")
-    assert list(tmp_path.iterdir()) == []
+    assert len(listed) == len(shipped("scenarios", "*.toml"))
+    assert "captured: approved" in paid
+    assert list(tmp_path.iterdir()) == [story]
 
 
 def test_nothing_is_asked_for_that_clashes(tester, tmp_path):

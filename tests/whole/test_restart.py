@@ -18,7 +18,7 @@ from tests.servers.serving import Database
 from tests.state.filling import STATES, control, fill, ok
 from tests.state.remote import Remote
 from tests.state.saved_worlds import KINDS, SavedWorld, serving_saved
-from tests.support.payments import acted, paid, pay, read
+from tests.support.payments import paid, pay, read
 from tests.webhooks.hooked import until
 from tests.webhooks.receiving import Receiver, receiving
 
@@ -83,82 +83,6 @@ def test_every_world_is_there_again_as_it_was(path: Path):
         assert [world.view["keys"] for world in worlds] == keys
         saved = json.loads(before[0])
         assert len(saved["transactions"]) >= len(STATES)
-
-
-def story(world: Remote, part: int) -> list[bytes]:
-    """What a world answers to a part of a story, byte for byte."""
-    answers: list[bytes] = []
-
-    def note(made: dict[str, Any]) -> dict[str, Any]:
-        answers.append(json.dumps(made).encode())
-        return made
-
-    if part == 0:
-        rules = [
-            {
-                "name": "fifth",
-                "when": {"operation": "sale", "nth": 5},
-                "then": {"outcome": "lost_card"},
-            },
-            {
-                "name": "follow",
-                "when": {"amount": 4321},
-                "then": {
-                    "outcome": "processor_timeout",
-                    "follow": [{"after": "5m", "do": "late_answer", "outcome": "approved"}],
-                },
-            },
-        ]
-        control(world, "PUT", "/scenario", {"name": "counting", "rule": rules})
-        control(world, "POST", "/scenario/next", {"outcome": "do_not_honor", "operation": "auth"})
-        note(paid(world))
-        note(paid(world, 4321))
-        note(paid(world, at="surcharge_merchant"))
-        sale = note(paid(world, 900_402, at="second_merchant"))
-        closed = world.ask("POST", f"/v1/batches/{sale['batch_id']}/close", key="partner")
-        answers.append(closed.body)
-        control(world, "POST", "/clock/advance", {"by": "5s"})
-        note(paid(world, at="tax_merchant", operation="auth", amount=77))
-    else:
-        note(paid(world))
-        note(paid(world))
-        held = note(paid(world, operation="auth"))
-        note(acted(world, held["transaction_id"], "increment", amount=50))
-        world.ask(
-            "POST", "/v5/apikeys", key="partner", json_body={"name": "n", "permissions": ["all"]}
-        )
-        fired = control(world, "POST", "/clock/advance", {"by": "60d"})
-        answers.append(json.dumps(fired).encode())
-        answers.extend(shown(world).values())
-    return answers
-
-
-def documents(saved: bytes) -> dict[str, list[Any]]:
-    """What stands in each table, in its order, wherever it stands there."""
-    tables = json.loads(saved)
-    # It holds the digest of the rest, as that was written.
-    del tables["file"]
-    return {name: list(table.values()) for name, table in tables.items()}
-
-
-def test_the_same_requests_are_answered_the_same_with_a_restart_between(db: Path):
-    with serving_saved(db, *FROZEN) as server:
-        straight = another(server, "straight")
-        expected = [story(straight, part) for part in (0, 1)]
-        whole = straight.saved()
-    said = b"".join(expected[1]).decode()
-    for word in ("surcharge_expires", "late_answer", "authorization_expires"):
-        assert word in said, f"the story lacks what a forgetful server would forget: {word}"
-    db.unlink()
-    with serving_saved(db, *FROZEN) as server:
-        first = story(another(server, "straight"), 0)
-    with serving_saved(db) as server:
-        world = Remote(server, "straight")
-        second = story(world, 1)
-
-        assert first == expected[0]
-        assert second == expected[1]
-        assert documents(world.saved()) == documents(whole)
 
 
 # --- clocks -----------------------------------------------------------------------------------
