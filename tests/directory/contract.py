@@ -11,6 +11,7 @@ from tests.directory.making import (
     ACCOUNT,
     ADDRESS,
     NOBODY,
+    TERMINAL,
     account_id,
     made,
     post,
@@ -35,7 +36,6 @@ class Resource:
     name: str
     paths: tuple[str, ...]
     body: Callable[[InProcess], Body]
-    reader: str = "merchant"
     id: str = "id"
     least: Body = field(default_factory=dict)
     full: Body = field(default_factory=dict)
@@ -75,9 +75,20 @@ def with_value(field: str, value: Any) -> Body:
     return {outer: ADDRESS | {inner: value} if inner else value}
 
 
-NO_RATES = {"surcharge_rate": None, "tax_rate": None, "surcharge_confirmation_required": None}
-NO_BASES = {"surcharge_basis": None, "tax_basis": None}
-RATES = {"surcharge_rate": 3.5, "tax_rate": 8.25, "surcharge_basis": "total"}
+RATES = {
+    "surcharge_rate": 3.5,
+    "tax_rate": 8.25,
+    "surcharge_confirmation_required": True,
+    "surcharge_basis": "total",
+    "tax_basis": "subtotal",
+}
+NEW = {
+    "status": "active",
+    **dict.fromkeys(RATES),
+    "created_at": "2026-03-01T12:00:00.000Z",
+    "deleted_at": None,
+    "updated_at": None,
+}
 BAD_RATES = [
     *(("surcharge_rate", value) for value in ("3.5", -1, -0.01, 100.5, 10_001, True, [])),
     *(("tax_rate", value) for value in ("8", 1e300, -5, {}, 100.01)),
@@ -85,39 +96,33 @@ BAD_RATES = [
     *(("surcharge_basis", value) for value in ("all", "Total", "", 1)),
     *(("tax_basis", value) for value in ("tip", [])),
 ]
+CHANGED_RATES = [
+    ("surcharge_rate", 0.0),
+    ("tax_rate", 9.5),
+    ("surcharge_confirmation_required", False),
+    ("surcharge_basis", "subtotal_plus_tip"),
+    ("tax_basis", "subtotal_plus_tax"),
+]
 """Of accounts, terminals and locations alike."""
-
-NULLABLE_RATES = [*NO_RATES, *NO_BASES]
 
 
 ACCOUNTS = Resource(
     name="account",
     paths=("/v1/accounts", "/v2/accounts"),
     body=lambda _: ACCOUNT,
-    reader="partner",
     least={
+        **ACCOUNT,
         "organization_id": None,
         "available_processor_configs": [],
         "tax_id": None,
         "mcc": None,
-        "type": "merchant",
-        "status": "active",
-        "name": "Elm Street Bakery",
-        "description": "Bakery",
-        "address": ADDRESS,
-        **NO_RATES,
-        **NO_BASES,
-        "created_at": "2026-03-01T12:00:00.000Z",
-        "deleted_at": None,
-        "updated_at": None,
+        **NEW,
     },
     full={
         "available_processor_configs": ["cfg-tsys-001", "cfg-pass-001"],
         "tax_id": "12-3456789",
         "mcc": "5812",
         **RATES,
-        "surcharge_confirmation_required": False,
-        "tax_basis": "subtotal_plus_tip",
     },
     null_when_created=["parent_id"],
     required=["type", "name", "description", "address"],
@@ -159,14 +164,9 @@ ACCOUNTS = Resource(
         ("organization_id", "org_1"),
         ("available_processor_configs", ["cfg-payroc-001"]),
         ("available_processor_configs", []),
-        ("surcharge_rate", 2.5),
-        ("surcharge_rate", 0.0),
-        ("tax_rate", 8.75),
-        ("surcharge_confirmation_required", True),
-        ("surcharge_basis", "subtotal"),
-        ("tax_basis", "subtotal_plus_tax"),
+        *CHANGED_RATES,
     ],
-    nullable=["tax_id", "organization_id", *NULLABLE_RATES],
+    nullable=["tax_id", "organization_id", *RATES],
     never_null=["name", "description", "address", "mcc", "available_processor_configs", "status"],
     same=[{"status": "active"}, {"address": ADDRESS}, {"surcharge_rate": 350}],
     ignored=[("type", "partner"), ("parent_id", NOBODY), ("id", "x"), ("colour", "red")],
@@ -174,8 +174,8 @@ ACCOUNTS = Resource(
 
 _TERMINAL_STRINGS = [
     *("name", "description", "mid", "tid", "store_number", "bin", "vid", "agent_bank_number"),
-    *("merchant_category_code", "terminal_capability", "currency_code", "country_code"),
-    *("processor_config_id", "merchant_name"),
+    *("merchant_category_code", "terminal_capability", "country_code", "merchant_name"),
+    *("currency_code", "processor_config_id"),
 ]
 
 TERMINALS = Resource(
@@ -184,27 +184,13 @@ TERMINALS = Resource(
     body=terminal_body,
     id="terminal_id",
     least={
-        "name": "bar",
-        "description": None,
-        "mid": "886000002000",
-        "tid": "00000042",
-        "store_number": None,
-        "bin": None,
-        "vid": None,
-        "agent_bank_number": None,
-        "merchant_category_code": None,
+        **dict.fromkeys(_TERMINAL_STRINGS),
+        **TERMINAL,
         "terminal_capability": "5",
         "currency_code": "USD",
         "country_code": "840",
-        "processor_config_id": "cfg-tsys-001",
-        "status": "active",
-        "created_at": "2026-03-01T12:00:00.000Z",
-        "deleted_at": None,
-        "updated_at": None,
-        "merchant_name": None,
+        **NEW,
         "transactions": [],
-        **NO_RATES,
-        **NO_BASES,
         "var_sheet": None,
         "batching": None,
     },
@@ -220,8 +206,6 @@ TERMINALS = Resource(
         "country_code": "124",
         "merchant_name": "Barton Springs Bistro",
         **RATES,
-        "surcharge_confirmation_required": True,
-        "tax_basis": "subtotal",
     },
     required=["account_id", "processor_config_id", "name", "mid", "tid"],
     unknown=[("terminal_nam", "terminal_name"), ("colour", None)],
@@ -235,26 +219,13 @@ TERMINALS = Resource(
     bad_created=[("account_id", value) for value in (7, [], {}, True)],
     bad_updated=[("status", "deleted"), ("status", "BLOCKED"), ("status", 0)],
     changes=[
-        ("name", "window"),
-        ("description", ""),
-        ("mid", "886000003000"),
-        ("tid", "99999999"),
-        ("store_number", "0002"),
-        ("bin", "424550"),
-        ("vid", "V7654321"),
-        ("agent_bank_number", "081960"),
-        ("merchant_category_code", "5411"),
-        ("terminal_capability", "6"),
+        # Each is another number, which may be the code of a trade.
+        *((field, f"54{number}") for number, field in enumerate(_TERMINAL_STRINGS[:-2], start=10)),
         ("currency_code", "CAD"),
-        ("country_code", "840"),
-        ("merchant_name", "Bistro"),
-        ("surcharge_rate", 0.0),
-        ("tax_rate", 9.5),
-        ("surcharge_confirmation_required", False),
-        ("surcharge_basis", "subtotal_plus_tip"),
-        ("tax_basis", "total"),
+        ("description", ""),
+        *CHANGED_RATES,
     ],
-    nullable=["vid", "agent_bank_number", *NULLABLE_RATES],
+    nullable=["vid", "agent_bank_number", *RATES],
     never_null=[
         *(one for one in _TERMINAL_STRINGS if one not in ("vid", "agent_bank_number")),
         "status",
@@ -270,21 +241,14 @@ LOCATIONS = Resource(
     paths=("/v1/locations",),
     body=lambda sandbox: {"account_id": account_id(sandbox, "merchant"), "name": "Patio"},
     least={
+        **dict.fromkeys(_LOCATION_STRINGS),
         "name": "Patio",
         "address": dict.fromkeys(ADDRESS),
-        "phone": None,
-        "email": None,
-        "status": "active",
-        "processor_config_id": None,
         "country_code": "840",
         "currency": "USD",
         "terminal_id": None,
         "metadata": None,
-        **NO_RATES,
-        **NO_BASES,
-        "created_at": "2026-03-01T12:00:00.000Z",
-        "updated_at": None,
-        "deleted_at": None,
+        **NEW,
     },
     full={
         "address": ADDRESS,
@@ -294,8 +258,6 @@ LOCATIONS = Resource(
         "country_code": "124",
         "currency": "CAD",
         **RATES,
-        "surcharge_confirmation_required": True,
-        "tax_basis": "subtotal",
     },
     null_when_created=["terminal_id", "status"],
     required=["account_id", "name"],
@@ -324,13 +286,9 @@ LOCATIONS = Resource(
         ("processor_config_id", "cfg-pass-001"),
         ("country_code", "840"),
         ("currency", "USD"),
-        ("surcharge_rate", 0.0),
-        ("tax_rate", 9.0),
-        ("surcharge_confirmation_required", False),
-        ("surcharge_basis", "subtotal"),
-        ("tax_basis", "total"),
+        *CHANGED_RATES,
     ],
-    nullable=NULLABLE_RATES,
+    nullable=RATES,
     never_null=[*_LOCATION_STRINGS, "address", "terminal_id", "status"],
     same=[{"status": "active"}, {"metadata": {"a": 1}}],
     ignored=[("account_id", "second_merchant")],

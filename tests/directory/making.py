@@ -158,10 +158,7 @@ def set_clock(sandbox: InProcess, now: str) -> None:
 
 def messages(sandbox: InProcess, **query: str) -> list[dict[str, Any]]:
     """The messages of the world, oldest first."""
-    asked = "&".join(f"{name}={value}" for name, value in query.items())
-    answer = sandbox.control("GET", f"/worlds/{sandbox.world}/messages", query=asked)
-    assert answer.status == 200, answer.body
-    found: list[dict[str, Any]] = answer.json()["messages"]
+    found: list[dict[str, Any]] = sandbox.look("messages", **query)["messages"]
     return found
 
 

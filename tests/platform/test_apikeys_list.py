@@ -39,26 +39,17 @@ LISTED = [
     ("partner", ["read"], None, ["reader", "partner"]),
     ("partner", ["read:sub"], None, BELOW_PARTNER),
     ("partner", ["read", "read:sub"], None, ["reader", *BELOW_PARTNER, "partner"]),
-    ("psp", ["read"], None, ["reader", "psp"]),
-    ("psp", ["read:sub"], None, BELOW_PSP),
     ("psp", ["read", "read:sub"], None, ["reader", *BELOW_PSP, "psp"]),
     # assumed 4.5-admin: even an admin sees only its own keys with the base form.
     ("admin", ["read"], None, ["reader", "admin"]),
     ("admin", ["read:sub"], None, [*BELOW_PSP, "psp"]),
     ("admin", ["read", "read:sub"], None, ["reader", *BELOW_PSP, "psp", "admin"]),
-    ("merchant", ["read"], "merchant", ["reader", *MERCHANT]),
     ("partner", ["read"], "partner", ["reader", "partner"]),
     ("partner", ["read:sub"], "merchant", MERCHANT),
-    ("partner", ["read:sub"], "second_merchant", ["second_merchant"]),
-    ("partner", ["read:sub"], "tax_merchant", []),
     ("partner", ["read", "read:sub"], "partner", ["reader", "partner"]),
-    ("partner", ["read", "read:sub"], "merchant", MERCHANT),
     # One account, not the hierarchy below it.
     ("psp", ["read:sub"], "partner", ["partner"]),
-    ("psp", ["read:sub"], "other_merchant", ["other_merchant"]),
-    ("admin", ["read"], "admin", ["reader", "admin"]),
     ("admin", ["read:sub"], "psp", ["psp"]),
-    ("admin", ["read", "read:sub"], "merchant", MERCHANT),
 ]
 
 

@@ -38,6 +38,7 @@ BODIES = {
     "an unknown field": NEW | {"colour": "red"},
     "a false permission": NEW | {"permissions": ["payments:fly"]},
     "a past expiry": NEW | {"expires_at": "2020-01-01T00:00:00Z"},
+    "an old macro": NEW | {"permissions": ["legacy_all"]},
     "one for PSPs": NEW | {"permissions": ["webhooks:read"]},
 }
 
@@ -56,6 +57,7 @@ apikeys:create;     POST /v5/apikeys;                 a false permission; operat
 apikeys:create;     POST /v5/apikeys;                 a past expiry;      operation 400 assumed D19
 apikeys:create;     POST /v5/apikeys;                 a new key;          grant 403 spec 4.1.4
 all;                POST /v5/apikeys;                 one for PSPs;       grant 403 spec 5.8
+all;                POST /v5/apikeys;                 an old macro;       operation 400 spec 4.1.6
 all;                GET /v5/apikey;                   -;                  route 404 assumed C1
 all;                PATCH /v5/apikeys;                -;                  route 405 assumed C9
 """

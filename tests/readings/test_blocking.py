@@ -65,7 +65,7 @@ def _requests(sandbox):
     }
 
 
-@pytest.mark.proves("assumed D35-block-stops, 4.7-blocked-account, Q26")
+@pytest.mark.proves("assumed D35-block-stops, 4.7-blocked-account, 4.7-blocked-key, Q26")
 @pytest.mark.parametrize("blocked", ["merchant", "partner"])
 @pytest.mark.parametrize("value", ["payments", "new_payments", "changes"])
 def test_a_block_stops_the_operations_of_the_reading(sandbox, value, blocked):
