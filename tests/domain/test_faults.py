@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from sandbox.domain import faults
-from sandbox.domain.faults import FAULTS, VALIDATION_ERROR, Fault, Refusal
+from sandbox.domain.faults import FAULTS, Fault
 
 PACKAGE = Path(faults.__file__).parents[1]
 
@@ -24,16 +24,3 @@ def test_every_refusal_has_a_code_a_status_and_a_sentence_of_its_own():
         assert re.match(r"(spec|assumed) ", fault.source)
     files = [path for path in PACKAGE.rglob("*.py") if re.search(r"\bFault\(", path.read_text())]
     assert [path.name for path in files] == ["faults.py"]
-
-
-def test_a_refusal_says_to_the_journal_what_it_says_to_the_client_unless_told_otherwise():
-    said = {"details": "shown", "reason": "for the journal", "source": "assumed D5"}
-    for given, details, reason, source in (
-        ({}, "", "The request is not valid.", "spec 7-400"),
-        ({"details": "name: required"}, "name: required", "name: required", "spec 7-400"),
-        (said, *said.values()),
-        ({"reason": "for the journal"}, "", "for the journal", "spec 7-400"),
-    ):
-        refusal = Refusal(VALIDATION_ERROR, **given)
-        assert (refusal.details, refusal.reason, refusal.source) == (details, reason, source)
-        assert str(refusal) == reason

@@ -79,7 +79,11 @@ def test_edit_and_close_do_what_the_table_says_and_change_nothing_elsewhere(sand
             assert (body["closed_at"], body["response"]) == (None, None)
         else:
             with unchanged(sandbox):
-                assert status in refused(sandbox, ask(sandbox, id), clause="assumed 3.2")
+                answer = ask(sandbox, id)
+                assert status in refused(sandbox, answer, clause="assumed 3.2")
+            possible = ", ".join(one for state, one in TABLE if state == status) or "nothing"
+            reason = f"batch: cannot {trigger} from {status}; possible: {possible}"
+            assert sandbox.journal(answer)["decisions"][-1]["reason"] == reason
 
 
 @pytest.mark.proves(
