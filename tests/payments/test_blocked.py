@@ -14,7 +14,6 @@ from tests.directory.making import (
 from tests.support.payments import (
     OPERATIONS,
     act,
-    block_account,
     drop,
     edit_batch,
     edited,
@@ -37,7 +36,7 @@ def test_a_blocked_account_takes_no_payment_wherever_it_is_asked_for_and_is_told
     # tests/readings/test_blocking has all that a block stops, and what it does not.
     told = shown(pay(sandbox, at="passthrough_merchant"))
     for name in ("merchant", "passthrough_merchant"):
-        block_account(sandbox, name)
+        set_status(sandbox, "account", name)
 
     with unchanged(sandbox):
         for places in (
@@ -55,7 +54,7 @@ def test_a_blocked_account_takes_no_payment_wherever_it_is_asked_for_and_is_told
 @pytest.mark.proves("assumed C5")
 def test_the_permission_and_the_target_come_before_the_block_and_the_body_after_it(sandbox):
     tx = held(sandbox)
-    block_account(sandbox, "merchant")
+    set_status(sandbox, "account", "merchant")
     narrow = mint(sandbox, ["payments:read"], by="psp")["key"]
 
     refused(sandbox, act(sandbox, tx, "capture", by=narrow), 401, "permission_denied")

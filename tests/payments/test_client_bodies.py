@@ -7,11 +7,11 @@ from tests.support.payments import (
     act,
     acted,
     ask,
-    block_account,
     held,
     parts,
     pay,
     refused,
+    set_status,
     shown,
     sold,
 )
@@ -38,9 +38,9 @@ def test_a_payment_that_names_no_place_is_made_at_the_only_terminal_of_the_keys_
             terminal_id(sandbox, "second_merchant"),
         )
         assert notes(sandbox, answer) == ["the body names no place"]
-    block_account(sandbox, "second_merchant")
+    set_status(sandbox, "account", "second_merchant")
     assert sale(sandbox, by="second_merchant").status == 423
-    block_account(sandbox, "second_merchant", "active")
+    set_status(sandbox, "account", "second_merchant", "active")
     # It is refused where it could be several.
     a_terminal(sandbox, "second_merchant")
     assert "terminal_id" in refused(sandbox, sale(sandbox, by="second_merchant"))

@@ -17,7 +17,7 @@ from tests.support.payments import (
     ledger,
     paid_id,
     read,
-    set_switches,
+    set_switch,
     sold,
     sums,
 )
@@ -30,7 +30,7 @@ def at_once(sandbox, requests):
     """The answers to so many requests, or to these."""
 
     def ask(*asked):
-        set_switches(sandbox, {"latency.scale": 0.001})
+        set_switch(sandbox, "latency.scale", 0.001)
         return requests.together(*(asked if len(asked) > 1 else asked * AT_ONCE))
 
     return ask

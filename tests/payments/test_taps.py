@@ -18,7 +18,7 @@ from tests.support.payments import (
     operate,
     pay,
     read,
-    set_switches,
+    set_switch,
     world_of,
 )
 
@@ -165,7 +165,7 @@ def test_faults_and_latency_come_after_the_tap(sandbox, requests):
 
     # 900 ms nominal, of which a twentieth is waited (assumed 5.1-latency).
     desk_opens(sandbox)
-    set_switches(sandbox, {"latency.scale": 0.05})
+    set_switch(sandbox, "latency.scale", 0.05)
     answer, done = requests.tapped(sale(sandbox), card="tok_amex")
     assert (done.json()["status"], answer.json()["status"]) == ("pending", "captured")
 

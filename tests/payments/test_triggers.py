@@ -24,7 +24,7 @@ from tests.support.payments import (
     ready_for,
     refused,
     set_status,
-    set_switches,
+    set_switch,
     world_of,
 )
 
@@ -157,7 +157,7 @@ def test_what_is_armed_waits_for_its_operation_on_its_payment(sandbox):
 
 @pytest.mark.proves("assumed 6.2")
 def test_switched_off_an_amount_is_ordinary_arms_nothing_and_is_noted(sandbox):
-    set_switches(sandbox, {"triggers.enabled": False})
+    set_switch(sandbox, "triggers.enabled", False)
 
     for amount in (900005, 900101, 900114, 900201, 900303, 900308, 900401):
         answer = pay(sandbox, amount)
@@ -167,7 +167,7 @@ def test_switched_off_an_amount_is_ordinary_arms_nothing_and_is_noted(sandbox):
     forced = pay(sandbox, 900005, outcome="lost_card")
     assert chosen(forced) == "lost_card; source=header; rule=header"
     id = ready_for(sandbox, "capture", 900201)
-    set_switches(sandbox, {"triggers.enabled": True})
+    set_switch(sandbox, "triggers.enabled", True)
     assert chosen(operate(sandbox, id, "capture")) == ORDINARY
 
 

@@ -23,7 +23,7 @@ from tests.support.payments import (
     pay,
     read,
     ready_for,
-    set_switches,
+    set_switch,
     world_of,
 )
 
@@ -162,7 +162,7 @@ def test_the_nominal_latency_is_waited_for_as_far_as_the_switch_says(sandbox, re
         # A queued delay is waited for in full and comes on top.
         (sale(sandbox), None, 0.05, 30, 75),
     ):
-        set_switches(sandbox, {"latency.scale": scale})
+        set_switch(sandbox, "latency.scale", scale)
         if queued_ms:
             delay(sandbox, ms=queued_ms)
 
@@ -180,7 +180,7 @@ def test_what_waits_for_no_processor_is_answered_at_once(sandbox):
     # What waited at all would fail here, without an event loop: thirty nominal seconds.
     assert pay(sandbox, outcome="processor_timeout").json()["status"] == "error"
     id = paid_id(sandbox)
-    set_switches(sandbox, {"latency.scale": 10})
+    set_switch(sandbox, "latency.scale", 10)
     assert pay(sandbox, outcome="surcharge_expired").json()["status"] == "canceled"
     assert pay(sandbox, at="passthrough_merchant").json()["status"] == "pending"
     world_of(sandbox).queue.add(Queued(outcome="approved", delay_ms=60_000))

@@ -8,7 +8,6 @@ from tests.support.payments import (
     OPERATIONS,
     act,
     ask,
-    block_account,
     close_batch,
     edit_batch,
     held,
@@ -17,6 +16,7 @@ from tests.support.payments import (
     pay,
     prompted,
     read,
+    set_status,
     sold,
 )
 
@@ -71,7 +71,7 @@ def _requests(sandbox):
 def test_a_block_stops_the_operations_of_the_reading(sandbox, value, blocked):
     choose(sandbox, block_stops=value)
     requests = _requests(sandbox)
-    block_account(sandbox, blocked)
+    set_status(sandbox, "account", blocked)
 
     answered = {name: asked().status for name, asked in requests.items()}
 
@@ -94,7 +94,7 @@ def test_what_a_block_stops_has_the_answer_of_the_reading(sandbox, value, status
     choose(sandbox, block_answer=value)
     requests = _requests(sandbox)
     fails = NEW if value == "invalid_terminal" else set()
-    block_account(sandbox, "merchant")
+    set_status(sandbox, "account", "merchant")
     before = sandbox.state()
 
     for name in sorted(PAYMENTS - fails):
@@ -120,12 +120,12 @@ def _of(sandbox):
 def test_a_block_reaches_all_below_the_account_or_itself_alone(sandbox, value, status):
     choose(sandbox, block_reaches=value)
     requests = _requests(sandbox)
-    block_account(sandbox, "partner")
+    set_status(sandbox, "account", "partner")
 
     for name in PAYMENTS:
         answered = requests[name]().status
         assert (name, answered) == (name, 423 if status == 423 else answered)
         assert answered in (status, 201)
 
-    block_account(sandbox, "merchant")
+    set_status(sandbox, "account", "merchant")
     assert pay(sandbox).status == 423

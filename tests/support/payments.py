@@ -254,13 +254,8 @@ def operate(
 # --- the world --------------------------------------------------------------------------------
 
 
-def set_switches(sandbox: InProcess, settings: dict[str, Any]) -> None:
-    answer = sandbox.control("PUT", f"/worlds/{sandbox.world}/switches", settings)
-    assert answer.status == 200, answer.body
-
-
 def set_switch(sandbox: InProcess, name: str, value: Any) -> None:
-    set_switches(sandbox, {name: value})
+    shown(sandbox.control("PUT", f"/worlds/{sandbox.world}/switches", {name: value}))
 
 
 _RECORDS = {
@@ -278,10 +273,6 @@ def _record(sandbox: InProcess, kind: str, name: str) -> str:
 
 def set_status(sandbox: InProcess, kind: str, name: str, status: str = "blocked") -> None:
     shown(ask(sandbox, "PUT", _record(sandbox, kind, name), {"status": status}, by="psp"))
-
-
-def block_account(sandbox: InProcess, name: str, status: str = "blocked") -> None:
-    set_status(sandbox, "account", name, status)
 
 
 def drop(sandbox: InProcess, kind: str, name: str) -> None:
