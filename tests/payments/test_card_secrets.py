@@ -76,7 +76,7 @@ def test_a_record_holds_no_number_of_a_test_card_and_the_journal_masks_a_readers
     assert (shown["paymentCardData"], shown["generalCardData"]) == ("tok_declined", "****")
 
 
-def test_a_number_that_is_no_text_or_in_a_header_is_refused_and_not_kept(sandbox):
+def test_a_card_number_as_a_json_number_or_in_a_header_is_refused_and_not_kept(sandbox):
     for number in (int(LIVE), float(LIVE), [int(LIVE)]):
         assert pay(sandbox, additional_details={"note": number}).status == 400
     forced = pay(sandbox, outcome=LIVE)
