@@ -43,19 +43,3 @@ def test_both_readers_take_the_same_values_and_read_the_same_of_them(name: str):
 
     assert {repr(value): _by_document(TYPES[name], value) for value in VALUES} == read
     assert "refused" in read.values()
-
-
-def test_a_rate_of_a_body_is_a_percentage_of_a_document():
-    for points in (100, 350, 10_000):
-        percent = TypeAdapter(field_types.Rate).validate_python(points)
-
-        assert percent == points / 100
-        assert from_document(field_types.Percent, percent) == percent
-    # A document holds what records hold, and no basis points.
-    with pytest.raises(ValueError, match="must be a percentage from 0 to 100"):
-        from_document(field_types.Percent, 350)
-
-
-def test_a_refusal_is_a_sentence_that_does_not_repeat_the_value():
-    with pytest.raises(ValueError, match=r"^string should have at most 200 characters$"):
-        from_document(field_types.WorldName, "hunter2" * 30)

@@ -12,13 +12,11 @@ from tests.directory.making import (
     terminal_id,
 )
 from tests.support.payments import (
-    act,
     acted,
     ask,
     batch,
     close_batch,
     edit_batch,
-    error,
     fired,
     held,
     opened_batch,
@@ -80,11 +78,7 @@ def test_while_a_batch_is_submitted_its_members_and_sums_stand_still(sandbox):
     set_switch(sandbox, "batch.settlement", "manual")
     submitted = shown(close_batch(sandbox, tx["batch_id"]))
 
-    # assumed F24, F27, B14
-    tip = act(sandbox, tx, "adjust", type="fixed", amount=100)
-    assert error(tip) == (400, "invalid_tip_adjustment")
-    for body in ({}, {"amount": 1}):
-        assert error(act(sandbox, tx, "reverse", **body)) == (400, "invalid_transaction_state")
+    # test_moves_follow_ups has the tip and the reversal that are refused meanwhile.
     refund = acted(sandbox, tx, "refund", amount=300)
 
     assert batch(sandbox, tx["batch_id"]) == submitted
@@ -224,22 +218,6 @@ def test_a_refund_after_settlement_counts_in_the_next_batch_even_of_a_deleted_te
     events = ["transaction.refund", "batch.opened", "transaction.refund"]
     assert fired(sandbox, count)[-3:] == events
     assert settled(sandbox, entry["batch_id"])["status"] == "accepted"
-
-
-@pytest.mark.proves("assumed 1.4-delete, D10")
-def test_a_terminal_with_a_batch_that_still_has_to_settle_is_not_deleted(sandbox):
-    for at, amount, how, status in (
-        ("merchant", 900402, "auto", "rejected"),
-        ("second_merchant", 100, "auto", "open"),
-        ("tax_merchant", 100, "manual", "submitted"),
-    ):
-        set_switch(sandbox, "batch.settlement", how)
-        tx = sold(sandbox, amount, at=at)
-        if status != "open":
-            assert settled(sandbox, tx["batch_id"])["status"] == status
-        with unchanged(sandbox):
-            answer = delete(sandbox, f"/v2/terminals/{tx['tid']}", by="psp")
-            refused(sandbox, answer, 409, "conflict", clause="assumed D10")
 
 
 @pytest.mark.proves("assumed 1.11-list")

@@ -70,18 +70,6 @@ def test_only_on_the_days_and_at_each_of_the_times_that_are_named(sandbox):
     ]
 
 
-def test_a_leap_of_a_month_closes_the_batch_once_and_goes_on_the_day_after(sandbox):
-    scheduled(sandbox, "23:30")
-    id = sold(sandbox)["batch_id"]
-    count = len(messages(sandbox))
-
-    set_clock(sandbox, "2026-03-31T12:00:00Z")
-
-    assert batch(sandbox, id)["closed_at"] == "2026-03-01T23:30:00.000Z"
-    assert fired(sandbox, count) == ["batch.submitted", "batch.accepted"]
-    assert listed(sandbox)[0]["next"] == "2026-03-31T23:30:00.000Z"
-
-
 def test_the_scenario_that_runs_says_what_becomes_of_it(sandbox):
     follow = [{"do": "revoke_key", "after": "1s"}]
     then = {"batch": "rejected", "follow": follow}

@@ -1,7 +1,5 @@
 """What a scenario has follow without a request: `then.follow`. Source: assumed D24."""
 
-import asyncio
-
 import pytest
 
 from tests.directory.making import messages
@@ -19,7 +17,6 @@ from tests.support.payments import (
     parts,
     pay,
     read,
-    world_of,
 )
 
 START_MS = 1_772_366_400_000
@@ -104,18 +101,6 @@ def test_a_late_answer_charges_no_unconfirmed_surcharge_and_finds_what_was_calle
     assert state(sandbox, called_off) == "canceled/merchant_canceled"
 
 
-@pytest.mark.proves("assumed F4, D24")
-def test_a_prompt_expires_when_the_scenario_says_unless_it_was_confirmed(sandbox):
-    follows(sandbox, after("10m", "surcharge_expires"), when={"operation": "sale"})
-    id, confirmed = (paid_id(sandbox, at="surcharge_merchant") for _ in range(2))
-    operate(sandbox, confirmed, "confirm")
-
-    due = ("2026-03-01T12:10:00.000Z", "surcharge_expires", id)
-    assert advance(sandbox, "1h") == [due]
-    assert state(sandbox, id) == "canceled/surcharge_expired"
-    assert state(sandbox, confirmed) == "captured/approved"
-
-
 @pytest.mark.proves("assumed D24")
 def test_the_merchant_cancels_at_the_reader_what_is_not_decided(sandbox, requests):
     follows(sandbox, after("20s", "cancel"), when={"operation": "sale"})
@@ -172,25 +157,6 @@ def test_it_follows_the_outcome_however_long_that_took(
         assert read(sandbox, answer.json(), by="psp")["status"] == ended != before
 
 
-@pytest.mark.proves("assumed D39")
-def test_a_late_answer_comes_after_the_time_out_on_a_clock_that_runs(sandbox, requests):
-    late = after("100ms", "late_answer", outcome="approved")
-    follows(sandbox, late, outcome="processor_timeout", delay_ms=150, times=1)
-    sandbox.control("PUT", "/worlds/default/clock", {"mode": "running"})
-
-    answer = requests.ask(*sale(sandbox)).json()
-
-    async def answered():
-        async with asyncio.timeout(10):
-            while state(sandbox, answer["transaction_id"]) == "error/processor_timeout":
-                await asyncio.sleep(0)
-
-    requests.run(answered())
-    assert (answer["status"], answer["status_reason"]) == ("error", "processor_timeout")
-    history = read(sandbox, answer)["history"]
-    assert [one["status"] for one in history] == ["pending", "error", "captured"]
-
-
 @pytest.mark.proves("assumed D24")
 def test_the_key_is_revoked_and_reinstated_and_the_terminal_blocked_and_unblocked(sandbox):
     steps = ("revoke_key", "revoke_key", "block_terminal"), ("reinstate_key", "unblock_terminal")
@@ -239,26 +205,6 @@ def test_an_action_and_the_close_of_a_batch_are_followed_too(sandbox):
     assert [done for _, done, _ in fired] == ["block_terminal", "batch_result"]
 
 
-def test_two_payments_have_their_own_follow_ups_and_a_reset_forgets_them(sandbox):
-    late = after("10s", "late_answer", outcome="approved")
-    revoking = after("20s", "revoke_key")
-    follows(sandbox, late, revoking, outcome="pending_forever")
-    first = paid_id(sandbox)
-    advance(sandbox, "5s")
-    second = paid_id(sandbox)
-    key_id = sandbox.key_id("partner")
-
-    assert advance(sandbox, "1h") == [
-        ("2026-03-01T12:00:10.000Z", "late_answer", first),
-        ("2026-03-01T12:00:15.000Z", "late_answer", second),
-        ("2026-03-01T12:00:20.000Z", "revoke_key", key_id),
-        ("2026-03-01T12:00:25.000Z", "revoke_key", key_id),
-    ]
-    paid_id(sandbox, by="psp")
-    sandbox.control("POST", "/worlds/default/reset")
-    assert (advance(sandbox, "1h"), len(world_of(sandbox).store.messages())) == ([], 0)
-
-
 def test_what_was_not_done_is_not_followed_and_at_once_is_after_the_answer(sandbox):
     follows(sandbox, after("10s", "revoke_key"), when={"operation": "sale"})
 
@@ -275,9 +221,7 @@ LATE = after("5s", "late_answer", outcome="approved")
 REVOKED = after("5s", "revoke_key")
 CANCELED = after("5s", "cancel")
 NEVER = [
-    ({}, {"follow": [REVOKED | {"do": "revok_key"}]}, "follow.do: 'revok_key' is no"),
     ({}, {"follow": [CANCELED | {"after": "5 s"}]}, "follow.after: must be a duration"),
-    ({}, {"follow": []}, "follow: List should have at least 1 item"),
     ({}, {"follow": [after("5s", "late_answer")]}, "follow.outcome: belongs to do"),
     ({}, {"follow": [CANCELED | {"outcome": "approved"}]}, "follow.outcome: belongs to do"),
     ({}, {"follow": [LATE | {"outcome": "approvd"}]}, "follow.outcome: 'approvd' is not a known"),

@@ -209,18 +209,6 @@ def test_after_the_close_a_void_comes_too_late_and_a_refund_is_in_the_next_batch
     assert sums(sandbox, void["batch_id"]) == (2000, 0, 2)
 
 
-def test_an_initiation_is_answered_by_hand(sandbox):
-    for operation, first, late, ended in (
-        ("sale", "timed_out", "approved", "captured/approved"),
-        ("auth", "pending_forever", "stolen_card", "declined/invalid_card"),
-    ):
-        tx = paid(sandbox, operation=operation, outcome=first)
-        assert unanswered(sandbox, tx) == [(operation, 1000)]
-        assert answer(sandbox, tx, outcome=late).status == 200
-        assert kind(read(sandbox, tx)) == f"{operation}/{ended}"
-        assert_refused(answer(sandbox, tx), 409, "not_waiting")
-
-
 @pytest.mark.proves("assumed D24-late")
 def test_each_of_several_attempts_is_answered_by_its_event_id_and_a_snapshot_has_them(sandbox):
     sale = sold(sandbox, 5000)

@@ -240,18 +240,6 @@ def test_every_operation_in_every_state_does_what_its_row_says(sandbox, case):
     assert rows_taken(sandbox, answer) == {f"assumed {row}"}
 
 
-@pytest.mark.parametrize("status", ["declined", "refunded", "canceled"])
-def test_a_forced_outcome_does_not_open_a_state_that_refuses(sandbox, status):
-    before = in_state(sandbox, status)
-
-    for operation in PATHS:
-        body = body_of(operation, BODIES.get(operation, "-"))
-        answer = act(sandbox, before, operation, **body, outcome="approved")
-
-        assert answer.status == 400
-        assert read(sandbox, before) | {"history": []} == before | {"history": []}
-
-
 # operation; body; what the history tells: type, status, amount, total, refunded, reversed
 STEPS = [
     ("increment", {"amount": 500}, ("incremental_auth", "authorized", 500, 1500, 0, 0)),

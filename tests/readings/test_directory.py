@@ -5,7 +5,6 @@ import pytest
 from tests.directory.contract import LARGE
 from tests.directory.making import (
     a_credential,
-    a_terminal,
     an_account,
     delete,
     get,
@@ -58,18 +57,6 @@ def test_a_deleted_resource_can_be_read_by_its_id(sandbox):
         assert delete(sandbox, path).status == 404
     listed = shown(get(sandbox, "/v1/locations", query="limit=200"))["locations"]
     assert not {one["id"] for one in listed} & {path.rpartition("/")[2] for path in paths}
-
-
-@pytest.mark.proves("assumed D35-deleted")
-def test_what_belonged_to_a_deleted_account_is_read_with_it(sandbox):
-    choose(sandbox, deleted_resources="shown")
-    account = an_account(sandbox)
-    terminal = a_terminal(sandbox, account["id"])
-    delete(sandbox, f"/v1/accounts/{account['id']}")
-
-    read = shown(get(sandbox, f"/v2/terminals/{terminal['terminal_id']}"))
-
-    assert read["deleted_at"] == shown(get(sandbox, f"/v1/accounts/{account['id']}"))["deleted_at"]
 
 
 @pytest.mark.proves("assumed D35-application")

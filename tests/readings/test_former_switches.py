@@ -2,7 +2,6 @@
 
 import pytest
 
-from sandbox.domain import readings
 from sandbox.domain.switches import SWITCHES
 from tests.readings.choosing import by_profile
 from tests.support.payments import acted, ask, pay, read, sold
@@ -19,11 +18,6 @@ def put(sandbox, kind, **values):
     answer = sandbox.control("PUT", f"/worlds/default/{kind}", values)
     assert answer.status == 200, answer.body
     return answer.json()
-
-
-def test_every_former_switch_has_the_default_of_its_reading():
-    assert {one.reading.id for one in FORMER.values()} == set(list(readings.READINGS)[:4])
-    assert all(one.default == one.values[0] for one in FORMER.values())
 
 
 def test_a_former_switch_and_its_reading_show_each_other(sandbox):
