@@ -52,18 +52,18 @@ from sandbox.worlds.registry import Ticks, Worlds
 from sandbox.worlds.world import World
 
 USER_AGENT: Final = f"uat-sandbox/{__version__}"
-"""How webhooks say who sends them."""
+"""The User-Agent of webhooks."""
 
 _PROVED_WITHIN_S: Final = 30.0
-"""So long the examples of a scenario may take when the control API runs them."""
+"""Time limit for a scenario's examples when the control API runs them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sandbox:
     """A sandbox ready to be served: the application, its worlds, and the control token.
 
-    `store` names the place of the worlds. `leave` hands the worlds over to other servers, if
-    worlds are shared.
+    `store` says where the worlds are kept. `leave` hands them over to the other servers, if worlds
+    are shared.
     """
 
     app: Starlette
@@ -95,7 +95,7 @@ def build(
     sender: Sending | None = None,
     local_receivers: LocalReceivers | None = None,
 ) -> Sandbox:
-    """Put a sandbox together, with the world `default` filled.
+    """Build a sandbox with its world `default`.
 
     Webhooks go over the network unless another sender is given, or a local receiver takes them.
 
@@ -150,7 +150,7 @@ def build(
 
 def _middleware(settings: Settings, token: str | None) -> list[Middleware]:
     """Return the middleware, outermost first."""
-    # A client with the token is not a page of another site.
+    # Pages of other sites do not have the token, so a server with one accepts any host.
     given = frozenset(map(plain_host, (settings.host, *settings.allow_hosts)))
     hosts = given if token is None else None
     found = [
@@ -164,25 +164,25 @@ def _middleware(settings: Settings, token: str | None) -> list[Middleware]:
 
 
 async def answer_unrouted(request: Request, error: Exception) -> Any:
-    """Have the surface answer Starlette's own 404 and 405, and note them in its journal."""
+    """Let the platform or the control API answer Starlette's own 404 and 405, and journal them."""
     return surface_of(request.scope).respond
 
 
 async def answer_defect(request: Request, error: Exception) -> Any:
-    """Answer an error that nothing else has caught; Starlette raises it again for the log."""
+    """Answer an error that nothing else caught; Starlette raises it again for the log."""
     refuse = surface_of(request.scope).refuse
     return lambda scope, receive, send: refuse(scope, send, Refusal(INTERNAL_ERROR))
 
 
 def _token(settings: Settings) -> str | None:
-    """Return the token of the operator; one that is made up where others can reach the server."""
+    """Return the operator's token; generate one if other machines can reach the server."""
     if settings.token is None and not settings.is_private:
         return secrets.token_urlsafe(24)
     return settings.token
 
 
 def _lifespan(kept: Kept, *first: Callable[[], Awaitable[None]]) -> Lifespan[Starlette]:
-    """Continue the work of an earlier run; at the end close these, then write what remains."""
+    """Resume the work of an earlier run; at shutdown close `first`, then save the worlds."""
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -236,7 +236,7 @@ def _services(
 
 def _prove(scenario: Scenario) -> dict[int, list[str]]:
     """Return the mistakes of a scenario's examples. Raises ScenarioError for unknown names."""
-    # Proving needs an HTTP client, which takes a tenth of the start of a server to load.
+    # This needs an HTTP client, whose import would make every start a tenth longer.
     from sandbox.scenario_examples.own_sandbox import run_examples
 
     steps = run_examples(scenario, build, within_s=_PROVED_WITHIN_S)
@@ -244,7 +244,7 @@ def _prove(scenario: Scenario) -> dict[int, list[str]]:
 
 
 def _repeat(begin: Any, named: Any, steps: Any, *, profile: Profile) -> str | None:
-    """Say what of these requests does not come again in a sandbox of its own."""
+    """Repeat these requests in a new sandbox, and say what differs; None if nothing does."""
     from sandbox.scenario_examples.repetition import repeat
 
     return repeat(begin, named, steps, build, profile=profile, within_s=_PROVED_WITHIN_S)
@@ -253,7 +253,7 @@ def _repeat(begin: Any, named: Any, steps: Any, *, profile: Profile) -> str | No
 async def _play(
     world: World, scenario: Scenario, numbers: range, act: Act, *, inside: InternalClient
 ) -> list[PlayedExample]:
-    """Return the steps of a scenario's examples in a world that runs."""
+    """Play a scenario's examples in a running world, and return the steps."""
     from sandbox.scenario_examples.running_world import play_in_world
 
     return await play_in_world(
@@ -268,7 +268,7 @@ def _delivery_worker(
     measured: Measured,
     local_receivers: LocalReceivers | None,
 ) -> DeliveryWorker:
-    """Return the worker that sends with this sender, else over the network."""
+    """Return the worker that sends webhooks with this sender, or else over the network."""
     return DeliveryWorker(
         sender,
         open_client=partial(_webhook_client, settings, guard),
@@ -281,7 +281,7 @@ def _delivery_worker(
 
 def _webhook_client(settings: Settings, guard: Guard) -> Sending:
     """Return the client that sends webhooks over the network."""
-    # Its HTTP client takes a sixth of the start of a server to load.
+    # Importing its HTTP client would make every start a sixth longer.
     from sandbox.webhooks.client import WebhookClient
 
     return WebhookClient(

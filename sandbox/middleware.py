@@ -1,4 +1,4 @@
-"""Middleware of the application: pure ASGI, one small class for each task."""
+"""The application's middleware: pure ASGI, one small class for each task."""
 
 import logging
 from asyncio import CancelledError
@@ -47,7 +47,7 @@ class CheckHost:
 
     def _refusal(self, scope: Scope) -> Refusal | None:
         named = [value for name, value in scope["headers"] if name == b"host"]
-        # Other versions name the host in another way, and 1.0 need not.
+        # HTTP/2 has no Host header, and in HTTP/1.0 it is optional.
         version = scope.get("http_version")
         if (not named and version == "1.1") or (len(named) > 1 and version in ("1.0", "1.1")):
             why = "A request must have one Host header (RFC 9112, 3.2)."
@@ -61,9 +61,9 @@ class CheckHost:
 
 
 class SeparatePorts:
-    """Serve the control API on a port of its own, and the platform on all others.
+    """Serve the control API on its own port, and the platform on all others.
 
-    A path that belongs to the other port is unknown here.
+    The paths of one are unknown on the port of the other.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -83,7 +83,7 @@ class SeparatePorts:
 
 
 class AnswerWhenStopped:
-    """Answer 503 to requests that a stopping server does not wait for any longer."""
+    """Answer 503 to requests that a stopping server no longer waits for."""
 
     MESSAGE = "The server is being stopped; the request was not carried out to its end."
 
@@ -91,16 +91,16 @@ class AnswerWhenStopped:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, and answer it if it is cut."""
+        """Pass the request on, and answer it if the server cancels it."""
         try:
             await self._app(scope, receive, send)
         except CancelledError:
-            # Our server cancels a request for one reason. Others may have others.
+            # Our server cancels requests only when it stops; other servers may have other reasons.
             if ABORT not in scope:
                 raise
             try:
                 await surface_of(scope).refuse(scope, send, Refusal(UNAVAILABLE, self.MESSAGE))
             except RuntimeError:
-                # An answer cannot begin twice: it is cut.
+                # The answer has begun already, so the connection is cut.
                 scope[ABORT]()
                 await until_gone(receive)

@@ -1,4 +1,4 @@
-"""Steps 2 to 4 of the pipeline: who calls, what the key may see and do, and the target.
+"""Steps 2 to 4 of the pipeline: authentication, visibility, and the target.
 
 No answer depends on the existence of something that the caller may not see. Source: assumed C5.
 """
@@ -33,7 +33,7 @@ _DIRECTORY: Final = frozenset(directory.kind for directory in DIRECTORIES)
 
 
 def authenticate(context: RequestContext, worlds: Worlds) -> None:
-    """Who calls, if the key may be used at this moment of its world."""
+    """Set the caller. Raises Refusal unless the key may be used at its world's present time."""
     context.step = "authenticate"
     presented = context.presented
     if presented.is_production:
@@ -74,7 +74,7 @@ def name_key(key: keys.ApiKey) -> str:
 
 
 def check_visibility(context: RequestContext, row: Row) -> None:
-    """Whether the key sees the type and has the operation. Checked before any lookup."""
+    """Check that the key sees the resource type and may use the operation, before any lookup."""
     context.step = "visibility"
     assert row.need
     caller = context.known_caller
@@ -116,8 +116,8 @@ def find_target(context: RequestContext, row: Row) -> None:
             _must_reach(context, row, one, account, id)
         context.account = named[0][1]
     elif target.where != "query" and not target.is_required:
-        # No account is named: the caller's own is meant, or on a listing all that it may see.
-        # The check of the body refuses a missing one.
+        # No account is named, so it is the caller's own, or in a list every account it may see.
+        # If one is required, the check of the body refuses the request.
         context.account = context.known_caller.account
         _must_reach(context, row, target, context.account, None)
     if context.world.blocked and context.account is not None:
@@ -131,7 +131,7 @@ _Named = list[tuple[Target, Account | None, str]]
 
 
 def _without_foreign(context: RequestContext, row: Row, named: _Named) -> _Named:
-    """Return what is left when a reading ignores accounts out of reach; all if none is in reach.
+    """Leave out accounts beyond reach, if a reading ignores them; keep all if none is in reach.
 
     Source: assumed D35-foreign.
     """
@@ -169,7 +169,7 @@ def _must_reach(
 
 
 def _must_not_be_blocked(context: RequestContext, row: Row, account: Account) -> None:
-    """No money moves for a blocked account, or below one. Source: assumed 4.7-blocked-account."""
+    """Raise Refusal if the account or one above it is blocked (assumed 4.7-blocked-account)."""
     chosen = context.world.readings
     if not row.is_stopped_by(chosen["block_stops"]):
         return
@@ -181,7 +181,7 @@ def _must_not_be_blocked(context: RequestContext, row: Row, account: Account) ->
 
 
 def blocked_account(context: OperationContext, account: Account) -> Account | None:
-    """Return the account, or the one above, whose block reaches it (assumed D35-block-reaches)."""
+    """Return the blocked account that is this one or above it (assumed D35-block-reaches)."""
     if context.world.readings["block_reaches"] == "itself":
         return account if account.status == "blocked" else None
     above_and_self = (account.id, *account.parent_account_ids)
@@ -201,7 +201,7 @@ def _must_hold(context: RequestContext, wanted: Need) -> None:
 
 
 def _ids_named(context: RequestContext, target: Target) -> list[tuple[Target, str]]:
-    """Return the ids that the request names, each with what it is the id of.
+    """Return the ids that the request names, each with its target.
 
     A body is parsed first (assumed C5).
     """
@@ -221,9 +221,9 @@ def _ids_named(context: RequestContext, target: Target) -> list[tuple[Target, st
 def _account_of(context: RequestContext, target: Target, id: str) -> Account | None:
     """Return the account that the record with this id belongs to.
 
-    Also stores the record in the context. Accounts named in a body or a query are only the place of
-    a change or a list, not its target. A reading shows a record of the directory even deleted
-    (assumed D35-deleted).
+    Stores the record in the context. An account named in a body or a query only says where to
+    create or list something; it is not the record itself. A reading shows deleted records of the
+    directory too (assumed D35-deleted).
     """
     record = context.unit.get(target.kind, id)
     if target.kind is Account and target.where != "path":
@@ -247,22 +247,22 @@ def _account_of(context: RequestContext, target: Target, id: str) -> Account | N
 
 
 def can_see_all(context: OperationContext) -> bool:
-    """Whether the caller is an admin that sees all accounts, as a reading has it."""
+    """Whether the caller is an admin, and a reading lets admins see all accounts."""
     caller = context.known_caller.account
     return caller.type is AccountType.ADMIN and context.world.readings["admin_sees"] == "all"
 
 
 # --- previews ---------------------------------------------------------------------------------
 #
-# What a key would be answered, asked of the very steps of the pipeline, without a request. It stops
-# before the body is checked, so an operation that is allowed may still be refused for what it is
-# sent. Nothing is counted, noted or changed.
+# The same steps of the pipeline tell what a key would be answered, without a request. The body is
+# not checked, so an operation that is allowed here may still refuse what it is sent. Nothing is
+# counted, journaled or changed.
 
 
 class Seen(Struct, frozen=True, gc=False):
     """The status that the key would get, every decision, the missing permissions, and the error.
 
-    One of the missing permissions is enough; there are none where no permission would help.
+    Any one of the missing permissions is enough. There are none if no permission would help.
     """
 
     status: int

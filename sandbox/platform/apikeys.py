@@ -52,7 +52,7 @@ class UpdateKey(Body, extra="forbid"):
 
 @cache
 def _create_key(profile: Profile) -> type[CreateKey]:
-    """`CreateKey` with the supplied key under the name and prefix that the profile gives it."""
+    """Return `CreateKey` with the profile's name and prefix for the supplied key."""
     supplied_key_field, prefix = profile.supplied_key_field, profile.key_prefixes.uat
     field = Field(default=None, alias=supplied_key_field)
     key = rf"^{prefix}_[A-Za-z0-9]{{{keys.LOOKUP_CHARS}}}_[A-Za-z0-9]{{{keys.SECRET_CHARS}}}$"
@@ -75,7 +75,7 @@ _KEY_IN_PATH: Final = Target("path", "key_id", ApiKey, relate=relate_with_admin_
 def _operation(
     name: str, method: str, permission: str, below: str = "", **more: Any
 ) -> Callable[[Run], Run]:
-    """Register an operation of API keys; most are about the key in the path."""
+    """Register an operation on API keys. Most concern the key in the path."""
     needs = need(f"apikeys:{permission}", sub=True)
     how: dict[str, Any] = {"target": _KEY_IN_PATH, "is_key_shown": True, "needs": needs}
     return operation(f"apikeys.{name}", method, f"/v5/apikeys{below}", **(how | more))
@@ -96,7 +96,7 @@ def _operation(
 def create(context: OperationContext, body: CreateKey) -> ApiKeyView:
     """Create an API key.
 
-    This is the one answer that shows its plaintext, if that is not always retrievable.
+    Unless the key is always retrievable, only this answer shows its plaintext.
     """
     permissions = _permissions(body.permissions)
     _check_expiry(context, body.expires_at)
@@ -117,7 +117,7 @@ def issue_and_announce(
     expires_at: Instant | None = None,
     supplied: str | None = None,
 ) -> ApiKeyView:
-    """Issue a key, minted from the world's draws unless it was supplied; shown with plaintext."""
+    """Issue a key, generated unless it was supplied, and return it with its plaintext."""
     plaintext = _mint(context) if supplied is None else supplied
     parsed = context.world.profile.key_format.parse(plaintext)
     salt = context.world.draws.secret_chars(16)
@@ -145,14 +145,14 @@ def issue_and_announce(
 def _mint(context: OperationContext) -> str:
     """Return the plaintext of a new key.
 
-    Its lookup is new to the world, and the key to the server.
+    Its lookup is unique in the world, and the key on the server.
     """
     while True:
         lookup = context.world.draws.secret_chars(keys.LOOKUP_CHARS)
         secret = context.world.draws.secret_chars(keys.SECRET_CHARS)
         plaintext = context.world.profile.key_format.write(lookup, secret)
         is_new_here = context.unit.one(ApiKey, "lookup", lookup) is None
-        # A reset world draws the same keys again; meanwhile another may have been given one.
+        # A reset world generates the same keys again; another world may have one of them by now.
         if is_new_here and context.world.key_is_free(plaintext):
             return plaintext
 
@@ -220,7 +220,7 @@ def _bad_key(details: str) -> Refusal:
 
 
 def _must_be_grantable(context: OperationContext, permissions: tuple[str, ...]) -> None:
-    """Raise Refusal when the caller may not hand these on. Source: spec 4.1.4, 4.1.5, 5.8."""
+    """Raise Refusal if the caller may not grant these. Source: spec 4.1.4, 4.1.5, 5.8."""
     caller, account_type = context.known_caller, context.known_caller.account.type
     check_grant(
         permissions,
@@ -238,7 +238,7 @@ def _must_be_grantable(context: OperationContext, permissions: tuple[str, ...]) 
 
 
 def _withheld(context: OperationContext) -> tuple[str, ...]:
-    """Return what a new key of this caller does not get, although it has `all`.
+    """Return the permissions that `all` leaves out in a new key of this caller.
 
     Source: assumed D36.
     """
@@ -256,7 +256,7 @@ def list_all(context: OperationContext) -> list[ApiKeyView]:
 
 
 def _accounts_in_view(context: OperationContext) -> list[str]:
-    """Ids of the accounts whose keys are listed. Source: assumed 4.5."""
+    """Return the ids of the accounts whose keys are listed. Source: assumed 4.5."""
     if context.account is not None:
         return [context.account.id]
     own = context.known_caller.account
@@ -333,7 +333,7 @@ def move(context: OperationContext, key: ApiKey, trigger: str) -> ApiKey:
 def delete(context: OperationContext, key: ApiKey) -> ApiKeyView:
     """Delete an API key for good.
 
-    A repetition answers the same and does nothing.
+    Deleting it again gives the same answer and changes nothing.
     """
     own, reading = context.known_caller.key.id, context.world.readings["key_deletes_itself"]
     if key.id == own and reading == "refused":

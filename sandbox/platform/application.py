@@ -30,7 +30,7 @@ from sandbox.worlds.registry import Worlds
 from sandbox.worlds.world import World
 
 AGAIN_LATER: Final = (429, 503)
-"""Statuses that say when to try again."""
+"""Statuses with a Retry-After header."""
 
 log = logging.getLogger("sandbox.platform")
 
@@ -46,11 +46,11 @@ _NOT_FOUND: Final = {
         reason="what was sent does not have the form of an API key", source="spec 2.1-format"
     ),
 }
-"""Why a key of a kind that is never known has no world."""
+"""Keys of a kind that no world ever has, with the reason."""
 
 
 KEYS_MAX: Final = 1_000
-"""The most recognized keys to remember; then all are forgotten."""
+"""How many recognized keys to remember before all are forgotten."""
 
 
 @dataclass(eq=False, repr=False)
@@ -102,9 +102,9 @@ class Platform:
     ) -> PresentedKey | None:
         """Return the key of a request whose world is here, and read the body if the key is usable.
 
-        None once another server has answered. Raises ClientGone. A body that has yet to come is
-        read only with a usable key; otherwise the request is refused at once, and the pipeline
-        applies the same rule again. Source: assumed D25-bodies.
+        Returns None once another server has answered. Raises ClientGone. A body is read only if the
+        key is usable; otherwise the request is refused at once, and the pipeline applies the same
+        rule again. Source: assumed D25-bodies.
         """
         if (forwarder := self._forwarder) is not None:
             await forwarder.take_turn()
@@ -116,11 +116,11 @@ class Platform:
                 presented = self._identify(incoming)
             if not (incoming.has_unread_body and self._is_usable(presented)):
                 return presented
-            # Meanwhile the key may move to another world or server, or be deleted.
+            # While it was read, the key may have moved to another world or server, or be deleted.
             await incoming.read_body(receive, self.body_bytes_max)
 
     async def refuse(self, scope: Scope, send: Send, refusal: Refusal) -> None:
-        """Answer a request that no world and no journal is to know of."""
+        """Answer a request outside all worlds, without a journal entry."""
         answer = responses.render_refusal(refusal, path_of(scope), self.worlds.profile)
         await responses.send_whole(send, answer.status, answer.headers, answer.body)
 
@@ -129,7 +129,7 @@ class Platform:
     ) -> Answer:
         """Return the answer to a request, once its changes are written.
 
-        Never raises; a defect of ours is a logged 500.
+        Never raises: a defect of the sandbox is logged and answered with 500.
         """
         started = perf_counter()
         context = RequestContext(
@@ -154,11 +154,11 @@ class Platform:
             status, body = self._refuse(context, Refusal(faults.INTERNAL_ERROR, reason=reason))
         if (late := context.fault) is not None and late.when == "after" and late.answer is not None:
             lost = Refusal(late.answer, reason=f"{late.key} was requested", step="outcome")
-            # What was done and announced stays.
+            # Changes and events stay.
             lost.is_recorded = True
             status, body = self._refuse(context, lost)
         if context.caller is not None and context.unit.is_open:
-            # Nothing was done, but the key was used.
+            # Nothing else was changed, but the key was used.
             world.store.put(KeyUsage(key_id=context.caller.key.id, last_used_at=context.now))
         headers = self._headers(context, status, body)
         answer = Answer(status, body, headers, context.fault, context.late_ms)
@@ -176,8 +176,8 @@ class Platform:
     ) -> Answer:
         """Return the answer once its changes are written, or a refusal if they cannot be.
 
-        Reading still works while a file cannot be written. A world that another server may have
-        is not answered for: whether it was changed, the client learns when it asks again.
+        Reads still work while a file cannot be written. If another server may own the world by now,
+        the answer is 503, and the client has to ask again to learn whether anything changed.
         """
         try:
             await saver.saved(world)
@@ -203,13 +203,13 @@ class Platform:
         if not value:
             hint = _key_hint(incoming.headers, self._key_format)
             return PresentedKey(reason=f"no API key was sent{hint}")
-        # Space around a value is none of it (RFC 9110, 5.5), and keys are pasted from files.
+        # Whitespace around a value is not part of it (RFC 9110, 5.5); keys are pasted from files.
         return self._recognize(value.rstrip(b" \t"))
 
     def _recognize(self, sent: bytes) -> PresentedKey:
-        """Return the key that was sent, with its world, or why it has none.
+        """Return the key that was sent, with its world, or the reason why it has none.
 
-        It is remembered for as long as its world has it; whether it may be used is asked each time.
+        It is remembered while its world has it. Whether it may be used is checked every time.
         """
         if (known := self._known.get(sent)) is not None:
             presented, world, key = known
@@ -274,7 +274,7 @@ class Platform:
 
 
 def _key_hint(headers: Headers, form: KeyFormat) -> str:
-    """` in its header, but authorization has one` if a key was sent in a wrong header."""
+    """Return a hint like ` in its header, but authorization has one`, or nothing."""
     for name, value in headers:
         if form.hint_bytes in value and form.has_key(value.decode("latin-1")):
             return f" in its header, but {name.decode('latin-1')} has one"

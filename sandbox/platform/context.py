@@ -90,7 +90,7 @@ class PresentedKey(Struct):
     _caller: Caller | None = None
 
     def caller(self, account: Account) -> Caller:
-        """Who calls with this key of that account. Remembered for the next request."""
+        """Return the caller with this key of that account. Remembered for the next request."""
         known = self._caller
         if known is None or known.account is not account:
             key = self.key
@@ -105,9 +105,9 @@ class OperationContext(Struct, kw_only=True):
     """One operation to carry out, at the world's present time.
 
     `account` is the target account and `record` the record that the path names, both found and
-    visible. `holds` are the permissions of the caller's key for the operation. `forced` is the
-    outcome of the request's header. `decisions`, `events` (ids of messages), `near_misses` and
-    `choice` are for the journal. An operation of a timer has no `request_id`.
+    visible. `holds` says which of the operation's permissions the caller's key has. `forced` is the
+    outcome that the request's header asks for. `decisions`, `events` (ids of messages),
+    `near_misses` and `choice` are for the journal. The operation of a timer has no `request_id`.
     """
 
     world: World
@@ -128,7 +128,7 @@ class OperationContext(Struct, kw_only=True):
 
     @classmethod
     def of_world(cls, world: World, now: datetime | None = None) -> "OperationContext":
-        """Return an operation that no request asked for, at this time of the world."""
+        """Return the context of an operation without a request, at this time of the world."""
         return cls(world=world, unit=world.store.begin(), now=now or world.clock.now())
 
     @property
@@ -153,7 +153,7 @@ class OperationContext(Struct, kw_only=True):
         self.decisions += ((step, verdict, reason, source),)
 
     def emit(self, event_type: str, record: Record) -> None:
-        """Announce that this happened to the record, as it is now."""
+        """Announce an event about the record, with the record as it is now."""
         shown: Record | Transaction | dict[str, Any]
         shown = show(record) if isinstance(record, Payment) else record
         if self.world.readings["unset_strings"] == "as_empty" and not EVENTS[event_type].sparse:
@@ -176,9 +176,9 @@ class OperationContext(Struct, kw_only=True):
 class RequestContext(OperationContext, kw_only=True):
     """The state of a request in the pipeline; each step fills in what the next ones need.
 
-    The answer comes `late_ms` after all is done. `quota` is what is left of the key's. `again_at`
-    is when a request that is refused for a while can succeed. `foreign` are accounts of a filter
-    that are out of reach and that a reading ignores.
+    The answer is sent `late_ms` after the work is done. `quota` is what remains of the key's quota.
+    `again_at` is when a request that is refused for a while can succeed. `foreign` are the accounts
+    of a filter that are out of reach and that a reading ignores.
     """
 
     request_id: str
@@ -206,14 +206,14 @@ class RequestContext(OperationContext, kw_only=True):
         self.notes += (note,)
 
     def begin(self) -> None:
-        """Begin a unit of work, in the world's present."""
+        """Begin a unit of work at the world's present time."""
         self.unit = self.world.store.begin()
         self.now = self.world.clock.now()
 
     def begin_again(self) -> None:
-        """Begin as if the request had come now.
+        """Begin as if the request had arrived now.
 
-        Nothing that was found out about the world counts now.
+        Forgets everything that was found in the world.
         """
         self.begin()
         self.record = self.account = None

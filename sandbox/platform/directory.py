@@ -1,7 +1,7 @@
 """Operations that all directory resources share: list, change, block, delete.
 
-Their different rows are in `domain.directory`. Operations of only one of the four are in its own
-module.
+What differs between the four is in `domain.directory`. Operations that only one of them has are in
+its own module.
 """
 
 from collections.abc import Callable
@@ -30,11 +30,11 @@ _BY_KIND: Final[dict[type, Directory]] = {one.kind: one for one in DIRECTORIES}
 
 
 _CONDITIONS: Final = {"parent_id": "parent", "processor_mid": "mid", "processor_tid": "tid"}
-"""The conditions of the store that parameters have another name for."""
+"""Parameters whose conditions in the store have another name."""
 
 
 def add(context: OperationContext, record: Record) -> Record:
-    """Keep a new record and announce it."""
+    """Store a new record and announce it."""
     context.unit.put(record)
     context.emit(f"{_BY_KIND[type(record)].name}.created", record)
     return record
@@ -43,10 +43,10 @@ def add(context: OperationContext, record: Record) -> Record:
 def change(
     context: OperationContext, before: Record, changes: dict[str, Any], trigger: str | None = None
 ) -> Record:
-    """Change fields of a record, then its state; the record as it is then.
+    """Change fields of a record, then its state, and return the new record.
 
-    `.updated` is announced before `.blocked` or `.unblocked`, each with the record of its moment;
-    what changes nothing announces nothing (assumed 1.10).
+    `.updated` is announced before `.blocked` or `.unblocked`, each with the record as it was then.
+    A change that changes nothing announces nothing (assumed 1.10).
     """
     directory = _BY_KIND[type(before)]
     record = replace(before, **changes)
@@ -68,7 +68,7 @@ def change(
 def change_with_status(
     context: OperationContext, before: Record, changes: dict[str, Any]
 ) -> Record:
-    """As `change`, for a body in which `status` is one of the fields."""
+    """Change a record by a body that may have a `status`. See `change`."""
     status = changes.pop("status", None)
     return change(context, before, changes, TRIGGER_OF_STATUS[status] if status else None)
 
@@ -76,8 +76,8 @@ def change_with_status(
 def delete(context: OperationContext, record: Record) -> Record | None:
     """Delete softly and announce it, for a row of status 204.
 
-    There is nothing to show, or the record where a reading says so. Source: spec 3.4-deleted;
-    assumed D35-deletion.
+    Returns None, or the record if a reading says so. Source: spec 3.4-deleted; assumed
+    D35-deletion.
     """
     deleted = change(context, record, {}, "delete")
     return deleted if context.world.readings["delete_answers"] == "resource" else None
@@ -93,13 +93,13 @@ _VERBS: Final[dict[str, tuple[str, str, str, tuple[str, ...]]]] = {
     "block": ("POST", "/{id}/block", "edit", ("blocked",)),
     "unblock": ("POST", "/{id}/unblock", "edit", ("unblocked",)),
 }
-"""What is done to a resource: the method, the path below its own, the permission, the events."""
+"""Each verb's method, path below that of the resource, permission, and events."""
 
 
 class Resource(Struct, frozen=True):
     """The operations of a directory resource, below its path; `id` names the id in it.
 
-    They differ from those of other resources only in what they are given here or say themselves.
+    They differ from those of other resources only in these fields and in their own arguments.
     """
 
     directory: Directory
@@ -107,7 +107,7 @@ class Resource(Struct, frozen=True):
     id: str
 
     def operation(self, verb: str, **more: Any) -> Callable[[Run], Run]:
-        """Register a function as the operation `verb`; `more` overrides what a verb means."""
+        """Register a function as the operation `verb`; `more` overrides fields of its row."""
         method, below, permission, events = _VERBS[verb]
         kind, plural = self.directory.kind, self.directory.plural
         view = view_of(kind)
@@ -128,7 +128,7 @@ class Resource(Struct, frozen=True):
         return operation(f"{plural}.{verb}", method, path, **(how | more))
 
     def register(self, module: str, *verbs: str, **more: Any) -> None:
-        """Add operations that do no more than their verbs say to those of the module."""
+        """Register operations that need no code of their own, as operations of the module."""
         name, plural = self.directory.name, self.directory.plural
         for verb in verbs:
             run = _run(self.directory, verb)

@@ -1,7 +1,7 @@
 """Step 5 of the pipeline: the body and the query, checked against the row's shape.
 
-Bodies and queries are read here and nowhere else. Ignored fields are noted, and secrets that must
-never be stored are refused.
+Bodies and queries are read only here. Ignored fields are noted, and secrets that must never be
+stored are refused.
 """
 
 from collections.abc import Mapping
@@ -28,14 +28,14 @@ OUTCOME_HEADER: Final = b"x-sandbox-outcome"
 """Chooses an outcome in a request, and names the one chosen in an answer (assumed D3, 6.3)."""
 
 _SECONDS_BELOW: Final = 100_000_000_000
-"""Milliseconds of 1970 to 1973; seconds of the present are below."""
+"""Smaller values are seconds: as milliseconds they lie in 1970 to 1973."""
 
 UNKNOWN_NOTED_MAX: Final = 5
-"""The most unknown fields of a request to name; the rest are counted."""
+"""How many unknown fields of a request to name; the rest are counted."""
 
 
 def check_form(context: RequestContext, row: Row) -> None:
-    """Parse body and query into the row's shapes, and check the headers. Fills `context`."""
+    """Parse the body and query into the row's models, and check the headers. Fills `context`."""
     context.step, where = "body", "header"
     try:
         accept = context.incoming.list_header(b"accept")
@@ -62,8 +62,7 @@ def malformed(
 ) -> Refusal:
     """Return the refusal of a malformed part of the request, as the readings show it.
 
-    Errors of API keys have the one form that the spec gives them. Source: assumed D35-validation,
-    D35-detail.
+    The spec fixes the form of errors about API keys. Source: assumed D35-validation, D35-detail.
     """
     text = wire.mistakes(error) if isinstance(error, ValidationError) else str(error)
     chosen = context.world.readings
@@ -95,9 +94,9 @@ def _body(context: RequestContext, shape: type[BaseModel]) -> BaseModel:
 
 
 def _without_known_blanks(context: RequestContext, sent: dict[str, Any]) -> dict[str, Any]:
-    """Return the body of a change without nulls and empty strings that say what is so already.
+    """Return the body of an update without nulls and empty strings that change nothing.
 
-    A client may send back what it was answered. Source: assumed D42.
+    A client may send back the record that it read. Source: assumed D42.
     """
     record = context.record
     if record is None or context.incoming.method != "PUT":
@@ -112,7 +111,7 @@ def _without_known_blanks(context: RequestContext, sent: dict[str, Any]) -> dict
 def _of_key(
     context: RequestContext, sent: dict[str, Any], shape: type[BaseModel]
 ) -> dict[str, Any]:
-    """Return the body of an API key as the readings take it.
+    """Return the body about an API key, adapted to the readings.
 
     Source: assumed D35-fields, D35-offset.
     """
@@ -129,7 +128,7 @@ def _of_key(
 def _query(context: RequestContext, shape: type[BaseModel]) -> BaseModel:
     """Return the query in the row's shape.
 
-    A parameter that it holds once must not be sent twice.
+    A parameter must be sent once, unless it is repeatable.
     """
     sent, known = wire.parse_query(context.incoming.query_string), wire.field_names(shape)
     repeatable: frozenset[str] = getattr(shape, "repeatable", frozenset())
@@ -177,7 +176,7 @@ def _clamp_limit(
 def _note_unknown(
     context: RequestContext, sent: Mapping[str, Any], shape: type[BaseModel], what: str
 ) -> None:
-    """Note ignored fields in the journal (assumed C8): most likely they are misspelt."""
+    """Note ignored fields in the journal: they are probably misspelt. Source: assumed C8."""
     known = wire.field_names(shape)
     unknown = [name for name in sent if name not in known]
     for name in unknown[:UNKNOWN_NOTED_MAX]:
@@ -188,7 +187,7 @@ def _note_unknown(
 
 
 def read_object(context: RequestContext) -> dict[str, Any]:
-    """Return the body as an object, parsed once. Every mistake in its form is refused."""
+    """Return the body as an object, parsed once. Raises Refusal or BadInput if it is malformed."""
     if context.sent is not None:
         return context.sent
     body = context.incoming.body
@@ -214,7 +213,7 @@ def read_object(context: RequestContext) -> dict[str, Any]:
         context.note(note)
         text, source = PRODUCTION_KEY.sentence, PRODUCTION_KEY.source
         raise Refusal(faults.VALIDATION_ERROR, text, reason=note, source=source)
-    # Only after the check, so a repeated request is refused again.
+    # Set only after the check, so that a second call refuses it again.
     context.sent = sent
     return sent
 
@@ -239,9 +238,8 @@ def _refuse_misplaced(
 def _set_card_data_apart(fields: dict[str, Any], key_format: KeyFormat) -> None:
     """Take the reader's card data, which the operation checks, out of the body.
 
-    Keys stay in.
-
-    If two card fields differ, the operation checks the reader's own, and the other stays in.
+    Keys stay in. If two card fields differ, the operation checks the reader's own, and the other
+    stays in.
     """
     reader = fields.get(READER_FIELD)
     reader = reader if isinstance(reader, dict) else {}
@@ -258,8 +256,8 @@ def _set_card_data_apart(fields: dict[str, Any], key_format: KeyFormat) -> None:
 def _forced_outcome(context: RequestContext, row: Row) -> str | None:
     """Return the outcome that the client asks for by header: a known one (assumed 6.3, D4).
 
-    It must be able to happen to what the row attempts (assumed D41). `approved` leaves any request
-    alone.
+    It must be possible for what the row attempts (assumed D41). `approved` is accepted anywhere and
+    changes nothing.
     """
     sent = context.incoming.header(OUTCOME_HEADER)
     if not sent:
@@ -288,7 +286,7 @@ def _refuse_outcome(why: str, source: str) -> Refusal:
 
 
 def _missing_header(context: RequestContext, name: str) -> None:
-    """Missing headers are allowed, unless the reading refuses them (assumed C7, D35-headers)."""
+    """Note a missing header, or refuse it if a reading says so (assumed C7, D35-headers)."""
     if context.world.readings["missing_headers"] == "refused":
         raise Refusal(faults.VALIDATION_ERROR, f"the {name} header is required", source="spec 5")
     context.note(f"the {name} header is missing; the spec demands it (spec 5)")

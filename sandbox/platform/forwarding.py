@@ -1,4 +1,4 @@
-"""Forwarding: other servers answer the requests for worlds that they have."""
+"""Forwarding: other servers answer the requests for the worlds that they own."""
 
 import asyncio
 import logging
@@ -18,22 +18,22 @@ from sandbox.worlds.registry import Worlds
 log = logging.getLogger("sandbox.cluster")
 
 FORWARDED: Final = b"x-sandbox-forwarded"
-"""The header of a request that another server has sent on. It is not sent on again."""
+"""The header of a request that another server forwarded. It is not forwarded again."""
 
 ROUND_MAX: Final = 8
-"""The most requests of one round of the loop."""
+"""How many requests to begin in one iteration of the event loop."""
 
 _NOT_HERE: Final = Refusal(MISDIRECTED, "another server has the world")
 
 
 def was_forwarded(headers: Headers) -> bool:
-    """Whether another server has sent this request on."""
+    """Whether another server forwarded this request."""
     return any(name == FORWARDED for name, _ in headers)
 
 
 @dataclass(eq=False, repr=False)
 class Forwarder:
-    """Has other servers answer the requests of the platform whose worlds they have."""
+    """Forwards requests to the platform to the servers that own their worlds."""
 
     elsewhere: Elsewhere
     worlds: Worlds
@@ -43,21 +43,21 @@ class Forwarder:
     )
 
     async def take_turn(self) -> None:
-        """Leave a request to a later round of the loop if this one has enough.
+        """Put a request off to a later iteration of the event loop if this one has enough.
 
-        A commit that has ended is seen between two rounds, and only then does the next one begin.
-        With all requests of many clients in one round, server and database would wait for each
-        other.
+        The end of a commit is noticed between two iterations, and only then does the next commit
+        begin. With the requests of many clients in one iteration, server and database would wait
+        for each other.
         """
         await self._turns.acquire()
         asyncio.get_running_loop().call_soon(self._turns.release)
 
     def has_keys(self, incoming: IncomingRequest) -> bool:
-        """Whether the body that was read may bring keys of the user's own."""
+        """Whether the body may hold keys that the user supplies."""
         return self.worlds.profile.key_format.hint_bytes in (incoming.body or b"")
 
     async def _agree_on_keys(self, incoming: IncomingRequest) -> None:
-        """Learn which keys of the body are taken in the worlds of other servers."""
+        """Ask the other servers which keys in the body their worlds already have."""
         key_format = self.worlds.profile.key_format
         found = self.worlds.holder(key_format.parse(self._read_key(incoming).decode("latin-1")))
         if found is None:
@@ -70,13 +70,13 @@ class Forwarder:
     async def forward(
         self, incoming: IncomingRequest, scope: Scope, receive: Receive, send: Send
     ) -> bool:
-        """Whether the request was answered. If not, the world of its key is here now.
+        """Return whether the request was answered. If not, this server owns its world now.
 
-        Its body is read if another server is to have it. Raises ClientGone.
+        Reads the body if another server is to get it. Raises ClientGone.
         """
         path, profile = incoming.path, self.worlds.profile
         try:
-            # All servers have to agree on a key that the body may bring.
+            # All servers have to agree on a key that the user supplies.
             if self.has_keys(incoming):
                 await self._agree_on_keys(incoming)
             while (peer := await self._peer(incoming)) is not None:
@@ -88,7 +88,7 @@ class Forwarder:
                 await incoming.read_body(receive, self.body_bytes_max)
                 body = incoming.body
                 if body is None:
-                    # It was not kept; the owner refuses any other that is too large.
+                    # It was too large to keep; the owner refuses any body of this size.
                     body = b" " * (self.body_bytes_max + 1)
                 if await self.elsewhere.carry(peer, peer.url, scope, receive, send, body):
                     return True
@@ -101,7 +101,7 @@ class Forwarder:
         return False
 
     async def _peer(self, incoming: IncomingRequest) -> Peer | None:
-        """Return the server that has the world of the key, unless it is this one.
+        """Return the server that owns the world of the key, unless it is this one.
 
         Raises Unavailable.
         """
@@ -109,7 +109,7 @@ class Forwarder:
         key = self.worlds.profile.key_format.parse(sent.decode("latin-1"))
         if self.worlds.holder(key) is not None:
             return None
-        # Another server thinks that the world is here.
+        # If it was forwarded, another server believes that the world is here.
         afresh = was_forwarded(incoming.headers)
         return await self.elsewhere.have_key(sent, key, afresh=afresh)
 

@@ -1,10 +1,10 @@
 """The gateway before the platform: maintenance, quotas for each key, and transport faults.
 
-Maintenance and quotas come once the key is known, and before everything else: what they refuse was
-not looked at (assumed 5.3-gateway). Transport faults are chosen by header, queue or scenario, for
-every operation. An attempt at a payment chooses its outcome and its fault together, once the
-processor is asked. Any other request has its fault chosen here, once it is known to be valid. Both
-happen here (assumed 5.3-anywhere).
+Maintenance and quotas apply once the key is known, before anything else about the request is looked
+at (assumed 5.3-gateway). Transport faults are chosen by header, queue or scenario, for every
+operation. An attempt at a payment chooses its outcome and its fault together, when the processor is
+asked. Any other request has its fault chosen here, once it is known to be valid. Both kinds take
+effect here (assumed 5.3-anywhere).
 """
 
 from math import ceil
@@ -20,7 +20,7 @@ _SOURCE: Final = "assumed 5.3-gateway"
 
 
 def enter(context: RequestContext) -> None:
-    """Let the request in and count it. Raises Refusal in a maintenance, or above a quota."""
+    """Admit the request and count it. Raises Refusal during maintenance, or above a quota."""
     world, now = context.world, context.now
     context.step = "gateway"
     until = world.state.maintenance_until
@@ -28,7 +28,7 @@ def enter(context: RequestContext) -> None:
         context.again_at = until
         raise Refusal(UNAVAILABLE, "The platform is under maintenance.", source=_SOURCE)
     if context.quota is not None:
-        # It was counted, and waited for another one.
+        # It was counted before it waited for another request.
         return
     limits = {name: int(world.switches[name]) for name in QUOTAS if world.switches[name]}
     if not limits:
@@ -58,7 +58,7 @@ class Dropped(Exception):
 
 
 def strike(context: RequestContext) -> None:
-    """Choose the fault of a request that asks no processor, and let it happen.
+    """Choose the fault of a request that asks no processor, and apply it.
 
     Raises Refusal or Dropped for a fault that comes before anything is done.
     """
@@ -77,7 +77,7 @@ def strike(context: RequestContext) -> None:
 
 
 def let_happen(context: RequestContext, choice: ChosenOutcome) -> None:
-    """Let the fault of a choice happen. Raises Refusal or Dropped for one that comes first."""
+    """Apply the fault of a choice. Raises Refusal or Dropped for one before the work is done."""
     fault = choice.fault
     context.again_at, context.late_ms = choice.until, choice.late_ms
     if fault is None or fault.when == "after":
@@ -90,7 +90,7 @@ def let_happen(context: RequestContext, choice: ChosenOutcome) -> None:
 
 
 def request_words(context: RequestContext) -> dict[str, Any]:
-    """Return the facts that every request has for rules."""
+    """Return the facts about a request that rules can match."""
     incoming = context.incoming
     assert incoming.match
     assert incoming.match.row

@@ -1,7 +1,7 @@
 """Requests that the sandbox sends to its own platform, without a socket.
 
-Each takes the way of any other request. Only its key comes as a record, so its plaintext need not
-be kept.
+Each goes through the same pipeline as any other request. Its key is given as a record, so that the
+plaintext need not be kept.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ _WITHOUT_KEY: Final = PresentedKey(reason="no API key was sent")
 
 
 class InternalAnswer(Struct, frozen=True, kw_only=True, gc=False):
-    """What a client would have got. `status` is None where the connection would be closed."""
+    """What a client would have received. `status` is None if the connection would be closed."""
 
     request_id: str
     status: int | None
@@ -41,7 +41,7 @@ class InternalClient:
         self._running: set[asyncio.Task[InternalAnswer]] = set()
 
     def begin(self, world: World, request: IncomingRequest, key: ApiKey | None) -> str:
-        """Send it without waiting for the answer; the id that its journal entry will have."""
+        """Send it without waiting for the answer; return the id of its future journal entry."""
         request_id = world.journal.next_id()
         task = asyncio.create_task(self.send(world, request, key, request_id))
         self._running.add(task)
@@ -49,7 +49,7 @@ class InternalClient:
         return request_id
 
     async def close(self) -> None:
-        """End the requests that still wait, as a server does with those of its clients."""
+        """Cancel the requests that still wait, as a server does with those of its clients."""
         running = tuple(self._running)
         for task in running:
             task.cancel()
@@ -58,7 +58,7 @@ class InternalClient:
     async def send(
         self, world: World, request: IncomingRequest, key: ApiKey | None, request_id: str = ""
     ) -> InternalAnswer:
-        """Return the answer, once it is there. A payment may wait for a card for minutes.
+        """Send it, and return the answer. A payment may wait minutes for a card.
 
         Coverage does not count the request.
         """

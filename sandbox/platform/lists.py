@@ -1,4 +1,4 @@
-"""Lists: which records a caller sees in one, and a page of those that fit its query."""
+"""Lists: the records that a caller may see, and a page of those that match its query."""
 
 from collections.abc import Collection, Mapping
 from typing import Any, Final
@@ -13,11 +13,11 @@ from sandbox.platform.context import OperationContext
 _NO_CONDITIONS: Final = frozenset(
     {"account_id", "limit", "offset", "start_ms", "end_ms", "sort_by", "sort_order"}
 )
-"""Parameters that say of whom a list is, which part of it, and in which order."""
+"""Parameters for the account, the page and the order of a list; they are not conditions."""
 
 
 def all_known(known: Collection[str], what: str = "a known value") -> AfterValidator:
-    """Of an annotated text or list of texts: a word that is not known is refused, with a hint."""
+    """Return a validator for a word or a list of words: unknown ones are refused with a hint."""
 
     def check(sent: Any) -> Any:
         for word in (sent,) if isinstance(sent, str) else sent:
@@ -29,7 +29,7 @@ def all_known(known: Collection[str], what: str = "a known value") -> AfterValid
 
 
 def scopes_of(context: OperationContext) -> list[str]:
-    """Ids of the accounts of which a list shows what belongs to them and their descendants.
+    """Return the ids of accounts: a list shows what belongs to them and their descendants.
 
     These are the accounts that the request names, else the caller's own; for an admin that sees all
     accounts, every account without a parent.
@@ -45,7 +45,7 @@ def scopes_of(context: OperationContext) -> list[str]:
 def conditions_of(context: OperationContext, named: Mapping[str, str]) -> dict[str, Any]:
     """Return the conditions of a list: its scope, and every parameter that was sent.
 
-    `named` are the conditions of the store that parameters have another name for.
+    `named` maps parameters to conditions of the store that have another name.
     """
     where: dict[str, Any] = {"scope": scopes_of(context)}
     for name in context.query.model_fields_set - _NO_CONDITIONS:
