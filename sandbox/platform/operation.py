@@ -1,7 +1,7 @@
 """An endpoint is a function: `operation` registers the row that describes it.
 
 Routing, the permission check, validation, the success status, the error shape, the docs and the
-visibility tests all read these rows; nothing about an endpoint is written anywhere else.
+visibility tests all read these rows. Nothing else describes an endpoint.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -79,15 +79,15 @@ class Target(Struct, frozen=True, eq=False):
 ACCOUNT_IN_QUERY: Final = Target("query", "account_id", relate=relate_with_admin_reach)
 
 NOWHERE: Final = "00000000-0000-4000-8000-000000000000"
-"""A placeholder for ids that do not exist yet, and for ids that the fixture lacks."""
+"""A placeholder for ids that do not exist yet, or that the fixture does not have."""
 
 
 class Example(Struct, frozen=True, kw_only=True, gc=False):
     """A request that succeeds in a fresh demo world. An id of the cast is `{terminals.merchant}`.
 
-    `by` is the key of the cast that sends it, and `id` the one in its path. `first` makes a record
-    that must be there before. Its id goes into the path, or into the field of the body that `takes`
-    names. What is left out follows from the row, see `openapi.examples`.
+    `by` is the key of the cast that sends it, and `id` the id in its path. `first` is a request
+    that creates the record it needs, whose id goes into the path, or into the field of the body
+    that `takes` names. What is left out follows from the row, see `openapi.examples`.
     """
 
     operation: str = ""
@@ -182,12 +182,12 @@ def operation(
 ) -> Callable[[Run], Run]:
     """Register the decorated function as an operation of the platform.
 
-    A key needs the permission `needs`, and the second one `also_needs` where there is one.
-    The function takes the context, and by name what else it asks for: `body` and `query` are
-    models of pydantic, any other name is the record that the request is about. Its docstring
-    begins with the summary of the row, and its annotation is the answer, if `response` is not
-    given. Where the profile decides on the model, `body` or `query` gives that model. `example` is
-    a body that succeeds in the demo world, or a request. `more` are the other fields of `Row`.
+    A key needs the permission `needs`, and also `also_needs` if that is given. The function takes
+    the context and, by name, what else it needs: `body` and `query` are pydantic models, and any
+    other parameter is the record that the request is about. Its docstring begins with the summary
+    of the row, and its return type is the answer, unless `response` is given. If the profile
+    decides on a model, the argument `body` or `query` returns that model. `example` is a body that
+    succeeds in the demo world, or a request. `more` are the other fields of `Row`.
     """
 
     def decorate(run: Run) -> Run:
@@ -223,7 +223,7 @@ def summary_of(run: Callable[..., Any]) -> str:
 
 
 def _with_arguments(run: Callable[..., Any], names: Sequence[str]) -> Callable[[Any], Any]:
-    """Return the function of the context alone, which hands over what `run` asks for."""
+    """Return a function of the context alone, which passes on what `run` asks for."""
     if not names:
         return run
     fields = [name if name in ("body", "query") else "record" for name in names]

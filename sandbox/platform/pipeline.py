@@ -36,13 +36,13 @@ from sandbox.platform.routing import Match
 from sandbox.worlds.registry import Worlds
 
 _SEGMENTS_MAX: Final = 12
-"""No path of the platform has nearly as many."""
+"""No path of the platform comes close to this."""
 
 
 async def answer_request(context: RequestContext, worlds: Worlds) -> tuple[int, bytes]:
-    """Take all steps; the success status and the body.
+    """Take all steps, and return the status of a success and the body.
 
-    Raises Refusal. Then nothing changed, unless the refusal says that it was recorded.
+    Raises Refusal. Nothing has changed then, unless the refusal says that it was recorded.
     """
     row = route(context, worlds)
     while True:
@@ -68,10 +68,10 @@ async def answer_request(context: RequestContext, worlds: Worlds) -> tuple[int, 
     if row.is_async:
         shown = await shown
     if row.attempts is not None and context.choice is None:
-        # The attempt asked no processor: it is answered again, or reported by a passthrough.
+        # The attempt asked no processor: it was a repetition, or the terminal is a passthrough.
         gateway.strike(context)
     if isinstance(shown, Refusal):
-        # It was recorded: it is committed and announced all the same.
+        # It was recorded, so its record and events are committed too.
         context.unit.commit()
         shown.is_recorded = True
         raise shown
@@ -122,11 +122,11 @@ def methods_of(match: Match[Row]) -> str:
 
 
 def _path_hint(path: str, rows: Iterable[Row]) -> str:
-    """`; did you mean '/v3/payment'?` for a path that no row has, or an empty string."""
+    """Return a hint like `; did you mean '/v3/payment'?`, or an empty string."""
     segments = path.split("/")
     if len(segments) > _SEGMENTS_MAX:
         return ""
-    # An id would otherwise weigh more than the word that is misspelt.
+    # Ids count as matching: otherwise they would outweigh a misspelt word.
     filled = (
         "/".join(
             (sent or one) if one.startswith("{") else one

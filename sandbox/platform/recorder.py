@@ -1,4 +1,4 @@
-"""The record of a request that was answered: a journal entry, a count, a line of the log."""
+"""The record of an answered request: a journal entry, counters, and a line of the log."""
 
 import logging
 from functools import lru_cache, partial
@@ -19,7 +19,7 @@ log = logging.getLogger("sandbox.platform")
 requests_log = logging.getLogger("sandbox.requests")
 
 _PATHS_MAX: Final = 1_000
-"""The most masked paths to remember."""
+"""How many masked paths to remember."""
 
 
 class Recorder:
@@ -28,7 +28,7 @@ class Recorder:
     def __init__(self, worlds: Worlds, *, log_requests: bool) -> None:
         self._worlds = worlds
         self._log_requests = log_requests
-        # Clients ask for the same things again and again.
+        # Clients request the same paths again and again.
         self._shown_path = lru_cache(_PATHS_MAX)(
             partial(worlds.profile.scrub_start, chars_max=journal.ADDRESS_CHARS_MAX)
         )
@@ -89,7 +89,7 @@ class Recorder:
             self._count(context, row, status, duration_ms / 1000)
 
     def _mask_reasons(self, context: RequestContext) -> None:
-        """Mask what reasons and notes quote of the request."""
+        """Mask secrets that reasons and notes quote from the request."""
         scrub = self._worlds.profile.scrub_start
         context.decisions = tuple(
             (step, word, scrub(why, journal.REASON_CHARS_MAX), source)
@@ -100,7 +100,7 @@ class Recorder:
     def _count(
         self, context: RequestContext, row: Row | None, status: int, duration_s: float
     ) -> None:
-        """Count the request for the coverage of the key's world, if the path is one of ours."""
+        """Count the request for metrics, and for the coverage of the key's world."""
         world = context.presented.world
         if context.incoming.match is None or world is None:
             self._worlds.measured.count_request(None, status, None)

@@ -16,13 +16,13 @@ from sandbox.platform.wire import Body, ConnectionClosed, until_gone
 from sandbox.scenarios.outcome_choice import ChosenOutcome
 
 DETAILS_CHARS_MAX: Final = 4_096
-"""Length limit of an error message, so a client does not get back a book that it sent."""
+"""Length limit of an error message, which may quote what the client sent."""
 
 
 def error_body(refusal: Refusal, profile: Profile, *, is_for_keys: bool) -> bytes:
     """Return the body: three strings on API-key endpoints, the profile's shape everywhere else.
 
-    What looks like a key or a card number is masked: nothing secret is ever sent back.
+    Whatever looks like a key or a card number is masked.
     """
     fault, details = refusal.fault, profile.scrub_start(refusal.details, DETAILS_CHARS_MAX)
     if is_for_keys or profile.errors.shape == "error_message_details":
@@ -41,7 +41,7 @@ def error_body(refusal: Refusal, profile: Profile, *, is_for_keys: bool) -> byte
 
 
 ABORT: Final = "sandbox.abort"
-"""Where a server that can close a connection puts how, in the scope of a request."""
+"""The key in a request's scope for a function that closes the connection, if the server can."""
 
 _NOT_IN_A_FIELD: Final = re.compile(r"[^\x20-\x7e]")
 
@@ -62,7 +62,7 @@ def headers_of(body: bytes) -> Headers:
 
 
 def render_refusal(refusal: Refusal, path: str, profile: Profile) -> Answer:
-    """Return an answer that no journal has."""
+    """Return the answer to a refused request that is not journaled."""
     body = error_body(refusal, profile, is_for_keys=is_key_path(path))
     headers = headers_of(body)
     if refusal.fault is UNAVAILABLE:
@@ -71,7 +71,7 @@ def render_refusal(refusal: Refusal, path: str, profile: Profile) -> Answer:
 
 
 async def send_whole(send: Send, status: int, headers: Headers, body: Body) -> None:
-    """Send status, headers and body; a long one part by part, as the client takes it."""
+    """Send status, headers and body; a long body in parts, as fast as the client reads."""
     await send({"type": "http.response.start", "status": status, "headers": headers})
     *parts, last = [body] if isinstance(body, bytes) else body
     for part in parts:
@@ -92,7 +92,7 @@ async def close_connection(
 
 
 async def send_answer(answer: Answer, scope: Scope, receive: Receive, send: Send) -> None:
-    """Send the answer: late, cut off, or not at all, if it is to be. Source: assumed 5.3."""
+    """Send the answer, with its delay and its transport fault. Source: assumed 5.3."""
     if answer.delay_ms:
         await asyncio.sleep(answer.delay_ms / 1000)
     if answer.fault is None:

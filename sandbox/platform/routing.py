@@ -1,6 +1,6 @@
-"""From tables of operations to Starlette's routes.
+"""Build Starlette's routes from tables of operations.
 
-Each path is one `Route`, so that a refused method can name all the others of its path.
+Each path is one `Route`, so that a 405 can name all methods of its path.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,7 +14,7 @@ from starlette.routing import Mount, Route, Router
 from starlette.types import Receive, Scope, Send
 
 ROOT_PATH: Final = "sandbox.root_path"
-"""In the scope of a request: the path below which this application is mounted in another one."""
+"""The key in a request's scope for the path at which another application mounts this one."""
 
 
 RowT = TypeVar("RowT")
@@ -30,7 +30,7 @@ def register(module: str, row: Any) -> None:
 
 
 def rows_of(*modules: ModuleType) -> tuple[Any, ...]:
-    """Return the rows that modules have registered, in order."""
+    """Return the rows that the modules registered, in order."""
     return tuple(row for module in modules for row in _ROWS.get(module.__name__, ()))
 
 
@@ -43,19 +43,19 @@ class Match(Struct, Generic[RowT]):
 
 
 class PathEndpoint:
-    """The operations of one path, by method. `surface` names what answers them in `app.state`."""
+    """The operations of one path, by method. `surface` is an attribute of `app.state`."""
 
     def __init__(self, surface: str, rows: Iterable[Any]) -> None:
         self.surface = surface
         self.rows = {row.method: row for row in rows}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Have the surface of the application answer."""
+        """Let the surface answer: the platform or the control API."""
         await getattr(scope["app"].state, self.surface).respond(scope, receive, send)
 
 
 def match_of(scope: Scope) -> Match[Any] | None:
-    """Return what the path of a routed request leads to; None if it leads to no endpoint."""
+    """Return the match of a routed request; None if its path is no endpoint's."""
     endpoint = scope.get("endpoint")
     if not isinstance(endpoint, PathEndpoint):
         return None
@@ -68,13 +68,13 @@ def match_of(scope: Scope) -> Match[Any] | None:
 
 
 def path_of(scope: Scope) -> str:
-    """Return the path of a request, as if this application were mounted nowhere."""
+    """Return the path of a request, without the path at which this application is mounted."""
     path: str = scope["path"]
     return path.removeprefix(scope.get(ROOT_PATH, ""))
 
 
 def is_written_below(scope: Scope, prefix: str) -> bool:
-    """Whether the path was sent with this prefix as it is, so that a proxy can recognize it."""
+    """Whether the path was sent with this prefix unencoded, so that a proxy recognizes it."""
     raw: bytes | None = scope.get("raw_path")
     if raw is None:
         return True
@@ -83,9 +83,9 @@ def is_written_below(scope: Scope, prefix: str) -> bool:
 
 
 def build_routes(surface: str, rows: Iterable[Any], *, below: str) -> list[Route]:
-    """One route for each path of the rows, by first segments; `below` is cut off.
+    """Return one route for each path, without the prefix `below`.
 
-    Literal paths come first in each segment.
+    Paths are grouped by their first segment, literal ones first.
     """
     segments: dict[str, dict[str, list[Any]]] = {}
     for row in rows:
@@ -99,7 +99,7 @@ def build_routes(surface: str, rows: Iterable[Any], *, below: str) -> list[Route
 
 
 def build_mounts(surface: str, rows: Iterable[Any]) -> list[Mount]:
-    """One mount for the first segment of the paths, such as /v5, with a route for each path."""
+    """Return one mount for each first segment, such as /v5, with a route for each path."""
     by_segment: dict[str, list[Any]] = {}
     for row in rows:
         by_segment.setdefault("/" + row.path.split("/")[1], []).append(row)
@@ -113,7 +113,7 @@ def build_mounts(surface: str, rows: Iterable[Any]) -> list[Mount]:
 
 
 def find_match(mounts: Iterable[Mount], method: str, path: str) -> Match[Any] | None:
-    """Return what a path leads to, for a request that does not come through Starlette."""
+    """Return the match of a path, for a request that does not come through Starlette."""
     partial: Match[Any] | None = None
     for mount in mounts:
         scope: dict[str, Any] = {"type": "http", "method": method, "path": path, "root_path": ""}
@@ -128,7 +128,7 @@ def find_match(mounts: Iterable[Mount], method: str, path: str) -> Match[Any] | 
 
 
 class NoteRootPath:
-    """Middleware that notes where this application is mounted, before its own mounts add to it."""
+    """Middleware that notes where this application is mounted, before its own mounts do."""
 
     def __init__(self, app: Any) -> None:
         self._app = app

@@ -1,9 +1,9 @@
 """Protection from web pages: hosts, origins, and security headers of both surfaces.
 
-The owner of a web page can point a host name to 127.0.0.1 (DNS rebinding). The browser then takes
-the server for the page's own, and sends that name as Host. And any page that a developer opens can
-send requests to a server on loopback. It cannot read the answers, but that does not protect the
-server: the browser sends a request without a body, or with a text body, without asking first.
+The owner of a web page can point a host name to 127.0.0.1 (DNS rebinding). The browser then treats
+the server as the page's own, and sends that name as Host. Besides, any page that a developer opens
+can send requests to a server on loopback. It cannot read the answers, but that does not protect the
+server: browsers send a request with a text body, or without a body, without asking first.
 """
 
 import logging
@@ -22,7 +22,7 @@ from starlette.types import Scope
 from sandbox.platform import wire
 
 EVERY_S: Final = 60.0
-"""A warning of one kind is written again after so long."""
+"""How long to wait before a warning of the same kind is written again."""
 
 _AUTHORITY: Final = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+?)\.?)(?::\d{0,5})?")
 
@@ -35,10 +35,7 @@ def host_in(authority: str) -> str | None:
 
 
 def plain_host(host: str) -> str:
-    """Return a host in the form in which hosts compare.
-
-    It is in lower case, and an address is in its short form.
-    """
+    """Return a host in the form that is compared: in lower case, addresses in short form."""
     host = host.lower().removesuffix(".")
     try:
         return str(ip_address(host))
@@ -61,7 +58,7 @@ def is_loopback(host: str) -> bool:
 
 
 def is_answered_for(value: bytes, given: Collection[str], scope: Scope) -> bool:
-    """Whether a server answers for this Host header: on loopback, and for the hosts it was given.
+    """Whether a server accepts this Host header: loopback, or a host that it was given.
 
     Source: assumed D25-hosts.
     """
@@ -70,13 +67,13 @@ def is_answered_for(value: bytes, given: Collection[str], scope: Scope) -> bool:
         return False
     if host in given or is_loopback(host):
         return True
-    # A client in the process names the host that it asks; on a socket it is its address.
+    # In process, this is the host that the client asks for; on a socket, the server's address.
     server = scope.get("server")
     return server is not None and plain_host(server[0]) == host
 
 
 def why_refused(value: bytes) -> str:
-    """Tell client and operator why the server does not answer for a Host."""
+    """Return why the server does not accept a Host header, and how to allow it."""
     name = host_in(value.decode("latin-1")) or "NAME"
     allow = f"allow the name with --allow-host {name[:100]}"
     whose = "a server without a token answers for loopback only"
@@ -91,7 +88,7 @@ _PORTS: Final = {b"http": b":80", b"https": b":443"}
 
 
 def why_foreign(scope: Scope) -> str | None:
-    """Return the reason why the request counts as one of a foreign page, or None.
+    """Return why the request counts as one from a foreign page, or None.
 
     `Sec-Fetch-Site` decides if the browser sends it. Without it an `Origin` must have the host and
     the port that were asked for; the scheme may be that of a proxy. Clients that are not browsers
@@ -119,14 +116,14 @@ def why_foreign(scope: Scope) -> str | None:
 
 
 def origin_of(scope: Scope) -> str:
-    """Scheme and host by which a request came; "" where it names no host, or no usable one."""
+    """Return the scheme and host of a request; "" if it names no usable host."""
     host = dict(scope["headers"]).get(b"host", b"")
     is_usable = _HOST.fullmatch(host) is not None
     return f"{scope.get('scheme', 'http')}://{host.decode()}" if is_usable else ""
 
 
 def _is_of(origin: bytes, host: bytes) -> bool:
-    """Whether an origin has this host, in whatever case, with the usual port written or not."""
+    """Whether an origin has this host, ignoring case and the default port."""
     scheme, _, named = origin.lower().partition(b"://")
     port = _PORTS.get(scheme)
     return port is not None and named.removesuffix(port) == host.lower().removesuffix(port)
@@ -137,9 +134,9 @@ def _is_of(origin: bytes, host: bytes) -> bool:
 
 @dataclass
 class RareLog:
-    """Warnings that clients can cause at will, limited to one line a minute for each kind.
+    """A log for warnings that clients can cause at will: one line a minute for each kind.
 
-    The others are counted for the next line.
+    The rest are counted in the next line.
     """
 
     log: logging.Logger
@@ -178,7 +175,7 @@ class AnswerKind(Enum):
     """The page of the console, which runs scripts under the strictest policy."""
 
     ASSET = "files of the console"
-    """A file of the console, named with its version: it never changes."""
+    """A file of the console, whose path has its version: it never changes."""
 
     KEY = "API keys of the platform"
     """An answer of the platform that may hold the plaintext of an API key."""

@@ -1,7 +1,7 @@
 """Settlement: the batch that payments join, its submission, its result and its schedule.
 
-Source: details assumed B1 to B16. A schedule is the terminal's timer, with the schedule as its
-detail: so it is saved, restored and due like every other.
+Source: details assumed B1 to B16. A schedule is a timer of the terminal, with the schedule as its
+detail, so it is saved and restored like any other timer.
 """
 
 from datetime import datetime
@@ -31,20 +31,20 @@ from sandbox.store.tables import OLDEST_FIRST
 
 
 def open_batch_of(context: OperationContext, terminal_id: str) -> Batch | None:
-    """Return the terminal's open batch; it has one at most (assumed B1)."""
+    """Return the terminal's open batch, of which it has at most one (assumed B1)."""
     return context.unit.newest(Batch, "open_at_terminal", terminal_id)
 
 
 def batch_for_entry(context: OperationContext, payment: Payment) -> Batch:
-    """Return the open batch of the payment's terminal; opens one if needed (assumed B2, B3)."""
+    """Return the open batch of the payment's terminal; open one if needed (assumed B2, B3)."""
     tx = payment.transaction
-    # Its own may have been opened just now, and not be committed yet.
+    # Its own batch may have been opened just now, and may not be committed yet.
     batch = context.unit.get(Batch, tx.batch_id) if tx.batch_id is not None else None
     if batch is None or batch.status != "open":
         batch = open_batch_of(context, tx.tid)
     if batch is not None:
         return batch
-    # A deleted terminal has its refunds settled all the same (assumed D10).
+    # Refunds of a deleted terminal are settled too (assumed D10).
     return open_batch(context, cast(Terminal, context.unit.get(Terminal, tx.tid)))
 
 

@@ -41,7 +41,7 @@ BODIES: Final[dict[str, Any]] = {
     "api_key": ApiKeyEvent,
     "credential": CredentialView,
 }
-"""Category of events to what their bodies show."""
+"""Category of events to the type of their bodies."""
 
 _ABOUT: Final = (
     "Every endpoint of the platform, as the sandbox serves it under the profile `{}`. A method "
@@ -96,8 +96,8 @@ def document(
 ) -> dict[str, Any]:
     """Return the document. `url` is where the platform is served, `cast` the ids for the examples.
 
-    `sample` gives the body of an event. The `strict` one says all that schemas can say, and is for
-    fuzzing; the `pure` one has nothing that only the sandbox adds.
+    `sample` gives the body of an event. The `strict` form has every rule that schemas can express,
+    for fuzzing. The `pure` form leaves out what only the sandbox adds.
     """
     writer = _Platform(profile, cast=cast, is_strict=strict, is_pure=pure)
     for row in OPERATIONS:
@@ -150,7 +150,7 @@ def _description(row: Row) -> str:
 
 
 class _Platform(Writer):
-    """Writes the document of the platform under a profile, whose readings can change answers."""
+    """Writes the platform's document for a profile, whose readings can change answers."""
 
     def __init__(self, profile: Profile, **more: Any) -> None:
         super().__init__(_types(profile), answers=ANSWERS, **more)
@@ -214,7 +214,7 @@ class _Platform(Writer):
     def _responses(self, row: Row) -> dict[str, Schema]:
         """Return the answers by status.
 
-        A reading gives declined attempts one of their own (D35-decline).
+        A reading may give declined attempts another status (D35-decline).
         """
         success, refusals = self._success(row), self._refusals(row)
         declined = str(readings.DECLINE_STATUSES[self._readings["decline_status"]])
@@ -247,7 +247,7 @@ class _Platform(Writer):
         return {str(status): shown}
 
     def _response(self, response: Any) -> Schema:
-        """Return the body of a success, as the row has it."""
+        """Return the schema of a success, by the row's response."""
         if not isinstance(response, Extended):
             return self.describe(response)
         fields = {name: self.describe(one) for name, one in response.fields.items()}
@@ -262,7 +262,7 @@ class _Platform(Writer):
         return {**record, "properties": {**record["properties"], **fields}}
 
     def webhook(self, row: EventRow, sample: Callable[[str], str]) -> Schema:
-        """Return the request with an event, to a receiver."""
+        """Return the request that delivers an event to a receiver."""
         body = self.describe(BODIES[row.category])
         if row.sparse:
             body = self.record(dict.fromkeys(row.sparse, TEXT))  # spec 6.1.4
@@ -294,7 +294,7 @@ class _Platform(Writer):
     def _refusals(self, row: Row) -> Schema:
         """Return the responses of the row's refusals, by status.
 
-        What many rows answer is among the components.
+        Those that many rows share are components.
         """
         by_status: dict[int, list[Fault]] = {}
         for fault in (*_refusals_of(row), *self._by_readings(row)):
@@ -314,7 +314,7 @@ class _Platform(Writer):
         return responses
 
     def _by_readings(self, row: Row) -> Iterator[Fault]:
-        """Yield what the row refuses with besides, because of the profile's readings."""
+        """Yield the faults that the profile's readings add to the row."""
         chosen = self._readings
         is_limited = row.query and chosen["limit_above_maximum"] == "unprocessable"
         is_malformed = chosen["validation_status"] == "unprocessable"
@@ -348,9 +348,9 @@ class _Platform(Writer):
         return shown
 
     def _refusal_schema(self, found: list[Fault], names: Iterable[str]) -> Schema:
-        """Return the body of the refusals, whose fields have these names.
+        """Return the schema of the refusals, whose fields have these names.
 
-        A plain document has one for all.
+        A plain document has one schema for all.
         """
         fields: Schema = dict.fromkeys(names, TEXT)
         if "detail" in fields and self._readings["validation_detail"] == "objects":
@@ -380,7 +380,7 @@ _PLACE: Final[Schema] = {"type": "array", "items": {"type": ["string", "integer"
 
 
 def _refusals_of(row: Row) -> tuple[Fault, ...]:
-    """Everything that the row may refuse with, in the order of its statuses."""
+    """Return every fault that the row may refuse with, by status."""
     if row.run is None:
         return (faults.RETIRED,)
     found = [*_ANYWHERE, *row.refuses]

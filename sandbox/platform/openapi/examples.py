@@ -1,7 +1,7 @@
-"""One request for each operation that succeeds in a fresh demo world.
+"""For each operation, one request that succeeds in a fresh demo world.
 
-They are in the document and in the forms of the docs page; a test sends each. Rows say what does
-not follow from the kind of operation.
+The OpenAPI document and the forms of the docs page show them, and a test sends each. Rows only say
+what does not follow from the kind of operation.
 """
 
 import json
@@ -21,7 +21,7 @@ Cast = Mapping[str, Mapping[str, str]]
 """Kind, such as `terminals`, to cast name to id."""
 
 OF_CAST: Final = re.compile(r"\{(\w+)\.(\w+)\}")
-"""How an id of the cast is written: its kind and the name of the member."""
+"""A placeholder for an id of the cast: its kind and the name of the member."""
 VERSION_OF_NAME: Final = re.compile(r"_v\d$")
 
 _IN_CAST: Final = ("accounts", "terminals", "locations")
@@ -31,14 +31,14 @@ _MADE_BY: Final = {
     "transactions": "payments.create",
     "batches": "batches.open",
 }
-"""The operation that makes a record of each resource, if it is not its `create`."""
+"""The operation that creates a record of each resource, if it is not `create`."""
 
 
 def _completed(row: Row) -> Example:
     """Return the example of a row, with what follows from its resource.
 
-    The record in the path is that of the merchant. One that is not in the cast is made before, and
-    so is one that is deleted.
+    The record in the path belongs to the merchant. A record that is not in the cast, or that the
+    operation deletes, is created first.
     """
     resource, _, verb = row.name.partition(".")
     by = row.example.by or ("partner" if resource == "accounts" else "merchant")
@@ -60,12 +60,12 @@ EXAMPLES: Final[Mapping[str, Example]] = {
 
 
 def example_of(row: str) -> Example | None:
-    """Return the example of the row of that name; another version of a path has the same one."""
+    """Return the example of a row; all versions of a path share one."""
     return EXAMPLES.get(VERSION_OF_NAME.sub("", row))
 
 
 def with_ids(value: Any, cast: Cast) -> Any:
-    """Return the value with the ids of the cast in it."""
+    """Return the value with its placeholders replaced by ids of the cast."""
     return _filled(value, lambda kind, name: cast.get(kind, {}).get(name, NOWHERE))
 
 
@@ -79,10 +79,10 @@ FOLDERS: Final = (
     # A sale opens a batch by itself, so batches come before payments.
     *("batches", "payments", "refunds", "transactions"),
 )
-"""The resources in an order in which all requests succeed."""
+"""The resources, in an order in which all requests succeed."""
 
 _LASTING: Final = ("create", "open", "update", "edit")
-"""Operations after which the record that they were given is as good as new. All reads are."""
+"""Operations that leave their record usable for the next request, as all reads do."""
 
 _PARAMETER: Final = re.compile(r"\{\w+\}")
 
@@ -116,10 +116,10 @@ def collection(
 
 
 def _folder(name: str, header: str, made: list[Example]) -> Iterator[Item]:
-    """Yield the requests of a resource; `made` are the examples whose records can be used again."""
+    """Yield the requests of a resource; `made` are the examples whose records can be reused."""
     for operation, example in EXAMPLES.items():
         resource, _, verb = operation.partition(".")
-        # What is made was sent already, because another request needed its record.
+        # An example in `made` was sent already, because another request needed its record.
         if resource != name or example in made:
             continue
         first = example.first

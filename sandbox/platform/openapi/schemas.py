@@ -1,7 +1,7 @@
 """JSON Schemas of bodies and answers, from the types that read and render them.
 
-The strict ones say all that a schema can say, for fuzzing. The plain ones are for people and for
-generators of clients: they have no rules between fields, and answers may have further fields.
+The strict ones have every rule that schemas can express, for fuzzing. The plain ones are for people
+and for client generators: they have no rules between fields, and answers may have more fields.
 """
 
 import re
@@ -32,11 +32,11 @@ TEMPLATE: Final = "#/components/schemas/{model}"
 INT64: Final = "int64"
 NULL: Final[Schema] = {"type": "null"}
 _LIMITS: Final = {"ge": "minimum", "le": "maximum"}
-"""A limit on a validator's result appears under its Python name."""
+"""Pydantic writes a limit on a validator's result under its Python name."""
 
 
 class _Plain(GenerateJsonSchema):
-    """Schemas without generated titles. A rendered type has all of its fields."""
+    """Schemas without generated titles. An answer requires all of its fields."""
 
     is_strict = False
 
@@ -60,11 +60,10 @@ class _Plain(GenerateJsonSchema):
         return shown
 
     def _finish_body(self, shown: JsonSchemaValue, shape: type[Body]) -> None:
-        """Finish the schema of a body of the platform, without its defaults.
+        """Finish the schema of a body of the platform.
 
-        They are ways of keeping things, not of asking for them.
-
-        Null is the same as leaving a field of a creation out (assumed C10).
+        Leaves out defaults, which concern how records are stored. In a creation, null is the same
+        as leaving a field out (assumed C10).
         """
         required = list(shown.get("required", ()))
         fields: Schema = {}
@@ -108,7 +107,7 @@ class _Strict(_Plain):
 
 
 class _OfQueries(_Plain):
-    """Schemas of parameters: one that is not wanted is left out, since nothing there is null."""
+    """Schemas of query parameters, which cannot be null but only left out."""
 
     def nullable_schema(self, schema: core_schema.NullableSchema) -> JsonSchemaValue:
         return self.generate_inner(schema["schema"])
@@ -121,7 +120,7 @@ _ONLY_READ: Final = dict.fromkeys(
 
 
 def _renamed(value: Any, words: Mapping[str, str | None]) -> Any:
-    """Return a copy of schemas with other names for these words; None leaves one out."""
+    """Return a copy of a schema with keywords renamed, or left out for None."""
     if isinstance(value, dict):
         named = {word: words.get(word, word) for word in value}
         return {name: _renamed(value[word], words) for word, name in named.items() if name}
@@ -161,7 +160,7 @@ def _as_read(hint: Any) -> Any:
 
 @cache
 def as_class(kind: type[Struct]) -> type[BaseModel]:
-    """Return the struct as a model. All fields are shown but those that may be absent."""
+    """Return the struct as a model. All fields are required, except those that may be absent."""
     hints = get_type_hints(kind, include_extras=True)
     fields: dict[str, Any] = {}
     for one in structs.fields(kind):
@@ -173,7 +172,7 @@ def as_class(kind: type[Struct]) -> type[BaseModel]:
 
 
 def query_of(shape: type[BaseModel]) -> tuple[Schema, Schema]:
-    """Return the schema of each parameter of a query, and by name those referred to."""
+    """Return the schema of each parameter of a query, and the schemas that they refer to."""
     shown = shape.model_json_schema(
         schema_generator=_OfQueries, mode="validation", ref_template=TEMPLATE
     )
@@ -219,7 +218,7 @@ ENUMS: Final = {
 }
 """Name of an enum to the schema and the property whose values it has.
 
-Everything else with the same values refers to it.
+Every other enum with the same values refers to it.
 """
 
 PARAMETERS: Final = {
@@ -249,20 +248,20 @@ IDS: Final = {
     "Terminal": ("terminal_id", "account_id"),
     "TransactionView": ("transaction_id", "account_id"),
 }
-"""Schema of an answer to those of its fields that are UUIDs. A request may name any id."""
+"""For each schema of an answer, the fields that are UUIDs. Requests may name any id."""
 
 CROSS_FIELD: Final = (
     *("anyOf", "allOf", "oneOf", "not", "if", "then", "else"),
     *("dependentRequired", "dependentSchemas", "propertyNames"),
 )
-"""Keywords that are left out where they stand beside `properties`."""
+"""Keywords that are left out beside `properties`."""
 
 _SCHEMAS: Final = "#/components/schemas/"
 _NUMBERS: Final = ({"integer"}, {"number"}, {"integer", "number"})
 
 
 def finish(document: Schema) -> None:
-    """Complete a plain document with the words of the tables, and simplify its schemas."""
+    """Complete a plain document with descriptions and formats, and simplify its schemas."""
     schemas: Schema = document["components"]["schemas"]
     parameters = list(_parameters(document))
     for name, schema in schemas.items():
@@ -276,7 +275,7 @@ def finish(document: Schema) -> None:
 
 
 def _walk(value: Any) -> Iterator[Schema]:
-    """Every object in the value, the inner ones first. Examples and enums are no schemas."""
+    """Yield every object in the value, inner ones first, but no examples or enums."""
     if isinstance(value, dict):
         for word, one in value.items():
             if word not in ("example", "examples", "enum", "x-example"):
@@ -314,9 +313,9 @@ def _add_unit(field: str, schema: Schema) -> None:
 
 
 def _simplify(schema: Schema) -> None:
-    """Rid the schema of what generators misread.
+    """Remove what client generators misread from a schema.
 
-    It accepts at least the same values as before.
+    It still accepts every value that it accepted before.
     """
     if isinstance(schema.get("properties"), dict):
         for word in CROSS_FIELD:
@@ -340,7 +339,7 @@ def _simplify(schema: Schema) -> None:
 
 
 def _one_number(given: list[Schema]) -> Schema:
-    """Return the rules for a number within the widest of the limits."""
+    """Return the keywords for a number within the widest of the limits."""
     found: Schema = {}
     for one in given:
         found |= {word: value for word, value in one.items() if word != "format"}
@@ -354,7 +353,7 @@ def _one_number(given: list[Schema]) -> Schema:
 
 
 def _name_enums(document: Schema, parameters: list[Schema]) -> None:
-    """Put a reference to the named enum wherever its values stand."""
+    """Replace every enum by a reference to the named one with the same values."""
     schemas = document["components"]["schemas"]
     names = {frozenset(one["enum"]): name for name, one in schemas.items() if "enum" in one}
     tops = {id(one) for one in schemas.values()}

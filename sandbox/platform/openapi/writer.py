@@ -1,8 +1,8 @@
 """The writer of an OpenAPI 3.1 document: the parts that the documents of both surfaces share.
 
-The strict document says all that schemas can say, and is for fuzzing. The plain one is for people
-and generators of clients, which make one type for each inlined schema: it names what is used in
-several places, and has recorded answers. A pure one has nothing that only the sandbox adds.
+The strict document has every rule that schemas can express, for fuzzing. The plain one is for
+people and for client generators, which make one type for each inlined schema: it names what several
+places use, and has recorded answers. A pure one leaves out what only the sandbox adds.
 """
 
 import re
@@ -25,7 +25,7 @@ _PARAMETER: Final = re.compile(r"\{(\w+)\}")
 
 
 class Writer:
-    """Writes one document, of which `schemas` and the other `components` are its named parts.
+    """Writes one document. `components` are its named parts, among them `schemas`.
 
     `types` are those that bodies read and answers show, `cast` has the ids for the examples, and
     `answers` is the file with the recorded answers.
@@ -51,13 +51,13 @@ class Writer:
         return self._refs[kind, "validation"]
 
     def describe(self, kind: Any) -> Schema:
-        """Return the schema of an answer, or of a part of one."""
+        """Return the schema of an answer, or of part of one."""
         return self._refs[kind, "serialization"]
 
     def reference(self, section: str, name: str, part: Schema) -> Schema:
         """Return a reference to a part that several places use.
 
-        In a strict document the part itself.
+        In a strict document, return the part itself.
         """
         if self.is_strict:
             return part
@@ -74,7 +74,7 @@ class Writer:
         return shown | ({"additionalProperties": False} if self.is_strict else {})
 
     def fill(self, value: Any) -> Any:
-        """Return the example with the ids of the cast in it."""
+        """Return the example with its placeholders replaced by ids of the cast."""
         return with_ids(value, self._cast)
 
     def query_fields(self, query: type[BaseModel]) -> Schema:
@@ -84,7 +84,7 @@ class Writer:
         return fields
 
     def success(self, name: str, schema: Schema, media_type: str = JSON) -> Schema:
-        """Return the content of a success of the operation, with its recorded answer."""
+        """Return the content of a success, with the recorded answer."""
         content = {"schema": schema}
         if media_type == JSON and not self.is_strict:
             if schema.keys() & {"properties", "allOf"}:

@@ -25,7 +25,7 @@ from sandbox.store.tables import event_claim
 
 Asked = TypeVar("Asked", bound=Callable[..., ActionRequest])
 Acted = Payment | Refusal
-"""The result of an action: the payment as it is then, or a refusal that was recorded."""
+"""The result of an action: the payment after it, or a refusal that was recorded."""
 
 
 _HOLD: Final = Example(operation="payments.preauth", body=bodies.example_of_sale())
@@ -181,13 +181,13 @@ async def refund_by_id(
     return await _act(context, payment, body.event_id, refund(context, payment, body))
 
 
-# --- the way of every action ------------------------------------------------------------------
+# --- what all actions share -------------------------------------------------------------------
 
 
 async def _act(
     context: RequestContext, payment: Payment, sent: str | None, action: ActionRequest
 ) -> Acted:
-    """Rules first, then the processor's answer, then the record (rows F1 to F41).
+    """Check the rules, let the processor answer, and store the result (rows F1 to F41).
 
     `sent` is the event_id of the body.
     """
@@ -247,7 +247,7 @@ def _finish(
 ) -> Acted:
     """Finish the action, now that the processor has answered.
 
-    With a lost key the processor has failed (assumed D2).
+    If the key was lost meanwhile, the processor has failed (assumed D2).
     """
     terminal_id, id = case.payment.transaction.tid, case.payment.id
     attempts.schedule_follow_ups(context, choice.follow, terminal_id, id, event_id)
@@ -268,9 +268,9 @@ def _finish(
 def row_if_approved(
     context: OperationContext, payment: Payment, action: ActionRequest
 ) -> Transition:
-    """Return the row that the action would take now if its processor approved. Nothing is changed.
+    """Return the row that the action would take now if its processor approved. Changes nothing.
 
-    Raises Refusal, as the action itself would, also for a rule failure.
+    Raises Refusal as the action itself would, and for a rule failure.
     """
     case = conclusions.case_of(context, payment, action)
     ruled = follow_ups.rule_for(case)
@@ -286,8 +286,7 @@ def _conclude(
 ) -> Acted:
     """Store the result of the row and fire its events.
 
-    Returns a refusal for a rule failure, which is announced all the same (assumed 2.1-rule, Q3,
-    Q4).
+    Returns a refusal for a rule failure, which is announced too (assumed 2.1-rule, Q3, Q4).
     """
     payment = case.payment
     batch = settlement.batch_for_entry(context, payment) if taken.batch_entry else None

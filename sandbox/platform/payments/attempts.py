@@ -1,6 +1,6 @@
-"""An attempt at a payment: its event_id, its outcome, noted for the journal, and what follows it.
+"""An attempt at a payment: its event_id, its outcome, and its follow-ups.
 
-A repeated event_id is answered again. Source: assumed 7.1, 2.6, F38.
+A repeated event_id gets the earlier answer. Source: assumed 7.1, 2.6, F38.
 """
 
 from collections.abc import Callable, Iterable
@@ -24,9 +24,9 @@ from sandbox.store.tables import event_claim
 
 
 def new_event_id(context: OperationContext, account_id: str) -> str:
-    """Return an event_id in capitals that no attempt of the merchant has: assumed 7.1, 2.6.
+    """Return an event_id in capitals that no attempt of the merchant has (assumed 7.1, 2.6).
 
-    Draws repeat after a reset, so a client may have sent the one that comes next. It is skipped.
+    A reset world generates the same ids again, so a client may have sent the next one already.
     """
     while True:
         event_id = context.world.draws.uuid().upper()
@@ -48,10 +48,10 @@ def earlier_use(
 ) -> Payment | Outcome | None:
     """Return the transaction to answer again if this event_id was used before.
 
-    None if the event_id is new, and the outcome of the attempt if a repetition counts as one. Any
-    other repetition is refused silently, before the state is checked (assumed F38, 2.6). The
-    reading duplicate_event_id decides. `acted_on` is the id of the payment to act on, None for an
-    initiation.
+    Returns None if the event_id is new, or an outcome if a repetition counts as an attempt. Any
+    other repetition is refused without an event, before the state is checked (assumed F38, 2.6).
+    The reading duplicate_event_id decides. `acted_on` is the id of the payment to act on, None for
+    an initiation.
     """
     if sent is None:
         return None
@@ -103,12 +103,10 @@ def decide(
     more: Callable[[], Words],
     armed: tuple[Operation, str, int] | None = None,
 ) -> ChosenOutcome:
-    """Choose the outcome, and note for the journal why. A fault that comes first is raised.
+    """Choose the outcome, and explain it in the journal.
 
-    `more` gives further facts for scenarios.
-
-    Raises Refusal for an HTTP fault, and Dropped for a connection that is cut, with nothing done
-    (assumed 5.3).
+    `more` gives further facts for scenarios. Raises Refusal for an HTTP fault, and Dropped for a
+    connection that is cut before anything is done (assumed 5.3).
     """
     world = context.world
     facts = AttemptFacts(
@@ -131,7 +129,7 @@ def decide(
 
 
 def _as_read(context: OperationContext, choice: ChosenOutcome) -> ChosenOutcome:
-    """Return the choice, with the reason that the world's reading gives lost cards (D35-lost)."""
+    """Return the choice, with the status_reason that the reading gives lost cards (D35-lost)."""
     outcome = choice.outcome
     if (
         outcome.status_reason == "invalid_card"
@@ -144,9 +142,9 @@ def _as_read(context: OperationContext, choice: ChosenOutcome) -> ChosenOutcome:
 def decide_at_tap(
     context: OperationContext, operation: Operation, amount: int, tapped: Tapped, terminal_id: str
 ) -> ChosenOutcome:
-    """Decide the outcome of the attempt by what came of the tap desk.
+    """Decide the outcome of the attempt by what happened at the tap desk.
 
-    That is a tap, a cancellation or an outcome.
+    That is a tap, a cancellation or a chosen outcome.
     """
     waiting = context.choice
     assert waiting
@@ -169,7 +167,7 @@ def decide_at_tap(
 
 
 def words_of(context: RequestContext, place: KnownPlace | Transaction, **more: Any) -> Words:
-    """Return the facts of every attempt that the rules of a scenario can use."""
+    """Return the facts about an attempt that rules of a scenario can match."""
     return {
         **request_words(context),
         "currency": place.currency,
@@ -208,7 +206,7 @@ def schedule_follow_ups(
         subject = payment
         if one.do in clock.ABOUT_KEY:
             if context.caller is None:
-                # A batch that closes on schedule is closed by no key (assumed B16).
+                # No key closes a batch on schedule (assumed B16).
                 continue
             subject = context.caller.key.id
         elif one.do in clock.ABOUT_TERMINAL:

@@ -37,13 +37,13 @@ _Details = Annotated[
 
 
 def _unless(*names: str) -> dict[str, Any]:
-    """For the schema: at most some of these are set at once."""
+    """Return the schema of an object in which not all of these are set."""
     unset = {"not": {"enum": [None, False, 0]}}
     return {"not": {"required": list(names), "properties": dict.fromkeys(names, unset)}}
 
 
 def _is_given(name: str) -> dict[str, Any]:
-    """For the schema: the field is there, and is not null."""
+    """Return the schema of an object with this field, which is not null."""
     return {"required": [name], "properties": {name: {"not": {"type": "null"}}}}
 
 
@@ -57,7 +57,7 @@ def example_of_sale(terminal: str = "merchant") -> dict[str, Any]:
 
 
 class SurchargeBody(Body):
-    """The client's surcharge: an amount, a percentage, both if they agree, or none.
+    """The client's surcharge: an amount, a percentage, both if they agree, or neither.
 
     `rate` is another name for `percentage`. Source: assumed 2.8-stated.
     """
@@ -152,7 +152,7 @@ class ReaderBody(Body):
 
 
 class _WithReader(Body):
-    """A body with a reader's data, in an object of its own or flat beside the rest."""
+    """A body with a reader's data, in its own object or beside the other fields."""
 
     card_reader_data: ReaderBody | None = None
     payment_card_data: StrictStr | None = Field(default=None, validation_alias="paymentCardData")
@@ -162,7 +162,7 @@ class _WithReader(Body):
 
 
 class StartPayment(_WithReader):
-    """Body of a payment. Without a place it is made at the key's own. Source: assumed 1.8-start."""
+    """Body of a payment. Without a place, the key's own is used. Source: assumed 1.8-start."""
 
     amount: PositiveAmount
     terminal_id: Text | None = None
@@ -184,7 +184,7 @@ class StartPayment(_WithReader):
 
     @property
     def place(self) -> tuple[str | None, str | None, str | None]:
-        """The terminal, location and account that it names; None where it names none."""
+        """The terminal, location and account that the body names, or None for each."""
         in_reader = self.card_reader_data.location_id if self.card_reader_data else None
         location_id = self.location_id or self.location_beside or in_reader
         return self.terminal_id, location_id, self.account_id
@@ -277,7 +277,7 @@ class Confirm(_Action):
     breakdown: BreakdownBody | None = None
 
 
-# --- as the domain takes them ---
+# --- for the domain ---
 
 
 def card_in(body: StartPayment | Refund) -> Card:
@@ -314,9 +314,9 @@ def parts_of(context: OperationContext, body: BreakdownBody | None) -> Breakdown
 
 
 def percent_in(context: OperationContext, name: str, rate: float | None) -> float | None:
-    """Return a rate in percent. Below 1, many clients mean a fraction of 1: 0.0875 is 8.75 %.
+    """Return a rate in percent. Below 1, many clients mean a fraction of 1: 0.0875 for 8.75 %.
 
-    It is read so if the reading says so, and noted in the journal otherwise. Source: assumed
+    A reading decides whether it is read that way; if not, the journal gets a note. Source: assumed
     D35-rates, 2.8-units.
     """
     if rate is None or not 0 < rate < 1:

@@ -1,4 +1,4 @@
-"""What an attempt makes of a payment: its record, batch, timers and events in the unit of work."""
+"""The result of an attempt, stored: the record, its batch, timers and events."""
 
 from typing import Final
 
@@ -21,7 +21,7 @@ def save(
 ) -> Conclusion:
     """Store the record, count it in its batches, set its timers, and fire its events.
 
-    The conclusion as it was stored: by a reading an action has a record of its own.
+    Returns the conclusion as it was stored: a reading may give an action its own record.
     """
     if context.world.readings["record_of_an_action"] == "own":
         conclusion = with_own_record(conclusion, before)
@@ -69,9 +69,9 @@ _TIMERS: Final = {
 
 
 def _set_timers(context: OperationContext, was: str, record: Payment) -> None:
-    """Set and cancel the timers of authorizations and surcharge prompts.
+    """Set and cancel the timers that end authorizations, prompts and orphaned holds.
 
-    Both last only so long. Source: assumed F4, F21.
+    Source: assumed F4, F21, F42.
     """
     if was in _TIMERS:
         context.unit.cancel(_TIMERS[was], record.id)

@@ -29,7 +29,7 @@ _PLACE: Final = Target(
     "terminal_id",
     Terminal,
     others=(
-        # Other names are those by which clients write it, in the reader's data or beside it (D27).
+        # Clients also write it under other names, in the reader's data or beside it (D27).
         Target(
             "body",
             "location_id",
@@ -66,7 +66,7 @@ _STARTS: Final[dict[str, Any]] = {
     "source": "spec 4.4-paths-payments",
     "example": example_of_sale(),
 }
-"""What the row of a sale and that of a preauthorization share."""
+"""What the rows of a sale and of a preauthorization share."""
 
 
 @operation(
@@ -115,7 +115,7 @@ async def _start(
 ) -> Payment | Refusal:
     """Begin the payment, let card and processor answer, and finish it.
 
-    An attempt that is answered again has its record.
+    A repeated attempt returns the payment of the first one.
     """
     known = points_of_sale.find(context, body)
     if body.currency not in (None, known.currency):
@@ -133,15 +133,15 @@ async def _start(
         return begun.finish()
     delay_ms, tap = processor.delay_ms(context, choice), None
     if choice.tap is not None:
-        # Follow-ups are counted from the beginning, but for a late answer (assumed D39).
+        # Follow-ups count from the beginning, except a late answer (assumed D39).
         begun.schedule([one for one in choice.follow if one.do != LATE_ANSWER])
         tap = _tap(context, payment, choice.tap)
     if tap is None and delay_ms == 0:
-        # No request can see it in between, and one commit is enough.
+        # No request can come between the two phases, so one commit is enough.
         return begun.finish()
     async with processor.in_flight(context, payment.id):
         if tap is not None:
-            # Other actions do not wait: the merchant can still cancel it. Source: assumed D24.
+            # The payment is not locked: the merchant can still cancel it (assumed D24).
             tapped = await context.world.tap_desk.wait(tap, context.request_id, begun.why_not_with)
             context.begin()
             delay_ms = begun.note_tap(tapped)
@@ -157,9 +157,9 @@ async def _start(
 class _Initiation:
     """A payment that has begun: what the client asked for, and what is known of its outcome.
 
-    `card` is that of the request, and `tapped_card` the one that was held to the reader, if the
-    payment waited for one. `fields` are those of the transaction that price and card do not decide.
-    Its context has no choice at a passthrough terminal, whose processor reports later.
+    `card` is that of the request, and `tapped_card` the one that was tapped, if the payment waited
+    for a tap. `fields` are the fields of the transaction that depend on neither price nor card. At
+    a passthrough terminal, whose processor reports later, the context has no choice.
     """
 
     stated: Breakdown | None
@@ -214,7 +214,7 @@ class _Initiation:
     def note_tap(self, tapped: Tapped | None) -> int:
         """Note the outcome after the tap, or after the payment ended without one (None).
 
-        Returns the time that the processor takes.
+        Returns how long the processor takes, in milliseconds.
         """
         context, choice = self.context, self.context.choice
         if tapped is None:
@@ -235,12 +235,12 @@ class _Initiation:
         return processor.delay_ms(context, choice)
 
     def finish(self, *, was_tapped: bool = False, is_key_lost: bool = False) -> Payment:
-        """Finish the second phase, after the processor. With a lost key it failed (assumed D2)."""
+        """Finish the payment after the processor, which failed if the key was lost (assumed D2)."""
         context, choice = self.context, self.context.choice
         payment = context.unit.get(Payment, self.fields["transaction_id"])
         assert payment
         if payment.transaction.status != "pending":
-            # It ended meanwhile through a timer, and stays ended.
+            # A timer ended it meanwhile, and it stays ended.
             return payment
         if choice is not None and choice.follow:
             self.schedule([one for one in choice.follow if not was_tapped or one.do == LATE_ANSWER])
@@ -249,7 +249,7 @@ class _Initiation:
         if card is None and payment.card is NOT_READ and not is_called_off:
             card = self.card
         if card is not None:
-            # The pending payment as it would be had this card been known from the beginning.
+            # As if this card had been known from the beginning.
             payment = change(self.created(card), history=payment.history)
         readings = context.world.readings
         if readings["receipt_data"] == "emv" and outcome and outcome.response_code:
@@ -297,7 +297,7 @@ class _Initiation:
         )
 
     def price_with(self, card: Card, outcome: Outcome | None) -> Price:
-        """Return the price with this card. Raises Refusal where the stated parts cannot be."""
+        """Return the price with this card. Raises Refusal if the stated parts do not add up."""
         is_sale = self.operation is Operation.SALE
         try:
             return price(
@@ -312,7 +312,7 @@ class _Initiation:
             raise points_of_sale.invalid(str(error), "assumed 1.8-sum") from None
 
     def why_not_with(self, card: Card) -> str | None:
-        """Why this card cannot pay: an explicit surcharge on a debit card (assumed D12)."""
+        """Return why this card cannot pay: an explicit surcharge on a debit card (assumed D12)."""
         try:
             self.price_with(card, None)
         except Refusal as refusal:
@@ -320,7 +320,7 @@ class _Initiation:
         return None
 
     def _choose(self) -> ChosenOutcome | None:
-        """Return the outcome; None at a passthrough terminal."""
+        """Choose the outcome; None at a passthrough terminal."""
         context, known, tip = self.context, self.known, self.stated.tip if self.stated else 0
         terminal_id = known.terminal.terminal_id
         if known.problem is not None:
@@ -343,10 +343,11 @@ class _Initiation:
         )
 
     def _as_priced(self, choice: ChosenOutcome) -> ChosenOutcome:
-        """Return the choice; one that this price does not allow becomes an ordinary approval.
+        """Return the choice, or an ordinary approval if the price rules the choice out.
 
-        That is a partial approval that leaves nothing over (assumed 2.7), and a prompt that cannot
-        be shown. The header asks for this one attempt, and is refused instead (assumed D41).
+        The price rules out a partial approval that would cover the whole (assumed 2.7), and a
+        prompt without a surcharge. If the header asks for such a prompt, it is refused (assumed
+        D41).
         """
         cost, outcome, part = self.cost, choice.outcome, choice.approved_amount
         is_prompt = outcome.verdict == "surcharge_pending"
@@ -368,11 +369,11 @@ class _Initiation:
 _PROMPTS: Final = outcomes.AFTER_PROMPT | {"surcharge_prompt"}
 
 NO_MONEY: Final = {"authorized_amount": 0, "captured_amount": 0}
-"""The details of most payments at their creation, which they share."""
+"""The details of most payments when they are created."""
 
 
 def _tap(context: RequestContext, payment: Payment, lasts: timedelta) -> Tap:
-    """Return the tap that the payment waits for, first of all.
+    """Return the tap that the payment waits for, and schedule its deadline.
 
     Source: assumed D24, 8.2-deadline.
     """

@@ -24,7 +24,7 @@ class OpenAttempt(Struct, frozen=True, gc=False):
 
 
 def remember(context: OperationContext, case: Case, event_id: str) -> None:
-    """Remember an action that has timed out, so that its answer can come late."""
+    """Remember an action that timed out, so that it can be answered late."""
     id = case.payment.id
     known = context.unit.get(Unanswered, id)
     actions = (*(known.actions if known else ()), follow_ups.unanswered_action(case, event_id))
@@ -45,7 +45,7 @@ def open_attempts(context: OperationContext, payment: Payment) -> list[OpenAttem
 
 
 def answer(context: OperationContext, payment: Payment, key: str, event_id: str) -> bool:
-    """Have the processor answer the attempt, of an action by its event_id; False for no effect."""
+    """Answer an attempt late; an action is named by its event_id. Return False for no effect."""
     conclusion, batch = preview(context, payment, key, event_id), None
     if conclusion is None:
         return False
@@ -69,7 +69,7 @@ def preview(
     event_id: str,
     batch_id: str | None = None,
 ) -> Conclusion | None:
-    """Return what the answer would make of the attempt now; None for no effect."""
+    """Return the conclusion that the answer would have now; None for no effect."""
     at = context.now_ms
     waiting = context.unit.get(Unanswered, payment.id)
     action = waiting.action(event_id) if waiting is not None else None

@@ -26,7 +26,7 @@ from sandbox.store.store import UnitOfWork
 
 
 class KnownPlace(PointOfSale, frozen=True, kw_only=True, gc=False):
-    """A place, its currency and processor, and why no processor would accept a sale from it."""
+    """A place, its currency and processor, and why a processor would refuse sales from it."""
 
     currency: str
     processor: str
@@ -44,12 +44,12 @@ class KnownPlace(PointOfSale, frozen=True, kw_only=True, gc=False):
 
     @property
     def is_passthrough(self) -> bool:
-        """Whether the processor is told of later."""
+        """Whether another system processes the payment and reports it later."""
         return self.processor == PASSTHROUGH
 
     @property
     def fields(self) -> dict[str, Any]:
-        """The fields that all transactions of the place have. Source: assumed 7.1."""
+        """The fields that all transactions of the place share. Source: assumed 7.1."""
         account, terminal = self.account, self.terminal
         return {
             "mid": account.id,
@@ -68,10 +68,10 @@ class KnownPlace(PointOfSale, frozen=True, kw_only=True, gc=False):
 
 
 def find(context: OperationContext, body: StartPayment) -> KnownPlace:
-    """Return the place that a body names, each part of which was found visible before.
+    """Return the place that a body names. Its parts were checked to be visible before.
 
-    It is the merchant account of the key where the body names none (assumed D27). Raises Refusal
-    where the parts do not fit together.
+    If the body names none, it is the merchant account of the key (assumed D27). Raises Refusal if
+    the parts do not belong together.
     """
     terminal_id, location_id, account_id = body.place
     if terminal_id is None and location_id is None and account_id is None:
@@ -133,7 +133,7 @@ def _only_terminal(context: OperationContext, account_id: str) -> Terminal:
 
 
 def _location_of(unit: UnitOfWork, terminal: Terminal) -> Location | None:
-    """Return the location that points at the terminal, when exactly one does (assumed D16)."""
+    """Return the location that points at the terminal, if exactly one does (assumed D16)."""
     found = unit.all_with(Location, "terminal", terminal.terminal_id)
     return found[0] if len(found) == 1 else None
 
@@ -146,7 +146,7 @@ def currency_at(unit: UnitOfWork, terminal: Terminal) -> str:
 def _problem(
     context: OperationContext, account: Account, terminal: Terminal, location: Location | None
 ) -> str | None:
-    """Why no processor would accept a sale from here; None if one would. Source: assumed I10."""
+    """Return why a processor would refuse a sale from here, or None. Source: assumed I10."""
     if terminal.status == "blocked":
         return "the terminal is blocked"
     if location is not None and location.status == "blocked":
@@ -163,7 +163,7 @@ def _problem(
 
 @lru_cache(maxsize=1_000)
 def device_of(terminal_id: str) -> str:
-    """Return the device of a terminal where a client names none: 64 hex digits."""
+    """Return the device of a terminal, if the client names none: 64 hex digits."""
     return blake2b(terminal_id.encode(), digest_size=32).hexdigest()
 
 
@@ -178,5 +178,5 @@ def _currency(terminal: Terminal, location: Location | None) -> str:
 
 
 def invalid(details: str, source: str) -> Refusal:
-    """Return a body whose parts do not fit each other, or the place."""
+    """Return the refusal of a body whose parts do not belong together, or to the place."""
     return Refusal(VALIDATION_ERROR, details, source=source, step="rule")

@@ -1,4 +1,4 @@
-"""Payments in flight: what waits for a card at the reader, or for the processor's answer.
+"""Payments in flight: they wait for a card at the reader, or for the processor's answer.
 
 While a request waits, no unit of work is open, and the payment accepts no other request (assumed
 2.6-serial). Afterwards the record and the key are read again.
@@ -21,8 +21,8 @@ from sandbox.worlds.journal import WaitingRequest, headers_shown_by
 
 
 def delay_ms(context: OperationContext, choice: ChosenOutcome) -> int:
-    """Return the real time that the answer takes: the scripted delay, and the scaled latency."""
-    # A slow answer is late on its way back, when all is done.
+    """Return how long the answer takes: the scripted delay, and the scaled latency."""
+    # The fault `slow` delays the answer itself, after the work is done.
     is_slow_only = choice.fault is not None and choice.fault.key == "slow"
     scale: float = context.world.switches["latency.scale"]
     return (0 if is_slow_only else choice.delay_ms) + round(choice.outcome.latency_ms * scale)
@@ -30,7 +30,7 @@ def delay_ms(context: OperationContext, choice: ChosenOutcome) -> int:
 
 @asynccontextmanager
 async def in_flight(context: RequestContext, payment: str) -> AsyncIterator[None]:
-    """Commit what was done, and show operators the request as a waiting one inside the block."""
+    """Commit the first phase, and show the request as waiting while the block runs."""
     tap_desk, waiting = context.world.tap_desk, context.world.journal.waiting
     incoming, key = context.incoming, context.known_caller.key
     assert incoming.match
@@ -93,9 +93,9 @@ async def wait_for_answer(
 
 
 def begin_second_phase(context: RequestContext) -> Refusal | None:
-    """Look at the world again; the 401 for a key that was lost in flight. Source: assumed D2.
+    """Read the world again. Return the 401 for a key that was lost in flight.
 
-    It was revoked, deleted, or it expired. The processor has then failed.
+    It was revoked or deleted, or it expired; then the processor has failed. Source: assumed D2.
     """
     context.begin()
     used = context.known_caller.key
