@@ -56,7 +56,7 @@ class Need(Struct, frozen=True, kw_only=True, gc=False):
 def need(*base: str, sub: bool = False) -> Need:
     """Return the need for any of these permissions.
 
-    With `sub`, of the one's :sub form on descendants.
+    With `sub`, descendants need the :sub form of the first one.
     """
     return Need(
         resource=base[0].partition(":")[0], base=base, sub=f"{base[0]}:sub" if sub else None
@@ -64,7 +64,7 @@ def need(*base: str, sub: bool = False) -> Need:
 
 
 class Access(Struct, frozen=True, gc=False):
-    """One cell of the table: the verdict, why in words for the operator, and the clause."""
+    """One cell of the table: the verdict, the reason for the operator, and the clause."""
 
     verdict: AccessVerdict
     reason: str
@@ -120,7 +120,7 @@ def before_lookup(held: Holds) -> Access | None:
 
 
 PSP_ONLY: Final = frozenset(f"webhooks:{action}" for action in ACTIONS["webhooks"])
-"""Granted by PSP accounts alone. Source: spec 2.2-webhooks, 5.8."""
+"""Permissions that only PSP accounts grant. Source: spec 2.2-webhooks, 5.8."""
 
 MAY_GRANT_ADMIN_ONLY: Final = (AccountType.ADMIN, AccountType.PSP)
 """The accounts that grant the permissions which a profile calls admin-only. Source: spec 4.1.5."""
@@ -148,17 +148,17 @@ def check_grant(
 ) -> None:
     """Raise Refusal by the first guard that these requested permissions fail.
 
-    `admin_only` are the permissions that only admin and PSP accounts grant; the spec names the
-    set and does not list it (assumed Q14). `withheld` is what `all` of the new key leaves out,
-    `withheld_from_caller` what that of the caller's key does. `all_needs_psp` counts `all` as
-    naming `webhooks:*` (assumed D35-all).
+    `admin_only` are the permissions that only admin and PSP accounts grant; the spec mentions the
+    set but does not list it (assumed Q14). `withheld` is what `all` leaves out for the new key, and
+    `withheld_from_caller` what it leaves out for the caller's. With `all_needs_psp`, asking for
+    `all` counts as asking for `webhooks:*` (assumed D35-all).
     """
     not_its_own = withheld_from_all(account_type, admin_only)
     beyond = tuple(
         name
         for name in requested
         if not grants_of((name,), tuple(withheld)).concrete <= held.concrete
-        # The rules below refuse these, with the better reason.
+        # The rules below refuse these with a better reason.
         and not (name in withheld_from_caller and name in not_its_own)
     )
     reserved = tuple(

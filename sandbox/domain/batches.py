@@ -102,15 +102,14 @@ DEFAULT_REASON: Final = "hash_mismatch"
 
 
 NUMBER_RESTS: Final = timedelta(days=5)
-"""For so long after a settlement a terminal's batch number is taken. Source: assumed 3.3-repeated.
-"""
+"""How long a batch number is taken after it settled. Source: assumed 3.3-repeated."""
 
 RECENT_MAX: Final = 1_000
-"""The most batches of a terminal to compare with: all numbers that there are, and one."""
+"""How many batches of a terminal to compare with: one more than there are numbers."""
 
 
 def next_number(last: str | None) -> str:
-    """Return the number after the terminal's last one, 001 to 999 and round again.
+    """Return the number after the terminal's last one; 999 is followed by 001.
 
     Source: assumed B5.
     """
@@ -124,10 +123,8 @@ def next_number(last: str | None) -> str:
 def entries_of(payment: Payment, batch_id: str) -> tuple[int, int, int]:
     """Return what a payment adds to a batch: captured, refunded, and the number of its entries.
 
-    Source: assumed M10.
-
     A captured payment counts its captured amount less reversals. Refunds do not reduce it: each is
-    an entry of its own (assumed B3).
+    an entry of its own. Source: assumed M10, B3.
     """
     is_captured = payment.batch_id == batch_id
     refunds = [one.amount for one in _refunds(payment) if one.batch_id == batch_id]
@@ -176,10 +173,10 @@ ACCEPTED: Final = Result(answer="accepted")
 
 
 def result_of(members: Iterable[Payment]) -> Result | None:
-    """Return the result of a batch by the amounts of its members; None if no result comes.
+    """Return the result of a batch by its members' amounts, or None if the processor gives none.
 
-    A member that withholds the result wins, then one that has the whole batch rejected, in the
-    order of the members. Otherwise single records are rejected (assumed 6.2-settlement).
+    A member that withholds the result wins, then the first one that rejects the whole batch.
+    Otherwise single records are rejected (assumed 6.2-settlement).
     """
     rows = [(one.id, SETTLEMENTS[one.settlement]) for one in members if one.settlement]
     if any(row.answer == "none" for _, row in rows):
@@ -200,7 +197,7 @@ ZONE_CHARS_MAX: Final = 64
 TimeOfDay = Annotated[str, Field(pattern="^([01][0-9]|2[0-3]):[0-5][0-9]$")]
 
 _DAYS_AHEAD: Final = 9
-"""Each day of the week comes within these days, even where a zone skips a date."""
+"""Every day of the week occurs within these days, even if a zone skips a date."""
 
 
 class BatchSchedule(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
@@ -216,8 +213,8 @@ class BatchSchedule(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=T
     def next_after(self, moment: datetime) -> datetime:
         """Return the first moment after this one at which a batch closes.
 
-        A time that daylight saving skips comes as much later as the clock jumps: 02:30 is 03:30.
-        One that occurs twice counts once, the first time.
+        A time that daylight saving skips moves by as much as the clock jumps: 02:30 becomes 03:30.
+        A time that occurs twice counts only the first time.
         """
         zone = ZoneInfo(self.zone)
         today = moment.astimezone(zone).date()
@@ -238,7 +235,7 @@ class UnknownZone(UnknownWord):
 def batch_schedule(
     times: tuple[str, ...], days: tuple[DayCode, ...] | None, zone: str
 ) -> BatchSchedule:
-    """Return the schedule, in order and without repetitions; no days are all days.
+    """Return the schedule, sorted and without repetitions. None for the days means every day.
 
     Raises UnknownZone for a zone that does not exist, with the nearest one.
     """

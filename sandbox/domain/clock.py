@@ -1,8 +1,8 @@
 """The clock of a world as values, and the timers that are due on it.
 
 A clock is frozen at an instant, or runs at an offset and a rate. Everything in a world reads this
-one clock (assumed 8.2). Only the signatures of webhooks use the system clock (assumed D1), which
-comes in as an argument: seconds since 1970-01-01T00:00:00Z.
+one clock (assumed 8.2). Only the signatures of webhooks use the system clock (assumed D1), which is
+passed in as an argument: seconds since 1970-01-01T00:00:00Z.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -18,10 +18,10 @@ Mode = Literal["running", "frozen"]
 
 EARLIEST: Final = datetime(1970, 1, 1, tzinfo=UTC)
 LATEST: Final = datetime(9000, 1, 1, tzinfo=UTC)
-"""Limits of a world's time, so every later date can still be written."""
+"""Limits of a world's time, so that dates that follow from it can still be written."""
 
 RATE_MAX: Final = 86_400.0
-"""A day in a second."""
+"""One day per second."""
 
 
 def _possible(now: datetime) -> datetime:
@@ -54,8 +54,8 @@ class ClockSetting(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=Tr
 class ClockState(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """A clock at rest. It showed `now` at `system_s`, the system time in Unix seconds.
 
-    Without `now` it is the system clock itself, without drift or rounding: a running clock that was
-    never set.
+    Without `now` it is the system clock itself, without drift or rounding, for a running clock that
+    was never set.
     """
 
     mode: Mode
@@ -118,10 +118,10 @@ TIMER_KINDS: Final = frozenset(
 
 
 class Timer(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
-    """One event that is due at an instant of its world's clock.
+    """Something that is due at an instant of its world's clock.
 
-    `subject` is the id of its record, which has one timer of a kind at a time, or one for each
-    `tag`. `detail` holds further values that the handler needs.
+    `subject` is the id of its record, which has at most one timer of a kind, or one for each
+    `tag`. `detail` holds more values for the handler.
     """
 
     kind: Annotated[str, KnownWord(sorted(TIMER_KINDS))]

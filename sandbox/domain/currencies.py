@@ -1,6 +1,6 @@
-"""The currencies of ISO 4217: their letters, their numbers, and the digits of their minor units.
+"""The currencies of ISO 4217: letters, numbers, and the digits of their minor units.
 
-Funds codes, metals and codes for testing are left out: no card payment is made in them.
+Funds codes, metals and codes for testing are left out: cards are not charged in them.
 Source: assumed D30.
 """
 
@@ -13,7 +13,7 @@ from sandbox.domain.text import did_you_mean
 
 
 class Currency(NamedTuple):
-    """One currency. Amounts are in its minor unit, of which 10 ** `exponent` make one."""
+    """One currency. Amounts are in minor units, 10 ** `exponent` to the unit."""
 
     code: str
     number: str
@@ -48,7 +48,7 @@ CURRENCIES: Final[dict[str, Currency]] = {
     for exponent, text in _TABLE.items()
     for code, number in re.findall(r"(\w+) (\w+)", text)
 }
-"""Letters to the currency."""
+"""The currencies by their letters."""
 
 _BY_NUMBER: Final = {one.number: one.code for one in CURRENCIES.values()}
 
@@ -56,7 +56,7 @@ _BY_NUMBER: Final = {one.number: one.code for one in CURRENCIES.values()}
 def in_units(amount: int, code: str | None = None) -> str:
     """Return the amount as people write it: `10.50` for 1050 minor units.
 
-    Two decimals if unknown.
+    An unknown currency has two decimals.
     """
     digits = CURRENCIES[code].exponent if code in CURRENCIES else 2
     return f"{amount / 10**digits:.{digits}f}"
@@ -87,9 +87,9 @@ PaymentCurrency = Annotated[str, Strict(), AfterValidator(code_of)]
 
 
 def in_letters(word: str | None) -> str:
-    """Return the code in letters of a record's currency; US dollars where it has none.
+    """Return the letters of a record's currency, or USD if it has none.
 
-    A word that names no currency can be in a fixture or a file of an earlier version only.
+    Only a fixture or a file of an earlier version can hold a word that names no currency.
     """
     try:
         return code_of(word or "USD")

@@ -1,4 +1,4 @@
-"""Accounts, terminals, locations and credentials: their records, relations, and common life.
+"""Accounts, terminals, locations and credentials: their records, relations and shared life.
 
 An account is above its descendants; terminals and locations belong to accounts. All four are
 created active, blocked and unblocked, and deleted softly, each step with its event (spec 3.4). A
@@ -119,7 +119,7 @@ def relate(caller: Account, target: Account | None) -> Relation:
 
 
 def relate_to_its_records(caller: Account, target: Account | None) -> Relation:
-    """As `relate_with_admin_reach`, where the records of a deleted account stay visible.
+    """Like `relate_with_admin_reach`, but the records of a deleted account stay visible.
 
     Source: assumed 4.7-deleted-account, 4.7-admin.
     """
@@ -129,9 +129,9 @@ def relate_to_its_records(caller: Account, target: Account | None) -> Relation:
 
 
 def relate_with_admin_reach(caller: Account, target: Account | None) -> Relation:
-    """As `relate`, but for an admin every other account counts as a descendant.
+    """Like `relate`, but for an admin every other account counts as a descendant.
 
-    Source: spec 4.2-admin, which speaks of API keys; this reading of it is assumed 4.1.
+    Source: spec 4.2-admin, which is about API keys; applying it here is assumed 4.1.
     """
     relation = relate(caller, target)
     if relation is Relation.OUTSIDE and caller.type is AccountType.ADMIN:
@@ -150,14 +150,11 @@ _GATEWAYS: Final = {
 _CONFIG_ID: Final = re.compile(r"cfg-([a-z0-9]+)-\w+")
 
 PASSTHROUGH: Final = "passthrough"
-"""EMV data is only forwarded, and the outcome told later. Source: spec 4.3-search-edit."""
+"""A processor to which EMV data is only forwarded. Source: spec 4.3-search-edit."""
 
 
 def processor_of(config_id: str | None) -> str:
-    """Return the processor that a processor_config_id such as cfg-tsys-001 names.
-
-    Else the id itself.
-    """
+    """Return the processor in a processor_config_id such as cfg-tsys-001, or the id itself."""
     match = _CONFIG_ID.fullmatch(config_id or "")
     name = match[1] if match else config_id or ""
     return PASSTHROUGH if name == "pass" else name
@@ -172,8 +169,8 @@ class Terminal(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """A terminal as stored and as shown: the fields of spec 2.7, in its order.
 
     `mid` and `tid` are the processor's identifiers of the merchant and the terminal.
-    `var_sheet` and `batching` never vary (spec 2.7, 2.10). `transactions` is empty in the store; a
-    read fills it where the reading says so (assumed D35-terminal).
+    `var_sheet` and `batching` are always null (spec 2.7, 2.10). `transactions` is empty in the
+    store; a read fills it if a reading says so (assumed D35-terminal).
     """
 
     terminal_id: str
@@ -207,7 +204,7 @@ class Terminal(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
 
     @property
     def id(self) -> str:
-        """Its id, as other records call it."""
+        """The same id, under the name that other records use."""
         return self.terminal_id
 
 
@@ -240,7 +237,7 @@ class Location(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
 
 
 PIN_CHARS: Final = 6
-"""Its length. Source: assumed 1.6-create."""
+"""Source: assumed 1.6-create."""
 
 MASKED_PIN: Final = "****"
 """The mask of every PIN, in every answer and event. Source: spec 2.9-pin."""
@@ -333,7 +330,7 @@ def in_state(record: Any, state: str, now: datetime) -> Any:
     """Return the record in that state: blocked, active, or deleted now."""
     is_credential = isinstance(record, Credential)
     if state == "deleted":
-        # A deleted credential shows itself inactive (spec 6.3-credential.deleted).
+        # A deleted credential is shown as inactive (spec 6.3-credential.deleted).
         changes: dict[str, Any] = {"is_active": False} if is_credential else {"updated_at": now}
         return replace(record, deleted_at=now, **changes)
     if is_credential:

@@ -1,7 +1,6 @@
-"""The events of spec 6.3: one row each, and the body that a webhook of each carries.
+"""The events of spec 6.3, one row each, and the bodies of their webhooks.
 
-This file has names, categories and bodies. The operations decide which event fires; receivers and
-sending are elsewhere.
+The operations decide which event fires; `webhooks` delivers it.
 """
 
 from typing import Annotated, Any, Final
@@ -97,10 +96,10 @@ class MessageHead(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=Tru
 class Message(MessageHead, frozen=True, kw_only=True, gc=False):
     """One event, with the record as it was at that moment.
 
-    `record` is frozen, so its body can be rendered when it is read or sent, and is the
-    same bytes every time; of a sample it is the body itself. `subject` is the id of the resource;
+    `record` is frozen, so its body can be rendered whenever it is read or sent, with the same bytes
+    every time; for a sample it is the body itself. `subject` is the id of the resource.
     `request_id` is None for an event that no request caused. `only_for` is the id of the endpoint
-    for which a scenario made the message up; None for every endpoint.
+    for which a scenario created the message; None means every endpoint.
     """
 
     record: Record | Transaction | dict[str, Any]

@@ -108,7 +108,7 @@ BLOCK_FAULTS: Final = {
         for word, status in (("forbidden", 403), ("unauthorized", 401), ("bad_request", 400))
     },
 }
-"""The refusal of what a block stops, by the value of the reading block_answer."""
+"""The refusal of a blocked request, by the value of the reading block_answer."""
 
 INTERNAL_ERROR: Final = Fault(
     "internal_error",
@@ -151,9 +151,9 @@ class Refusal(Exception):
     If it is raised, nothing has changed. If an operation returns it, the commit happens first: a
     failed attempt is stored and announced (assumed 2.1-rule), and `is_recorded` is set.
 
-    `details` goes to the client; `reason`, `source` and `step` go to the journal. Without a
-    `reason` the details serve as one, without a `source` the fault's own clause, without a `step`
-    the current one. `mistakes` are those of a malformed request, where a reading lists them.
+    `details` goes to the client; `reason`, `source` and `step` go to the journal. They default to
+    the details, the fault's own clause and the current step. `mistakes` are those of a malformed
+    request, if a reading lists them.
     """
 
     fault: Fault

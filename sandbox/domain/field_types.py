@@ -1,4 +1,4 @@
-"""The types of fields, each with its rules in pydantic's words, for records, bodies and documents.
+"""The types of fields, with their rules as pydantic annotations.
 
 API bodies, fixtures, snapshots and state files all validate through these types, so none of the
 four accepts a value that another refuses. Records that our own code builds are not checked again.
@@ -16,7 +16,7 @@ from sandbox.domain.text import one_of
 
 
 def sentence(message: str) -> str:
-    """Return a message of pydantic as ours are written."""
+    """Return a message of pydantic in the style of ours."""
     text = message.removeprefix("Value error, ")
     return f"{text[:1].lower()}{text[1:]}"
 
@@ -24,7 +24,7 @@ def sentence(message: str) -> str:
 # --- texts ------------------------------------------------------------------------------------
 
 Text = Annotated[str, StringConstraints(strict=True, min_length=1)]
-"""A string with something in it: names and ids."""
+"""A string that is not empty: names and ids."""
 
 Mcc = Annotated[str, StringConstraints(strict=True, pattern=r"^[0-9]{4}$")]
 """A merchant category code. Source: assumed 1.3-create."""
@@ -46,7 +46,7 @@ ProcessorBatchId = Annotated[str, StringConstraints(strict=True, min_length=1, m
 """The processor's name for a batch. Source: assumed 1.11-open."""
 
 Flag = Annotated[bool, Strict()]
-"""True or false, and no other word for them."""
+"""True or false, not a number or a text."""
 
 WorldId = Annotated[
     str, StringConstraints(strict=True, pattern=r"^[a-z0-9_-]{1,64}(@[a-z0-9_-]{1,32})?$")
@@ -54,7 +54,7 @@ WorldId = Annotated[
 """The id of a world, with its team if it has one."""
 
 WorldName = Annotated[str, StringConstraints(strict=True, max_length=200)]
-"""What people call a world."""
+"""The name of a world, for people."""
 
 
 # --- rates and amounts ------------------------------------------------------------------------
@@ -82,7 +82,7 @@ AppliedRate = Annotated[
     AfterValidator(lambda rate: _percent(rate) or 0),
     WithJsonSchema({"type": "number"}),
 ]
-"""A rate in percent that a payment was made at. That of nothing is written as 0, not as 0.0."""
+"""The rate of a payment, in percent. Zero is written as 0, not as 0.0."""
 
 
 def to_percent(rate: int | float) -> float:
@@ -138,10 +138,10 @@ Permission = Annotated[str, Strict(), one_of("a permission", PERMISSIONS)]
 PERMISSION_COUNT: Final = Field(min_length=1)
 
 Permissions = Annotated[tuple[Permission, ...], PERMISSION_COUNT, Field(fail_fast=True)]
-"""The permissions of a key: one at least. Source: spec 4.1."""
+"""The permissions of a key: at least one. Source: spec 4.1."""
 
 Withheld = Annotated[tuple[Permission, ...], Field(fail_fast=True)]
-"""The permissions that `all` of a key leaves out. Source: assumed D36."""
+"""The permissions that a key with `all` does not have. Source: assumed D36."""
 
 FixtureLookup = Annotated[str, StringConstraints(strict=True, pattern=r"^[A-Za-z0-9]{12}$")]
 """The lookup segment that a fixture fixes."""
@@ -159,7 +159,7 @@ Digest = Annotated[str, StringConstraints(strict=True, pattern=r"^[0-9a-f]{64}$"
 
 
 def problem_with(url: str) -> str | None:
-    """Return what keeps webhooks from being sent to this URL, as a predicate; None for nothing."""
+    """Return why webhooks cannot be sent to this URL, like `names no host`; None if they can."""
     try:
         parts = urlsplit(url)
         _ = parts.port
@@ -208,7 +208,7 @@ def check_secret(secret: str) -> str:
 WebhookSecret = Annotated[
     str, StringConstraints(strict=True, max_length=200), AfterValidator(check_secret)
 ]
-"""What signs webhooks. Source: assumed 8.3-signature."""
+"""The secret that signs webhooks. Source: assumed 8.3-signature."""
 
 EndpointDescription = Annotated[str, StringConstraints(strict=True, max_length=500)]
 """A description of an endpoint, for people."""

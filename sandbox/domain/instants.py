@@ -23,17 +23,17 @@ _RFC3339 = re.compile(
 def to_wire(instant: datetime) -> str:
     """Return the instant as `2026-11-21T10:37:51.000Z`.
 
-    Remembered, because the same few instants of a record are written at every reading of it.
+    Remembered, because the same instants of a record are written each time it is read.
     """
     # A datetime in UTC prints "+00:00"; the platform writes "Z" for the same thing.
     return instant.isoformat(timespec="milliseconds")[:-6] + "Z"
 
 
 def parse_rfc3339(text: str) -> datetime:
-    """Read an RFC 3339 date-time with an offset, to the millisecond, as UTC.
+    """Parse an RFC 3339 date-time with an offset into UTC, to the millisecond.
 
-    Raises ValueError with a sentence for the client when the text is anything else: a date
-    alone, a number, a time without an offset, the 61st second, a year that UTC cannot hold.
+    Raises ValueError with a sentence for the client for anything else: a date alone, a number, a
+    time without an offset, the 61st second, a year that UTC cannot hold.
     Source: spec 4.1 (ISO 8601 / RFC 3339 date-time); the offset is assumed 1.2.
     """
     match = _RFC3339.fullmatch(text)
@@ -46,38 +46,38 @@ def parse_rfc3339(text: str) -> datetime:
             raise ValueError
         # fromisoformat reads at most six decimals; the seventh to ninth cannot matter here.
         instant = datetime.fromisoformat(re.sub(r"(\.\d{6})\d+", r"\1", text.upper()))
-        # In a process frozen by freezegun that instant has another class, with which it would be
-        # written in another way.
+        # In a process frozen by freezegun, that instant has another class, which is written
+        # differently.
         return from_ms(to_ms(instant.astimezone(UTC)))
     except (ValueError, OverflowError) as error:
         raise ValueError("must name a date and time that exist") from error
 
 
 def with_offset(text: str) -> str:
-    """Return the date-time in UTC where it has no offset; any other text as it is."""
+    """Return a date-time without an offset as one in UTC; any other text unchanged."""
     in_utc = text + "Z"
     return in_utc if _RFC3339.fullmatch(in_utc) else text
 
 
 def to_millisecond(instant: datetime) -> datetime:
-    """Return the same instant with everything below a millisecond cut off."""
+    """Return the instant truncated to milliseconds."""
     return instant.replace(microsecond=instant.microsecond // 1000 * 1000)
 
 
 def from_ms(since_1970_ms: int) -> datetime:
-    """Return the instant that lies this many milliseconds after 1970-01-01T00:00:00Z."""
+    """Return the instant this many milliseconds after 1970-01-01T00:00:00Z."""
     return _START_OF_1970 + timedelta(milliseconds=since_1970_ms)
 
 
 def to_ms(instant: datetime) -> int:
-    """How many milliseconds the instant lies after 1970-01-01T00:00:00Z."""
+    """Return the instant in milliseconds since 1970-01-01T00:00:00Z."""
     # Several times as fast as dividing by a timedelta.
     since = instant - _START_OF_1970
     return since.days * 86_400_000 + since.seconds * 1000 + since.microseconds // 1000
 
 
 def add_years(instant: datetime, years: int) -> datetime:
-    """Return the same day and time that many calendar years later; 29 February becomes 28 February.
+    """Return the same day and time years later; 29 February may become 28 February.
 
     Source: assumed 8.2-leap.
     """
@@ -105,7 +105,7 @@ Instant = Annotated[
     PlainSerializer(to_wire, return_type=str, when_used="json"),
     WithJsonSchema({"type": "string", "format": "date-time"}),
 ]
-"""An instant in a record or a shape: read with `parse_rfc3339`, written with `to_wire`."""
+"""An instant in a record or a model: read with `parse_rfc3339`, written with `to_wire`."""
 
 
 _SHORT: Final = re.compile(r"(\d{1,9})(ms|s|m|h|d|w)", re.ASCII)
@@ -116,15 +116,14 @@ _ISO: Final = re.compile(
     re.ASCII,
 )
 DURATION_PATTERN: Final = rf"^(?:{_SHORT.pattern}|(?=.*\d){_ISO.pattern})$".replace(r"\d", "[0-9]")
-"""The same for a JSON Schema, whose digits may be of any script."""
+"""The same for a JSON Schema, where `\\d` may mean digits of any script."""
 
 
 def parse_duration(text: str) -> timedelta:
     """Return the length of time, to the millisecond.
 
-    Raises ValueError with a sentence for the user.
-
-    Months and years have no fixed length and are refused.
+    Raises ValueError with a sentence for the user. Months and years have no fixed length and are
+    refused.
     """
     short = _SHORT.fullmatch(text)
     try:

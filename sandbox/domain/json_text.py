@@ -1,4 +1,4 @@
-"""Reading JSON that came from outside: strictly, or as far as it can be read."""
+"""Parse JSON that came from outside: strictly, or leniently."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -8,9 +8,9 @@ from pydantic_core import from_json
 
 
 def parse(content: bytes) -> Any:
-    """Parse JSON. Raises ValueError, also for a repeated key and for numbers that JSON has not."""
+    """Parse JSON. Raises ValueError, also for a repeated key, NaN and infinity."""
     value = from_json(content, allow_inf_nan=False)
-    # pydantic's parser takes the last of several values for a key. Where there are as many keys as
+    # pydantic's parser keeps the last of several values for a key. If there are as many keys as
     # colons, none was dropped.
     colons = content.count(b":")
     is_flat = isinstance(value, dict) and len(value) == colons
@@ -27,7 +27,7 @@ def _count_keys(value: Any) -> int:
 
 
 def value_of(text: str | bytes | None) -> Any:
-    """Return the value of a text in JSON, None for any other text."""
+    """Return the value of a JSON text, or None if it is not JSON."""
     try:
         return json.loads(text or "null")
     except (ValueError, RecursionError):
@@ -35,12 +35,12 @@ def value_of(text: str | bytes | None) -> Any:
 
 
 def fields_of(value: Any) -> dict[str, Any]:
-    """Return a value of JSON that is an object, an empty object in place of any other."""
+    """Return a JSON value if it is an object, or else an empty object."""
     return value if isinstance(value, dict) else {}
 
 
 def map_texts(value: Any, change: Callable[[str], Any]) -> Any:
-    """Return a value of JSON with every text in it changed, but not the names of fields."""
+    """Return a JSON value with every text in it changed, except names of fields."""
     if isinstance(value, Mapping):
         return {name: map_texts(one, change) for name, one in value.items()}
     if isinstance(value, list):

@@ -2,7 +2,7 @@
 
 Only a salted hash of a key's secret is stored (spec 2.1-format). The spec allows reading legacy and
 always-retrievable keys again, so their records also have `readable_key`
-(assumed D26). Who may manage keys is `access`; what they may grant is `escalation`.
+(assumed D26). `access` decides who may manage keys, and what they may grant.
 """
 
 import re
@@ -29,10 +29,10 @@ DEFAULT_EXPIRY_YEARS: Final = 100
 """Source: spec 4.1, 8."""
 
 LEGACY_EXPIRY: Final = datetime(2026, 7, 31, tzinfo=UTC)
-"""From then on no legacy key authenticates. Source: spec 5.5; the instant assumed 8.2-legacy."""
+"""When legacy keys stop authenticating. Source: spec 5.5; the instant assumed 8.2-legacy."""
 
 Expiry = Annotated[Instant, WithJsonSchema({"type": "string"})]
-"""The end of a key, for which the documents name no format."""
+"""The expiry of a key, for which the OpenAPI documents name no format."""
 
 KeyStatus = Literal["active", "revoked"]
 
@@ -110,7 +110,7 @@ def state_of(key: ApiKey) -> str:
 
 
 def why_unusable(key: ApiKey, now: datetime) -> tuple[str, str] | None:
-    """Why this key does not authenticate now, with the clause; None when it does."""
+    """Return why this key does not authenticate now, with the clause; None if it does."""
     if key.deleted_at is not None:
         return "it was deleted", "spec 3.1-delete"
     if key.status == "revoked":
@@ -123,13 +123,13 @@ def why_unusable(key: ApiKey, now: datetime) -> tuple[str, str] | None:
 
 
 def expiry_of(key: ApiKey) -> Timer:
-    """Return the moment at which the key expires. Source: spec 3.1-expiry, 5.5."""
+    """Return the timer of the key's expiry. Source: spec 3.1-expiry, 5.5."""
     due = min(key.expires_at, LEGACY_EXPIRY) if key.is_legacy else key.expires_at
     return Timer(kind=KEY_EXPIRES, subject=key.id, due=due)
 
 
 def default_expiry(created_at: datetime) -> datetime:
-    """When a key expires that was created without saying so. Source: spec 4.1, 8."""
+    """Return the expiry of a key that was created without one. Source: spec 4.1, 8."""
     return add_years(created_at, DEFAULT_EXPIRY_YEARS)
 
 
@@ -146,7 +146,7 @@ class KeyKind(StrEnum):
 
 
 class ParsedKey(Struct, frozen=True, kw_only=True, gc=False):
-    """A presented key, taken apart. Lookup and secret are empty unless the kind is v5 or legacy."""
+    """A parsed key. Lookup and secret are empty unless the kind is v5 or legacy."""
 
     kind: KeyKind
     lookup: str = ""
@@ -170,7 +170,7 @@ class KeyFormat:
         self._whole_key_anywhere = re.compile(rf"{v5}|{re.escape(legacy_prefix)}_{secret}")
         self._legacy = re.compile(rf"{re.escape(legacy_prefix)}_([A-Za-z0-9]+)")
         self._legacy_prefix = legacy_prefix
-        # The prefix of every key: a text without it needs no closer look.
+        # Every key holds this; texts without it need no closer look.
         others = (prefix, production_prefix)
         is_shared = all(other.startswith(legacy_prefix) for other in others)
         self.hint = legacy_prefix if is_shared else "_"
@@ -180,7 +180,7 @@ class KeyFormat:
         self._anywhere = re.compile(rf"(?:{'|'.join(map(re.escape, prefixes))})_[A-Za-z0-9_]+")
 
     def parse(self, text: str) -> ParsedKey:
-        """Take a presented key apart. Never raises."""
+        """Parse a presented key. Never raises."""
         match = self._v5.fullmatch(text)
         if match:
             return ParsedKey(kind=KeyKind.V5, lookup=match[1], secret=match[2])
@@ -220,7 +220,7 @@ class KeyFormat:
         return self._anywhere.sub("****", text) if self.hint in text else text
 
     def scrub_bytes(self, text: bytes) -> bytes:
-        """As `scrub`, of text in UTF-8, whose bytes below 128 are ASCII."""
+        """Scrub a text in UTF-8, see `scrub`."""
         return self.scrub(text.decode("latin-1")).encode("latin-1")
 
 
@@ -277,7 +277,7 @@ class ApiKeyEvent(Struct, frozen=True, kw_only=True, gc=False):
 def event_body(key: ApiKey) -> ApiKeyEvent:
     """Return the key as a webhook shows it: masked.
 
-    Its status is `deleted` where the API still shows `revoked`.
+    The status of a deleted key is `deleted` here, and `revoked` in the API.
     """
     fields = {name: getattr(key, name) for name in ApiKeyEvent.__struct_fields__}
     return ApiKeyEvent(**fields | {"status": state_of(key), "key": mask(key.key_last4)})

@@ -1,7 +1,7 @@
 """The operations of the platform's API, as rules for requests name them.
 
-The platform fills the table with its rows when it is loaded, so that rooms below it can check what
-a rule names. A path of a rule can have `*`, which stands for any text.
+The platform adds its rows when it is imported, so that rooms below it can check the names in a
+rule. In the path of a rule, `*` stands for any text.
 """
 
 import re
@@ -21,7 +21,7 @@ METHODS: Final = ("GET", "POST", "PUT", "DELETE")
 class ApiOperation(Struct, frozen=True, gc=False):
     """One operation. `words` are those of scenarios for what it does, such as `refund`.
 
-    Without a body, its answer can still have one by a reading.
+    If `has_body` is false, a reading may still give its answer a body.
     """
 
     name: str
@@ -32,7 +32,7 @@ class ApiOperation(Struct, frozen=True, gc=False):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Everything that a rule may call it."""
+        """Every name by which a rule may refer to it."""
         return (*self.words, self.name)
 
 
@@ -44,7 +44,7 @@ API_WORDS: Final[dict[str, list[ApiOperation]]] = {}
 
 
 def add_operation(operation: ApiOperation) -> None:
-    """Take note of an operation of the platform."""
+    """Add an operation of the platform."""
     API[operation.name] = operation
     for word in operation.names:
         API_WORDS.setdefault(word, []).append(operation)
@@ -53,7 +53,7 @@ def add_operation(operation: ApiOperation) -> None:
 def find_operations(
     words: Collection[str] | None, methods: Collection[str] | None, paths: Collection[str] | None
 ) -> list[ApiOperation]:
-    """Return the operations that fit; None fits all. Raises UnknownWord if there are none."""
+    """Return the operations that match; None matches all. Raises UnknownWord if none does."""
     found = [
         one
         for one in API.values()
@@ -71,7 +71,7 @@ class PathPattern(str):
     """A path with `*`, which stands for any text."""
 
     def matches(self, path: str) -> bool:
-        """Whether the whole path fits."""
+        """Whether the whole path matches."""
         return fnmatchcase(path, self)
 
 
@@ -82,7 +82,7 @@ def _as_pattern(path: str) -> str:
 
 @lru_cache(maxsize=20_000)
 def _can_meet(one: str, other: str) -> bool:
-    """Whether some text fits both patterns."""
+    """Whether some text matches both patterns."""
     if "*" in (one[:1], other[:1]):
         # The star ends here, or takes one more character of the other.
         starred, plain = (one, other) if one[:1] == "*" else (other, one)
@@ -91,7 +91,7 @@ def _can_meet(one: str, other: str) -> bool:
 
 
 def _check_path(path: str) -> str:
-    """Return the path, if some operation has such a one. Raises UnknownWord with the nearest."""
+    """Return the path if an operation matches it. Raises UnknownWord with the nearest one."""
     paths = {_as_pattern(one.path) for one in API.values()}
     if paths and not any(_can_meet(path, one) for one in paths):
         raise UnknownWord(f"no operation has the path {path[:80]!r}", path, paths)

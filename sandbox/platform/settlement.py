@@ -101,13 +101,13 @@ def members_of(context: OperationContext, batch: Batch) -> list[Payment]:
 
 
 def transactions_in(context: OperationContext, batch: Batch) -> list[Payment]:
-    """Return the payments of the batch, and its records of actions where a reading makes some."""
+    """Return the payments of the batch, and its records of actions if a reading makes some."""
     found, _ = context.unit.find(Payment, {"batch_id": batch.id}, order=OLDEST_FIRST)
     return found
 
 
 def move(payment: Payment, batch_id: str | None) -> Payment:
-    """Return the payment in another batch, or in none; its capture settles there (assumed 2.10)."""
+    """Return the payment moved to another batch, or to none (assumed 2.10)."""
     history = tuple(
         structs.replace(attempt, batch_id=batch_id)
         if attempt.status == "captured" and attempt.transaction_type != "refund"
@@ -128,7 +128,7 @@ def submit(context: OperationContext, batch: Batch) -> Batch:
 
 
 def take(context: OperationContext, step: Step, batch: Batch) -> Batch:
-    """Store the batch as it is after this step of its life, and announce it."""
+    """Store the batch after this step of its life, and announce it."""
     batch = structs.replace(batch, status=cast(Any, step.target))
     context.unit.put(batch)
     assert step.event
@@ -139,7 +139,7 @@ def take(context: OperationContext, step: Step, batch: Batch) -> Batch:
 
 
 def _schedule_result(context: OperationContext, batch: Batch) -> None:
-    """Schedule the automatic result, or that of a scenario, unless none is to come."""
+    """Schedule the result of a scenario or the automatic one, unless none is wanted."""
     due, detail = context.now, ""
     matched = _ruling(context, batch) if context.world.scenario is not None else None
     if matched is not None:
@@ -171,7 +171,7 @@ def _ruling(context: OperationContext, batch: Batch) -> MatchedRule | None:
 
 
 def step_of(batch: Batch, trigger: str) -> Step:
-    """Return the step that the trigger takes. Raises Refusal where its status has none."""
+    """Return the step that the trigger takes. Raises Refusal if the status does not allow it."""
     try:
         return batches.BATCH_LIFE.step(batch.status, trigger)
     except NoSuchStep as error:
@@ -179,13 +179,13 @@ def step_of(batch: Batch, trigger: str) -> Step:
 
 
 def refusal(batch: Batch, reason: str, source: str) -> Refusal:
-    """Return the refusal of a change that the status of the batch rules out."""
+    """Return the refusal of a change that the batch's status does not allow."""
     details = f"the batch is {batch.status}"
     return Refusal(VALIDATION_ERROR, details, reason=reason, source=source, step="rule")
 
 
 def answer_when_due(context: OperationContext, timer: Timer) -> None:
-    """Answer as the processor: as a scenario planned, else by the members' amounts.
+    """Answer as the processor: by a scenario's plan, or else by the members' amounts.
 
     Source: assumed 6.2-settlement, D4.
     """
@@ -248,7 +248,7 @@ def answer(
             if payment.settlement is not None and SETTLEMENTS[payment.settlement].is_once:
                 context.unit.put(structs.replace(payment, settlement=None))
         reason = result.reason or batches.DEFAULT_REASON
-        # A reason that is in no list is passed on as it is.
+        # An unknown reason is passed on unchanged.
         shown = {"rejection_reason": batches.REASONS.get(reason, reason)}
         return take(context, step, structs.replace(batch, response=shown))
     refused = set(result.rejected)
@@ -270,7 +270,7 @@ def _settled(payment: Payment) -> Payment:
 
 
 def _released(payment: Payment, batch_id: str) -> Payment:
-    """Free a record that was refused for the terminal's next batch (assumed B12)."""
+    """Free a refused record for the terminal's next batch (assumed B12)."""
     return structs.replace(
         move(payment, None), settlement=None, refused_in=(*payment.refused_in, batch_id)
     )
@@ -280,20 +280,20 @@ def _released(payment: Payment, batch_id: str) -> Payment:
 
 
 def timer_of(terminal_id: str, schedule: BatchSchedule, after: datetime) -> Timer:
-    """Return the timer of the first closing after this moment."""
+    """Return the timer for the first time after this moment at which the batch closes."""
     due = min(schedule.next_after(after), LATEST)
     detail = to_text(schedule)
     return Timer(kind=BATCH_CLOSES, subject=terminal_id, due=due, detail=detail)
 
 
 def schedule_of(timer: Timer) -> BatchSchedule:
-    """Return the schedule that a timer carries."""
+    """Return the schedule in a timer's detail."""
     schedule: BatchSchedule = from_document(BatchSchedule, from_json(timer.detail))
     return schedule
 
 
 def close_when_due(context: OperationContext, timer: Timer) -> None:
-    """Close the terminal's open batch, if it has one, and wait for the next time.
+    """Close the terminal's open batch, if any, and schedule the next time.
 
     A deleted terminal no longer has a schedule.
     """

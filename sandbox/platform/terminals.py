@@ -143,7 +143,7 @@ LISTED_MAX: Final = 20
 def create(context: OperationContext, body: CreateTerminal) -> Terminal:
     """Create a terminal."""
     _must_be_a_creator(context)
-    # Capability, currency and country have defaults that a terminal is never without.
+    # A terminal always has a capability, a currency and a country.
     defaults = {"terminal_capability": "5", "currency_code": "USD", "country_code": "840"}
     given = defaults | body.read_given()
     terminal = Terminal(terminal_id=context.world.draws.uuid(), created_at=context.now, **given)
@@ -152,7 +152,7 @@ def create(context: OperationContext, body: CreateTerminal) -> Terminal:
 
 
 def _must_be_a_creator(context: OperationContext) -> None:
-    """Raise Refusal for a merchant where the reading keeps it from creating terminals."""
+    """Raise Refusal for a merchant if a reading keeps merchants from creating terminals."""
     caller = context.known_caller.account
     is_merchant = caller.type is AccountType.MERCHANT
     if is_merchant and context.world.readings["terminal_creators"] == "partner_and_above":
@@ -168,8 +168,8 @@ _TERMINALS.register(__name__, "list", query=lambda _: TerminalsQuery, source="as
 def read(context: OperationContext, terminal: Terminal) -> Terminal:
     """Read a terminal.
 
-    It has its latest payments where the reading lists them (assumed D35-terminal). A key that may
-    not read payments gets none (assumed D31).
+    A reading adds its latest payments (assumed D35-terminal), but not for a key that may not read
+    payments (assumed D31).
     """
     is_listed = context.world.readings["payments_of_a_terminal"] != "empty"
     if not is_listed or "payments:read" not in context.known_caller.grants:
@@ -191,7 +191,7 @@ def update(context: OperationContext, before: Terminal, body: UpdateTerminal) ->
 
 
 def _must_be_boardable(context: OperationContext, terminal: Terminal) -> None:
-    """Raise Refusal when the account lacks the processor, or another terminal is known by it."""
+    """Raise Refusal if the account lacks the processor, or another terminal has this identity."""
     configs = context.known_account.available_processor_configs
     if configs and terminal.processor_config_id not in configs:
         why = "processor_config_id: is not among the account's available_processor_configs"
@@ -206,7 +206,7 @@ def _must_be_boardable(context: OperationContext, terminal: Terminal) -> None:
 def delete(context: OperationContext, terminal: Terminal) -> Terminal | None:
     """Delete a terminal.
 
-    None of its batches may still have to settle. Source: assumed D10.
+    All of its batches must have settled. Source: assumed D10.
     """
     refuse_unsettled(context, "terminal_id", terminal.terminal_id, "terminal", "assumed D10")
     return directory.delete(context, terminal)
@@ -215,7 +215,7 @@ def delete(context: OperationContext, terminal: Terminal) -> Terminal | None:
 def refuse_unsettled(
     context: OperationContext, index: str, id: str, whose: str, source: str
 ) -> None:
-    """Raise Refusal if a batch with this id in that condition still has to settle."""
+    """Raise Refusal if a batch that this condition finds still has to settle."""
     batches, _ = context.unit.find(Batch, {index: id, "status": ("open", "submitted", "rejected")})
     for batch in batches:
         if batch.status != "open" or batch.transaction_count:

@@ -20,13 +20,13 @@ from sandbox.store.store import UnitOfWork
 from sandbox.worlds.world import World
 
 FallsDue = Callable[[OperationContext, Timer], None]
-"""A timer handler. The present of its context is the moment at which the timer was due."""
+"""A timer handler. The time of its context is the moment at which the timer was due."""
 
 # --- payments ---------------------------------------------------------------------------------
 
 
 def _end(context: OperationContext, timer: Timer) -> None:
-    """End a payment as the row of this timer says, unless its state has changed."""
+    """End a payment by the row of this timer, unless its status has changed."""
     payment = context.unit.get(Payment, timer.subject)
     if payment is None or not (rows := transitions_from(timer.kind, payment.status)):
         return
@@ -34,7 +34,7 @@ def _end(context: OperationContext, timer: Timer) -> None:
     event_id = payment.transaction.event_id
     if payment.status != "pending":
         event_id = attempts.new_event_id(context, payment.account_id)
-    # The history has the moment at which the timer was due (assumed 8.1).
+    # The history shows the moment at which the timer was due (assumed 8.1).
     conclusion = release(payment, rows[0], event_id=event_id, at=context.now_ms)
     conclusions.save(context, conclusion, payment)
 
@@ -67,7 +67,7 @@ def _move_terminal(context: OperationContext, timer: Timer) -> None:
 
 
 def _nothing(context: OperationContext, timer: Timer) -> None:
-    """Do nothing: an expired key is the same record, which only does not authenticate."""
+    """Do nothing: an expired key only stops authenticating; its record stays the same."""
 
 
 TIMER_HANDLERS: Final[Mapping[str, FallsDue]] = {
@@ -92,7 +92,7 @@ def carry_out(world: World, unit: UnitOfWork, timer: Timer) -> None:
     """Handle the timer in the unit of work, at the moment at which it was due."""
     waiting = world.tap_desk.get(timer.subject)
     if waiting and timer.kind == clock.LATE_ANSWER:
-        # A processor answers only once a card was read (assumed D29).
+        # A processor cannot answer before a card is read (assumed D29).
         unit.schedule(replace(timer, due=waiting.tap.until))
         return
     # A payment that waits for its tap still belongs to its request.

@@ -44,9 +44,9 @@ Moment = Annotated[WholeNumber, Field(ge=0, le=MOMENT_MS_MAX)]
 
 
 class SearchTransactions(PageQuery):
-    """Which transactions, and in which order. Dates have the names of the profile.
+    """Which transactions, and in which order. The profile names the dates.
 
-    `repeatable` are the parameters that may be sent several times: any of their values will do.
+    `repeatable` parameters may be sent several times; a transaction matches any of their values.
     """
 
     repeatable: ClassVar[frozenset[str]] = frozenset({"account_id", "status", "transaction_type"})
@@ -84,7 +84,7 @@ class SearchTransactions(PageQuery):
 
 @cache
 def search_query(profile: Profile) -> type[SearchTransactions]:
-    """Return the search under a profile, which names the date filters.
+    """Return the search query for a profile, which names the date filters.
 
     Source: assumed 1.7-dates.
     """
@@ -157,7 +157,7 @@ def search(context: OperationContext, query: SearchTransactions) -> Any:
     if query.account_id:
         where["scope"] = query.account_id
     if terminals := {where.pop(name) for name in ("terminal_id", "tid") if name in where}:
-        # Nothing is of two different terminals.
+        # No transaction belongs to two terminals.
         where["terminal_id"] = terminals if len(terminals) == 1 else ()
     order = Order(
         "" if query.sort_by == "created_at" else query.sort_by, query.sort_order == "desc"
@@ -222,7 +222,7 @@ def history(context: OperationContext, payment: Payment) -> tuple[Attempt, ...]:
 
 
 def must_be_passthrough(context: OperationContext) -> None:
-    """Before the body is looked at: raises Refusal where the processor is managed directly.
+    """Raise Refusal if the processor is managed directly, before the body is checked.
 
     Source: spec 4.3-search-edit; the order assumed 1.7-edit-order.
     """
@@ -266,7 +266,7 @@ def must_be_passthrough(context: OperationContext) -> None:
     ),
 )
 def edit(context: OperationContext, payment: Payment, body: EditTransaction) -> Payment:
-    """Reserved: tell the outcome of a passthrough transaction.
+    """Reserved: report the outcome of a passthrough transaction.
 
     The processor reports it afterwards. Source: assumed F8.
     """
@@ -293,7 +293,7 @@ def edit(context: OperationContext, payment: Payment, body: EditTransaction) -> 
 
 
 def _take(context: OperationContext, payment: Payment, step: edits.Edit) -> Payment:
-    """Carry out one step of an edit. An outcome that is still open is not an attempt."""
+    """Carry out one step of an edit. While the outcome is open, it is not an attempt."""
     shows = context.world.readings["status_after_partial_refund"]
     try:
         after = edits.edited(payment, step, partial_refund_shows=shows)

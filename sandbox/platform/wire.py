@@ -1,6 +1,6 @@
 """Converting bytes to values: bodies, queries and headers.
 
-Malformed input is refused here, by `BadInput` or by False.
+Malformed input is refused here, by raising `BadInput` or by returning False.
 """
 
 import asyncio
@@ -22,19 +22,19 @@ from sandbox.domain.field_types import sentence
 T = TypeVar("T")
 
 BODY_BYTES_MAX: Final = 65_536
-"""The platform refuses a larger body with 413, unless it is told otherwise. Source: assumed D46."""
+"""By default, the platform refuses a larger body with 413. Source: assumed D46."""
 
 CONTROL_BYTES_MAX: Final = 1_048_576
 """The control API refuses a larger body with 413. Source: assumed D25."""
 
 DETAILS_MAX: Final = 5
-"""The most mistakes of a body to name; the rest are counted."""
+"""How many mistakes of a body to name; the rest are counted."""
 
 SHOWN_MAX: Final = 100
-"""The most characters of a client's text to quote."""
+"""How many characters of a client's text to quote."""
 
 LISTED_MAX: Final = 50
-"""The most mistakes of a body to list as objects."""
+"""How many mistakes of a body to list as objects."""
 
 
 _IN_JSON: Final = {
@@ -42,7 +42,7 @@ _IN_JSON: Final = {
     "dict_type": "Input should be an object",
     "list_type": "Input should be a valid array",
 }
-"""Kinds of mistakes for which pydantic names types of Python, with the words of JSON for them."""
+"""Messages that replace those of pydantic that name types of Python."""
 
 Body = bytes | list[bytes]
 """The body of an answer: whole, or in parts if it is long."""
@@ -57,9 +57,9 @@ class ClientGone(Exception):
 
 
 async def read_body(receive: Receive, *, bytes_max: int) -> bytearray | None:
-    """Return the request's body; None as soon as it is known to be larger than that.
+    """Return the request's body, or None as soon as it turns out to be larger than that.
 
-    It grows in place: to join hundreds of MiB takes too long.
+    The body grows in place: joining hundreds of MiB would take too long.
     """
     body = bytearray()
     while True:
@@ -75,13 +75,13 @@ async def read_body(receive: Receive, *, bytes_max: int) -> bytearray | None:
 
 
 class ConnectionClosed(ConnectionError):
-    """Raised where a connection is to be closed and no server is there that could close it."""
+    """Raised to close a connection when no server is there to close it."""
 
 
 async def until_gone(receive: Receive) -> None:
     """Wait until the client closes the connection; further data is not read."""
     while (await receive())["type"] != "http.disconnect":
-        # What sends without end leaves others their turn.
+        # Give way to other requests if the client keeps sending.
         await asyncio.sleep(0)
 
 
@@ -165,7 +165,7 @@ def _message(one: ErrorDetails) -> str:
 
 
 def is_unset(value: str) -> bool:
-    """Whether a name filter is sent empty or as the word null, as clients do that leave it open.
+    """Whether a name filter is empty or the word null, as clients send it to leave it unset.
 
     Source: assumed C13.
     """
@@ -186,7 +186,7 @@ def _is_any_text(schema: dict[str, Any]) -> bool:
 
 @cache
 def field_names(shape: type[BaseModel]) -> frozenset[str]:
-    """Every name under which the shape takes a field."""
+    """Return every name under which the model accepts a field."""
     names: set[str] = set()
     for name, field in shape.model_fields.items():
         alias = field.validation_alias or name
@@ -196,7 +196,7 @@ def field_names(shape: type[BaseModel]) -> frozenset[str]:
 
 
 def parse_query(query_string: bytes) -> dict[str, list[str]]:
-    """Query parameters to their values, in order, empty ones included."""
+    """Return the values of each query parameter, in order, including empty ones."""
     if not query_string:
         return {}
     try:
@@ -217,9 +217,9 @@ def header(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> bytes | None:
 
 
 def by_name(headers: Sequence[tuple[bytes, bytes]]) -> dict[bytes, bytes] | None:
-    """Return the headers by name; None if one occurs more than once, so each must be searched for.
+    """Return the headers by name, or None if one occurs more than once.
 
-    This is the fast path: hardly any client sends a header twice.
+    This is the fast path: few clients send a header twice.
     """
     found = dict(headers)
     return found if len(found) == len(headers) else None
@@ -260,6 +260,6 @@ def is_json(content_type: bytes) -> bool:
 
 
 def quote(value: bytes) -> str:
-    """Client text, shortened to one line, for quoting in a message or in the log."""
+    """Return a client's text on one line, shortened, to quote in a message or in the log."""
     text = value.decode("latin-1")
     return ascii(text if len(text) <= SHOWN_MAX else text[:SHOWN_MAX] + "...")

@@ -16,13 +16,13 @@ from sandbox.domain.payments.pricing import DEFAULT_BASES, Breakdown, tip_type_o
 from sandbox.domain.payments.transactions import Payment, TipCapture
 
 TIP_HEADROOM_PERCENT: Final = 100
-"""The most by which a tip may raise a capture above the hold, in percent of the subtotal.
+"""How far a tip may raise a capture above the hold, in percent of the subtotal.
 
 Source: assumed 2.5-headroom.
 """
 
 HEADROOM_PERCENTS: Final = {"nothing": 0, "small_tip": 20}
-"""The same by the readings `above_the_hold` that have another. Source: assumed D35-above."""
+"""The same for other values of the reading `above_the_hold`. Source: assumed D35-above."""
 
 
 class ActionRequest(Struct, frozen=True, kw_only=True, gc=False):
@@ -30,7 +30,7 @@ class ActionRequest(Struct, frozen=True, kw_only=True, gc=False):
 
     `is_confirmed` is False if the cardholder declined the surcharge; `percentage` is the tip in
     percent of the subtotal. `limit` is the reading `above_the_hold`. With `is_new_total` the amount
-    of an increment is what is held afterwards (the reading `increment_amount`).
+    of an increment is the new hold (the reading `increment_amount`).
     """
 
     operation: Operation
@@ -46,8 +46,8 @@ class ActionRequest(Struct, frozen=True, kw_only=True, gc=False):
 class Plan(Struct, frozen=True, gc=False):
     """The effect of the action on the money: `changes`, as `transactions.change` takes them.
 
-    `amount` is that of the operation. `is_excessive`: the action asks for more than there is.
-    `is_full`: it leaves nothing.
+    `amount` is that of the operation. `is_excessive` if the action asks for more than there is;
+    `is_full` if it leaves nothing.
     """
 
     amount: int
@@ -57,7 +57,7 @@ class Plan(Struct, frozen=True, gc=False):
 
 
 def plan(payment: Payment, action: ActionRequest) -> Plan:
-    """Return the payment after the action. Raises ValueError if the request makes no sense."""
+    """Return the plan of the action. Raises ValueError if the request makes no sense."""
     return _PLANS[action.operation](payment, action)
 
 
@@ -161,7 +161,7 @@ def _replace_components(
 ) -> dict[str, Any]:
     """Return the changes that go with replaced components.
 
-    Rate and kind of a component that stayed as it was are the old ones.
+    A component that did not change keeps its rate and kind.
     """
     before, changes = payment.amounts, dict[str, Any](amounts=amounts)
     for part, basis in DEFAULT_BASES.items():
@@ -180,7 +180,7 @@ def _replace_components(
 
 
 def _increment(payment: Payment, action: ActionRequest) -> Plan:
-    """`amount` comes on top, or is what is held then, by the reading increment_amount.
+    """Plan a larger hold: by `amount`, or up to it, by the reading increment_amount.
 
     Source: spec 6.3-transaction.increment; assumed 2.5-increment, D35-increment.
     """
@@ -195,7 +195,7 @@ def _increment(payment: Payment, action: ActionRequest) -> Plan:
     elif action.breakdown is None:
         amounts = payment.amounts.plus(Amounts(subtotal=stated.total - held))
     else:
-        # The part of the total that is not held was reversed or never approved, and stays.
+        # The part of the total that is not held was reversed or never approved; it stays.
         amounts = stated.plus(Amounts(subtotal=payment.transaction.total_amount - held))
     changes: dict[str, Any] = {"amounts": amounts}
     if action.breakdown is not None:
@@ -215,9 +215,8 @@ def _raise_hold(payment: Payment, amounts: Amounts) -> Ledger:
 def _adjust(payment: Payment, action: ActionRequest) -> Plan:
     """Plan a new tip, which replaces the old one.
 
-    A surcharge is not counted again (assumed 2.5-adjust).
-
-    An adjustment that would leave nothing captured is beyond the limit too.
+    The surcharge stays the same (assumed 2.5-adjust). An adjustment that would leave nothing
+    captured exceeds the limit too.
     """
     tip, tip_type = action.amount or 0, "fixed"
     if action.percentage is not None:
@@ -241,7 +240,7 @@ def _adjust(payment: Payment, action: ActionRequest) -> Plan:
 
 
 def _reverse(payment: Payment, action: ActionRequest) -> Plan:
-    """Before the capture this voids part of the hold, afterwards part of the captured amount."""
+    """Plan a reversal: of part of the hold, or after a capture of the captured amount."""
     ledger, whole, part = payment.ledger, payment.amounts.total, "voided"
     there = whole
     if payment.status == "captured":
@@ -255,7 +254,7 @@ def _reverse(payment: Payment, action: ActionRequest) -> Plan:
         back = payment.amounts.without_surcharge().total if is_asked else whole
         return Plan(amount, is_full=amount in (whole, back))
     if payment.status == "error":
-        # It is not known whether it is held, so it can only be reversed as a whole.
+        # The hold is uncertain, so it can only be reversed as a whole.
         if amount < whole:
             raise ValueError(f"amount: a payment that timed out is reversed as a whole, {whole}")
         back = ledger.authorized
@@ -266,7 +265,7 @@ def _reverse(payment: Payment, action: ActionRequest) -> Plan:
 def _refund(payment: Payment, action: ActionRequest) -> Plan:
     """Plan a refund.
 
-    The surcharge is given back pro rata, being part of the amount (assumed 2.5-refund).
+    It gives back the surcharge pro rata, as part of the amount (assumed 2.5-refund).
     """
     ledger, there = payment.ledger, payment.ledger.refundable
     amount = there if action.amount is None else action.amount

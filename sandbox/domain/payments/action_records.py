@@ -1,4 +1,4 @@
-"""Records of actions: by a reading, captures, refunds and reversals are transactions of their own.
+"""Records of actions: a reading makes captures, refunds and reversals separate transactions.
 
 The payment stays one record with the whole history, and decides what can be done. The record of an
 action follows from its attempt, so the store keeps it in step. Source: assumed D35-action.
@@ -15,7 +15,7 @@ from sandbox.domain.payments.transactions import Attempt, Payment, Transaction
 from sandbox.domain.payments.transitions import Conclusion
 
 _DONE: Final = {"capture": "captured", "refund": "refunded", "reverse": "reversed"}
-"""The types of attempts that have a record, and its status where the action succeeded."""
+"""The types of attempts that have a record, and its status if the action succeeded."""
 
 _FAILED: Final = ("declined", "error", "canceled")
 _OF_PAYMENTS: Final = ("authorized_amount", "captured_amount", "remaining_amount")
@@ -29,14 +29,13 @@ _ANSWER: Final = (
 
 
 _SHARED: Final = {*Attempt.__struct_fields__} & {*Transaction.__struct_fields__} - {"created_at"}
-"""The fields of a record that are those of its last attempt, but for the time."""
+"""The fields that a record takes from its last attempt; the time is not among them."""
 
 
 def with_own_record(conclusion: Conclusion, before: Payment) -> Conclusion:
     """Return the conclusion with a record for its attempt, if the action has one.
 
-    The record is what is shown and announced. The payment keeps the event_id, the type and the
-    answer that it had.
+    The record is shown and announced. The payment keeps its event_id, its type and its answer.
     """
     payment, kept = conclusion.record, before.transaction
     last = payment.history[-1]
@@ -84,7 +83,7 @@ def record_id(payment: Payment, event_id: str) -> str | None:
 
 
 def payment_of(payment: Payment) -> str:
-    """Return the id of the payment on which an action acts that names this record.
+    """Return the id of the payment that an action on this record acts on.
 
     The record of a capture stands for its payment. Those of refunds and reversals are final.
     """
