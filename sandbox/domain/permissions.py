@@ -1,7 +1,7 @@
 """The permissions of spec 2.2, their two macros, and the grants of a set of permissions.
 
-This file defines which strings are permissions. `access` decides what they allow; `escalation`
-decides which of them a caller may grant to another key.
+This file defines which strings are permissions. `access` decides what they allow, and which of them
+a caller may grant to another key.
 """
 
 from functools import lru_cache
@@ -37,7 +37,7 @@ CONCRETE: Final[tuple[str, ...]] = tuple(
 """Every permission that is not a macro, in the order of the spec's table."""
 
 CHANGES_PAYMENTS: Final = tuple(f"payments:{action}" for action in _CHANGES_OF_PAYMENTS)
-"""The permissions that change a payment there is. Source: assumed D37."""
+"""The permissions that change an existing payment. Source: assumed D37."""
 
 ALL: Final = "all"
 LEGACY_ALL: Final = "legacy_all"
@@ -67,9 +67,9 @@ def expand(permissions: tuple[str, ...]) -> frozenset[str]:
 
 @lru_cache(maxsize=4096)
 def grants_of(permissions: tuple[str, ...], withheld: tuple[str, ...] = ()) -> Grants:
-    """Return the grants of a key with these stored permissions, of which macros leave out some.
+    """Return the grants of a key; its macros leave out the `withheld` permissions.
 
-    Remembered per tuple, because every request asks and keys rarely differ in it.
+    Remembered, because every request asks and few keys differ.
     """
     concrete = expand(permissions) - (set(withheld) - set(permissions))
     return Grants(concrete, frozenset(name.partition(":")[0] for name in concrete))

@@ -1,8 +1,8 @@
-"""The platform's names that the spec leaves neutral or does not show.
+"""Names of the real platform that the spec leaves out or replaces by neutral ones.
 
-A user of the real platform writes its names into a TOML file of this shape (`--profile FILE`) and
-changes no code. Every default is the spec's neutral word, or the assumption that fills its gap.
-The shapes are plain dataclasses; only reading a file checks them.
+A user of the real platform writes its names into a TOML file of this shape (`--profile FILE`)
+instead of changing code. Every default is the spec's neutral word, or an assumption where there is
+none. The shapes are plain dataclasses; only reading a file checks them.
 """
 
 import json
@@ -22,7 +22,7 @@ from sandbox.domain.secrets import mask_cards
 from sandbox.domain.text import one_of
 
 SECRET_CHARS_MAX: Final = 128
-"""No key and no card number, with what separates its digits, is longer than this."""
+"""Length limit of a key or a card number, including the separators between its digits."""
 
 HeaderName = Annotated[str, Field(pattern=r"^[A-Za-z0-9-]+$")]
 FieldName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
@@ -49,7 +49,7 @@ def _check_supplied_key_field(name: str) -> str:
 
 
 class _Shape:
-    # What pydantic is told when it checks a file: unknown names and wrong types are mistakes.
+    # When pydantic checks a file, unknown names and wrong types are mistakes.
     __pydantic_config__: ClassVar = {"extra": "forbid", "strict": True}
 
 
@@ -87,9 +87,9 @@ class Errors(_Shape):
 
 @dataclass(frozen=True, kw_only=True)
 class PermissionRules(_Shape):
-    """What the spec says of permissions without a list. Source: assumed Q14.
+    """Sets of permissions that the spec mentions but does not list. Source: assumed Q14.
 
-    Only admin and PSP accounts grant a permission of `admin_only` by its name (spec 4.1.5).
+    Only admin and PSP accounts can grant the permissions in `admin_only` (spec 4.1.5).
     """
 
     admin_only: tuple[
@@ -113,12 +113,12 @@ class Profile(_Shape):
         default_factory=dict, hash=False
     )
     production_hosts: tuple[Annotated[str, AfterValidator(_check_host)], ...] = ()
-    """Hosts that `sandbox verify` never asks, with all below them."""
+    """Hosts that `sandbox verify` never contacts, with all below them."""
 
     verified: Mapping[str, Annotated[str, AfterValidator(_check_day)]] = field(
         default_factory=dict, hash=False
     )
-    """When a clause or a reading was last found on the real platform, as a date of ISO 8601."""
+    """When a clause or a reading was last confirmed on the real platform, as an ISO 8601 date."""
 
     @cached_property
     def key_format(self) -> KeyFormat:
@@ -136,9 +136,8 @@ class Profile(_Shape):
     def scrub_start(self, text: str, chars_max: int) -> str:
         """Return the first characters of the text, scrubbed.
 
-        They hold no part of what is masked in whole.
-
-        The text may be very long: only the stored part is checked.
+        A secret that crosses the limit is masked too. The text may be very long; the rest of it is
+        not checked.
         """
         if len(text) <= chars_max:
             return self.scrub(text)
@@ -146,7 +145,7 @@ class Profile(_Shape):
 
     @cached_property
     def api_key_header_bytes(self) -> bytes:
-        """The header's name as servers hand it over: in lower case."""
+        """The header's name in lower case, as ASGI servers pass it."""
         return self.api_key_header.lower().encode()
 
 

@@ -1,8 +1,8 @@
 """Readings: sentences of the spec that can be read in several ways, and the readings of a world.
 
-One row for each. Its default is what the sandbox does unless the profile or the world says
-otherwise. The first four were switches before there were readings, and can still be set as
-switches: `switches` has a row for each. Source: assumed D35.
+Each has a row. Its default is what the sandbox does unless the profile or the world says otherwise.
+Four of them were switches before there were readings, and can still be set as switches: `switches`
+has a row for each. Source: assumed D35.
 """
 
 from collections.abc import Mapping
@@ -13,9 +13,9 @@ from sandbox.domain.text import UnknownWord
 
 
 class Reading:
-    """A sentence that can be read in several ways, by the id that the table gives it.
+    """A sentence of the spec that can be read in several ways. The table sets its `id`.
 
-    `values` are the ways by name, each with what the sandbox then does. The first is the default.
+    `values` are the ways by name, each with what the sandbox does then. The first is the default.
     """
 
     id: str
@@ -28,7 +28,7 @@ class Reading:
 
     @property
     def default(self) -> str:
-        """The value where neither profile nor world names one."""
+        """The value if neither the profile nor the world names one."""
         return next(iter(self.values))
 
     @property
@@ -51,8 +51,8 @@ READINGS: Final[Mapping[str, Reading]] = {
         replay="The attempt is answered with the payment as it is, where operation and amount are "
         "the same. Any other attempt is refused with 400.",
         failed_attempt="The attempt fails with status error and reason duplicate_event, under an "
-        "event_id of its own, and its event fires. What the payment's state forbids is refused as "
-        "ever.",
+        "event_id of its own, and its event fires. What the payment's state forbids is still "
+        "refused.",
     ),
     "rule_failures": Reading(
         "assumed D35-rule-failures",
@@ -343,7 +343,7 @@ class UnknownReading(UnknownWord):
 
 
 def checked(wanted: Mapping[str, Any]) -> dict[str, str]:
-    """Return the same choices, every one known and of a value that its reading has."""
+    """Return the choices. Raises UnknownReading unless each is known and has a known value."""
     for id, value in wanted.items():
         reading = READINGS.get(id)
         if reading is None:
@@ -356,5 +356,5 @@ def checked(wanted: Mapping[str, Any]) -> dict[str, str]:
 
 
 def in_force(of_profile: Mapping[str, str], own: Mapping[str, str]) -> Mapping[str, str]:
-    """Every reading with its value: the world's own, else the profile's, else the default."""
+    """Return every reading with its value: the world's, else the profile's, else the default."""
     return MappingProxyType({**DEFAULTS, **of_profile, **own})

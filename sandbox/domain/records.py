@@ -1,7 +1,7 @@
-"""All kinds of record as one type, and their JSON for answers and webhooks.
+"""The records, and their JSON in answers and webhooks.
 
-A reading shows strings without a value as "" instead of null, where the spec types the field as a
-plain string (spec 2.3, 2.6, 2.7, 2.8; assumed D35-unset).
+A reading shows unset strings as "" instead of null, if the spec types the field as a plain string
+(spec 2.3, 2.6, 2.7, 2.8; assumed D35-unset).
 """
 
 from collections.abc import Sequence
@@ -24,9 +24,9 @@ Record = DirectoryRecord | ApiKey | Batch | Payment
 
 
 class Extended(Struct, frozen=True, gc=False):
-    """A record with further fields, of which the last may be a long list.
+    """A record with more fields, or only these fields if the record is None.
 
-    The description of such an answer has classes instead of values. A record of None has no fields.
+    The response of a row has types instead of values.
     """
 
     record: Any
@@ -34,16 +34,16 @@ class Extended(Struct, frozen=True, gc=False):
 
 
 _SHOWN_AS: Final[dict[type, type[Struct]]] = {ApiKey: ApiKeyView, Credential: CredentialView}
-"""The kinds of record of which only a part is shown, each with the class of that part."""
+"""The kinds of record that are shown in part, with the class of that part."""
 
 _AS_IT_IS: Final = frozenset({str, int, float, bool, NoneType, Transaction, Attempt})
-"""The types of most fields, which JSON has too, and of objects that are shown whole."""
+"""Types that need no conversion: those of JSON, and objects that are shown whole."""
 
 
 def show_all(value: Any, *, as_empty: bool = False) -> Any:
-    """Return the value with everything that is in it as answers and webhooks show it.
+    """Return the value as answers and webhooks show it, with everything in it.
 
-    Unset fields are null (spec 6.1.8), or those with the mark "" if `as_empty`.
+    Unset fields are null (spec 6.1.8). If `as_empty`, the fields marked SHOWN_EMPTY are "" instead.
     """
     kind = type(value)
     if kind is Payment:
@@ -70,15 +70,12 @@ def show_all(value: Any, *, as_empty: bool = False) -> Any:
 
 
 def filled_body(record: Any) -> Any:
-    """Return the record of an event as its body with empty strings.
-
-    A record without these as it is.
-    """
+    """Return the record of an event with empty strings for unset ones, if it has such fields."""
     return show_all(record, as_empty=True) if _plain_strings(view_of(type(record))) else record
 
 
 def view_of(kind: type) -> type[Struct]:
-    """Return the class of what is shown of a record of that kind."""
+    """Return the class that shows a record of that kind."""
     return _SHOWN_AS.get(kind, kind)
 
 
@@ -98,7 +95,7 @@ def _hidden_fields(kind: type[Struct]) -> Sequence[str]:
 
 @cache
 def _plain_strings(view: Any) -> Sequence[str]:
-    """Return the fields with the mark."""
+    """Return the fields that are marked SHOWN_EMPTY."""
     hints = get_type_hints(view, include_extras=True)
     return [name for name, of in hints.items() if SHOWN_EMPTY in getattr(of, "__metadata__", ())]
 

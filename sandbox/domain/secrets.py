@@ -5,8 +5,8 @@ has a brand's first digits and length, and a correct check digit; between two of
 are at most two characters that are neither letters nor digits. Source: assumed D5,
 6.4-everywhere, 6.4-spelling.
 
-A hostile text may have a possible number at every place, so check digits are told by the sums of
-all digits up to a place.
+A hostile text may have a possible number at every place, so check digits are computed from the sums
+of all digits before each place.
 """
 
 import json
@@ -21,10 +21,10 @@ from typing import Any, Final, NamedTuple
 from sandbox.domain.keys import KeyFormat
 
 SEPARATORS_MAX: Final = 2
-"""The most separators between two digits of a number."""
+"""How many separators there may be between two digits of a number."""
 
 DIGITS_MIN: Final = 13
-"""The shortest card numbers. A number of 12 digits is usually a processor's reference."""
+"""The length of the shortest card numbers. With 12 digits it is usually a reference."""
 
 
 class Brand(NamedTuple):
@@ -46,12 +46,12 @@ BRANDS: Final = (
     Brand("Diners Club", ("300-305", "3095", "36", "38-39"), (14, *_LONG)),
     Brand("UnionPay", ("62", "8100-8171"), _LONG),
     Brand("Maestro", ("50", "56-69"), _LONG),
-    # Fewer digits only where they are known to be in use: a telephone number begins like these too.
+    # Shorter ones only in ranges that are in use: telephone numbers begin like these too.
     Brand("Maestro", ("5018", "5020", "5038", "5893", "6304", "6759", "6761-6763"), (13, 14, 15)),
     Brand("Mir", ("2200-2204",), _LONG),
     Brand("RuPay", ("353", "356", "508", "60", "65", "81-82"), (16,)),
 )
-"""The ranges that brands publish, for numbers by ISO/IEC 7812-1 (assumed 6.4-spelling)."""
+"""The ranges that brands publish for their numbers (ISO/IEC 7812-1; assumed 6.4-spelling)."""
 
 
 class CardNumber(NamedTuple):
@@ -63,7 +63,7 @@ class CardNumber(NamedTuple):
 
 
 def mask_card(number: str) -> str:
-    """First six and last four digits, a star for each between. Source: spec 2.4-card."""
+    """Return the first six and last four digits, and a star for each between (spec 2.4-card)."""
     return f"{number[:6]}{'*' * (len(number) - 10)}{number[-4:]}"
 
 
@@ -83,7 +83,7 @@ def has_card(text: str) -> bool:
 
 
 def find_cards(text: str) -> Iterator[CardNumber]:
-    """Find the card numbers that do not overlap: at each beginning the longest."""
+    """Find the card numbers, without overlaps: the longest one at each place."""
     line = _simplify(text)
     if _BEGINNING.search(line) is None:
         return
@@ -111,10 +111,10 @@ def find_cards(text: str) -> Iterator[CardNumber]:
 
 
 def _sums(number: str) -> tuple[list[int], list[int]]:
-    """Return the sums of all digits before each place, with those at even or odd places doubled.
+    """Return the sums of the digits before each place, with even or with odd places doubled.
 
-    A number is right if its sum, with every second digit from the right doubled, ends with 0
-    (ISO/IEC 7812-1, annex B).
+    A number is valid if its sum, with every second digit from the right doubled, ends in 0 (ISO/IEC
+    7812-1, annex B).
     """
     values = list(map(int, number))
     even, odd = values.copy(), values
@@ -126,7 +126,7 @@ def _sums(number: str) -> tuple[list[int], list[int]]:
 
 @cache
 def _lengths(beginning: str) -> list[int]:
-    """How many digits a number may have that begins with these four, the most first."""
+    """Return how many digits a number with this beginning may have, the most first."""
     return sorted(
         {
             length
@@ -145,7 +145,7 @@ _LEFT_OUT: Final = b" \xff"
 _ESCAPES: Final = re.compile(rb"\\[bfnrt]")
 _DIGIT: Final = re.compile(rb"[0-9]")
 _BEGINNING: Final = re.compile(rb"(?<![0-9])[2-68](?:[ \xff]*[0-9]){12}")
-"""How a number of any brand begins. The time in milliseconds does not, of which texts are full."""
+"""The beginning of a number of any brand. Times in milliseconds, which are common, differ."""
 
 _RUN: Final = re.compile(rb"[0-9](?:[ \xff]*[0-9]){12,}")
 _ID: Final = re.compile(
@@ -159,11 +159,11 @@ _SIMPLE: Final = bytes(
     else ord("d" if chr(code) in "dD" else "a" if chr(code) in ascii_letters else " ")
     for code in range(256)
 )
-"""Digits stay, a D is `d`, other letters are `a`; all else is a space, and too many of them `|`."""
+"""Digits stay, D becomes `d`, other letters `a`, and everything else a space."""
 
 
 def _simplify(text: str) -> bytearray:
-    """One byte for each character; 0xFF for the backslash of an escape of JSON."""
+    """Return one byte for each character; 0xFF for the backslash of a JSON escape."""
     if not text.isascii():
         text = text.translate(_ascii_characters())
     line = _ESCAPES.sub(b"\xff ", text.encode("ascii", "replace")).translate(_SIMPLE)
@@ -172,9 +172,9 @@ def _simplify(text: str) -> bytearray:
 
 @cache
 def _ascii_characters() -> str:
-    """Return the ASCII character for each one up to U+1FFFF. Further up, Unicode has no digits.
+    """Return an ASCII character for each one up to U+1FFFF, after which Unicode has no digits.
 
-    Full-width digits, Arabic ones, circled ones: NFKC and Unicode's values of digits say which.
+    Full-width, Arabic and circled digits become the digits that they stand for.
     """
     every = "".join(map(chr, range(0x20000)))
     known = list(re.sub(r"[^\W\d_]", "a", every))
@@ -194,13 +194,13 @@ _YEAR: Final = rf"{_GAP}[2-4]{_GAP}[0-9]"
 _CODE: Final = rf"(?:{_GAP}[0-9]){{3}}"
 _DIGIT_BEFORE: Final = re.compile(rb"[ad]*[0-9]")
 _END: Final = re.compile(
-    # An expiry date of the years 2020 to 2049 hides no number, nor does a code behind it. In the
-    # data of a chip, a D separates the two (EMV, tag 57).
+    # An expiry date of the years 2020 to 2049 may follow, with a code behind it. In chip data, a D
+    # separates the two (EMV, tag 57).
     rf"(?:(?:{_MONTH}{_YEAR}|{_YEAR}{_MONTH})(?:{_CODE})?)?(?:[ad]*+(?![0-9])|d[0-9]{{7}})".encode(
         "latin-1"
     )
 )
-"""What follows a number. Letters may touch it on one side, not on both."""
+"""What may follow a number. Letters may touch it on one side, but not on both."""
 
 _USUAL_GROUPS: Final = (
     *((4, 4, 4, 1), (4, 3, 3, 3)),
@@ -210,10 +210,10 @@ _USUAL_GROUPS: Final = (
     *((4, 4, 4, 5), (4, 4, 4, 4, 1), (4, 4, 4, 4, 2), (4, 4, 4, 6)),
     *((4, 4, 4, 4, 3), (6, 13), (8, 11)),
 )
-"""The numbers of digits in the groups of a number, as on cards and in forms."""
+"""How cards and forms group the digits of a number."""
 
 _SPELLING: Final = re.compile(
-    # One separator throughout. Dates with a time, places on a map and addresses with a port have
+    # One separator throughout: dates with a time, coordinates and addresses with a port have
     # several. A raised or circled digit is not part of a group.
     r"\D*(?:\d+(\D+)\d+(?:\1\d+)*|(?:\d(?:\D+\d)*)?|"
     + "|".join(r"\D+".join(rf"\d{{{size}}}" for size in groups) for groups in _USUAL_GROUPS)
@@ -221,11 +221,11 @@ _SPELLING: Final = re.compile(
 )
 
 _PRODUCT_CODE_DIGITS: Final = 13
-"""A product code (EAN-13) and an old Visa number have the same length."""
+"""Product codes (EAN-13) are as long as old Visa numbers."""
 
 
 def _is_spelled(text: str, line: bytearray, found: CardNumber) -> bool:
-    """Whether it ends like a number, in usual groups, and is not a telephone number or product."""
+    """Whether it ends and is grouped like a card number, and is no telephone number or EAN."""
     start, end, number = found
     if not _END.match(line, end) or not (
         end - start == len(number) or _SPELLING.fullmatch(text, start, end)
@@ -257,20 +257,20 @@ CARD_NUMBER: Final = Secret(
 )
 
 _APART: Final = "   "
-"""More than may be between two digits of a number: two values are never read as one."""
+"""More separators than a number may have, so that two values are never read as one."""
 
 _CONTROL_ESCAPES: Final = re.compile(r"\\(?:[bfnrt]|u00[01][0-9a-f])")
-"""What JSON writes for characters that it must not hold as they are."""
+"""Escapes that JSON requires."""
 
 _NAME_CHARS_MAX: Final = 80
-"""The most characters of a field's name in a message: a client may send a very long one."""
+"""How many characters of a field's name a message quotes."""
 
 _SHAPE: Final = bytes(ord("0" if chr(code) in digits else "a") for code in range(256))
 _NEITHER: Final = bytes(code for code in range(128) if not chr(code).isalnum())
 
 
 class Misplaced(NamedTuple):
-    """A secret where none belongs; `place` is the field, empty if the whole text was checked."""
+    """A secret in the wrong place; `place` is the field, empty if the whole text was checked."""
 
     secret: Secret
     place: str = ""
@@ -280,9 +280,9 @@ class Misplaced(NamedTuple):
 
 
 def may_hold_card(body: bytes) -> bool:
-    """Whether a body of JSON has as many digits as a card number, and no letter between them.
+    """Whether a JSON body has enough digits for a card number, without letters between them.
 
-    It rarely has, and this check is quick. Any escape, and what is not ASCII, could be a digit.
+    Few bodies do, and the check is quick. Escapes and non-ASCII characters could be digits.
     """
     if b"\\" in body or not body.isascii():
         return True
@@ -290,7 +290,7 @@ def may_hold_card(body: bytes) -> bool:
 
 
 def may_hold_secret(body: bytes, key_format: KeyFormat) -> bool:
-    """Whether a body of JSON needs a closer look."""
+    """Whether a JSON body needs a closer look."""
     return body.find(key_format.hint_bytes) >= 0 or may_hold_card(body)
 
 
@@ -304,7 +304,7 @@ def find_secret(text: str, key_format: KeyFormat) -> Secret | None:
 
 
 def write_out(value: Any) -> str:
-    """All names and values in a JSON value as one text, each separate from the next."""
+    """Return all names and values in a JSON value as one text, well separated."""
     text = json.dumps(value, ensure_ascii=False, separators=(_APART, _APART), default=str)
     return _CONTROL_ESCAPES.sub(" ", text) if "\\" in text else text
 
@@ -319,7 +319,7 @@ def find_misplaced(value: Any, key_format: KeyFormat) -> Misplaced | None:
 
 
 def _texts(value: Any, place: str) -> Iterator[tuple[str, str]]:
-    """Each text and number within the value, and its field. A name is in the field around it."""
+    """Yield each text and number in the value, with its field; a name with the field around it."""
     if isinstance(value, Mapping):
         for name, inner in value.items():
             yield place, str(name)

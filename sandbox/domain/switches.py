@@ -1,7 +1,7 @@
-"""The switches of a world: what it can be told to do otherwise.
+"""The switches of a world, which change how it behaves.
 
-One row per switch (assumed D8). Some switches became readings. They can be set under their old
-names, and show what is in force (assumed D35).
+One row per switch (assumed D8). Some switches became readings. They can still be set under their
+old names, and show the reading in force (assumed D35).
 """
 
 from collections.abc import Mapping
@@ -16,9 +16,9 @@ from sandbox.domain.text import UnknownWord
 class Switch(Struct, frozen=True, gc=False):
     """One switch: its name, its values with the default first, and its effect.
 
-    A switch without `values` accepts a number from 0 to `number_max`, which may have to be whole;
-    `usual` is its default. A switch with a `reading` sets that reading: its values stand for those
-    of the reading, in the same order.
+    A switch without `values` accepts a number from 0 to `number_max`, only whole ones if
+    `is_whole`; `usual` is its default. A switch with a `reading` sets that reading: its values
+    stand for those of the reading, in the same order.
     """
 
     name: str
@@ -32,7 +32,7 @@ class Switch(Struct, frozen=True, gc=False):
 
     @property
     def default(self) -> Any:
-        """The value that it has unless a world sets another."""
+        """The value unless a world sets another."""
         return self.values[0] if self.values else self.usual
 
     @property
@@ -136,7 +136,7 @@ class UnknownSwitch(UnknownWord):
 
 
 def checked(wanted: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the same settings, every one known and of a value that its switch has."""
+    """Return the settings. Raises UnknownSwitch unless each is known and has a known value."""
     for name, value in wanted.items():
         switch = SWITCHES.get(name)
         if switch is None:
@@ -147,12 +147,12 @@ def checked(wanted: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def defaults() -> dict[str, Any]:
-    """Every switch that sets no reading, at its default."""
+    """Return the defaults of the switches that do not set a reading."""
     return {name: one.default for name, one in SWITCHES.items() if one.reading is None}
 
 
 def parted(wanted: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Part checked settings into those of switches, and those of readings by id."""
+    """Split checked settings into those of switches, and those of readings by id."""
     own: dict[str, Any] = {}
     chosen: dict[str, str] = {}
     for name, value in wanted.items():
@@ -165,7 +165,7 @@ def parted(wanted: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
 
 
 def in_force(own: Mapping[str, Any], readings: Mapping[str, str]) -> dict[str, Any]:
-    """Every switch with its value: its own, or the one that stands for its reading."""
+    """Return every switch with its value: its own, or the one for its reading."""
     return {
         name: own[name]
         if switch.reading is None

@@ -1,4 +1,4 @@
-"""Text for and from people: reading files, safe printing, and the nearest known word.
+"""Text for people and from people: decoding files, safe printing, and the nearest known word.
 
 Files are UTF-8, with or without a byte order mark (assumed D48). Text for a terminal, a log line or
 a header has no control characters, escape sequences, line breaks of any kind, or characters that
@@ -16,7 +16,7 @@ from pydantic_core.core_schema import CoreSchema, no_info_after_validator_functi
 
 
 class NotUtf8(ValueError):
-    """Bytes that are no text in UTF-8; the message names the file format to save."""
+    """Bytes that are not UTF-8; the message says how to save the file."""
 
 
 def strip_mark(content: bytes) -> bytes:
@@ -38,17 +38,17 @@ def decode_text(content: bytes) -> str:
 
 
 _OBEYED: Final = "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
-"""Compiled when it is first used, which a start need not wait for."""
+"""Compiled at first use, so that the start does not wait for it."""
 
 
 def obeyed_in(text: str) -> str | None:
-    """Return the first character of the text that a terminal could obey, written out."""
+    """Return the first control character in the text, as an escape; None if there is none."""
     found = re.search(_OBEYED, text)
     return found and spell_out(found[0])
 
 
 def printable(text: str) -> str:
-    """Return the text in one line, with whatever is not printed written out."""
+    """Return the text on one line, with unprintable characters as escapes."""
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else spell_out(char) for char in text)
@@ -60,13 +60,13 @@ def spell_out(char: str) -> str:
 
 
 WORD_CHARS_MAX: Final = 250
-"""A longer word resembles no known one: those have 100 characters at most."""
+"""Longer words resemble no known one: those have at most 100 characters."""
 
 
 OFTEN_MEANT: Final = dict.fromkeys(
     ("declined", "decline", "issuer_declined", "issuer_decline", "card_declined"), "do_not_honor"
 )
-"""What is meant by words that resemble others more."""
+"""Words whose likely meaning is not the word that they resemble most."""
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
@@ -81,7 +81,7 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
 
 
 class UnknownWord(ValueError):
-    """A word that is none of those known; `nearest` is the one that was probably meant."""
+    """An unknown word; `nearest` is the known one that was probably meant."""
 
     def __init__(self, message: str, word: str, known: Iterable[str]) -> None:
         known = list(known)
@@ -90,13 +90,13 @@ class UnknownWord(ValueError):
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """`; did you mean 'capture'?`, or an empty string when nothing is near."""
+    """Return a hint like `; did you mean 'capture'?`, or an empty string."""
     match = nearest(word, known)
     return f"; did you mean {match!r}?" if match else ""
 
 
 def suggest_words(word: str, known: Iterable[str], *, shown: int = 6) -> str:
-    """As `did_you_mean`; a few of the known words when nothing is near."""
+    """Return a hint as `did_you_mean` does, or else a few of the known words."""
     words = list(dict.fromkeys(known))
     hint = did_you_mean(word, words)
     if hint or not words:
@@ -106,18 +106,18 @@ def suggest_words(word: str, known: Iterable[str], *, shown: int = 6) -> str:
 
 
 class OneOf:
-    """Of an annotated text: the words that it is one of, for the schema that is made of it."""
+    """An annotation of a text for its JSON Schema: it is one of these words."""
 
     def __init__(self, words: Collection[str]) -> None:
         self.words = words
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
-        """Write the words into the schema; nothing is checked against it."""
+        """Add the words to the schema; they are not checked."""
         return {**handler(schema), "enum": list(self.words)}
 
 
 class KnownWord(OneOf):
-    """The same, and any other text is refused."""
+    """The same annotation, which also refuses any other text."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> CoreSchema:
         """Check the text after its type."""
@@ -130,7 +130,7 @@ class KnownWord(OneOf):
 
 
 def one_of(what: str, words: Collection[str]) -> AfterValidator:
-    """Of an annotated text: one that is none of the words is refused, with the nearest of them."""
+    """Return a validator that refuses any other word, with the nearest one as a hint."""
 
     def check(word: str) -> str:
         if word not in words:

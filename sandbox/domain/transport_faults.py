@@ -18,11 +18,11 @@ SLOW_MS: Final = 3_000
 
 
 class TransportFault(Struct, frozen=True, gc=False):
-    """One fault. `before` the engine runs nothing is recorded; `after` it, everything is.
+    """One fault. `before` the work nothing is recorded; `after` it, everything is.
 
-    `answer` is the refusal that is answered instead; None where there is none. One
-    that `needs_body` cannot happen to an answer without a body. `cents` are those of the amount
-    from $9,003.00 on that chooses it.
+    `answer` is the refusal that the client gets instead, or None. A fault that `needs_body` cannot
+    happen to an answer without a body. `cents` are those of the amount from $9,003.00 on that
+    chooses it.
     """
 
     key: str

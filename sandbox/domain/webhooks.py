@@ -22,10 +22,10 @@ RETRIES_S: Final = (5, 300, 1_800, 7_200, 18_000, 36_000, 36_000)
 """Seconds from one failure to the next attempt: eight attempts in all."""
 
 JITTER: Final = 0.2
-"""How much of the planned wait is added at most, so retries do not come all at once."""
+"""How much of the planned wait is added at most, so that retries spread out."""
 
 THROTTLED_MIN_S: Final = 60
-"""After a 429 or a time-out at least so long."""
+"""The shortest wait after a 429 or a time-out."""
 
 TIMEOUT_S: Final = 15.0
 """The time limit for an endpoint's answer."""
@@ -65,21 +65,21 @@ _ID_CHARS: Final = 27
 
 
 class Application(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
-    """One application. An account has one at most, so its account finds it."""
+    """One application. An account has at most one, so it is stored by its account."""
 
     account_id: str
     created_at: datetime
 
     @property
     def id(self) -> str:
-        """`app_` and 27 characters, which follow from the account's id."""
+        """`app_` and 27 characters, derived from the account's id."""
         return application_id(self.account_id)
 
 
 def application_id(account_id: str) -> str:
     """Return the id of the account's application.
 
-    It takes no draw, so ids of later records stay.
+    It is not a generated id, so the ids of later records stay the same.
     """
     digest = blake2b(account_id.encode(), digest_size=_ID_CHARS, person=b"application").digest()
     return "app_" + "".join(_ALPHABET[byte % len(_ALPHABET)] for byte in digest)
@@ -91,8 +91,8 @@ GRACE: Final = timedelta(hours=24)
 BY_HAND: Final = "disabled by hand"
 
 ENDPOINTS_MAX: Final = 100
-"""The most endpoints of one world. Each message is compared with all of them, then signed and sent
-for each subscriber. Platforms allow some 20 to 100."""
+"""How many endpoints a world may have. Each message is compared with all of them, then signed and
+sent for each subscriber. Platforms allow 20 to 100."""
 
 
 FilterName = Literal["transaction_type", "status", "processor"]
@@ -117,7 +117,7 @@ EventType = Annotated[str, Strict(), one_of("a known event", EVENTS)]
 """The name of an event. Source: spec 6.3."""
 
 Filters = Annotated[Mapping[FilterName, tuple[str, ...]], AfterValidator(_check_values)]
-"""Field of a body to the values of which any will do. Source: assumed 8.3-filters."""
+"""For fields of the body, the values that match. Source: assumed 8.3-filters."""
 
 
 class OldSecret(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
@@ -130,10 +130,10 @@ class OldSecret(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True)
 class Endpoint(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """One endpoint.
 
-    `account_id` None subscribes to the whole world. No `event_types` means all of them; `filters`
-    name a field of the body and its accepted values. `failing_since` is the time of the first
-    failure since the last success, or None. `replaced_secret` is the newest one that was rotated
-    out, even if it no longer signs: a scenario may sign with it (assumed D22).
+    Without an `account_id` it subscribes to the whole world, and without `event_types` to all
+    events; `filters` map fields of the body to accepted values. `failing_since` is the time of the
+    first failure since the last success, or None. `replaced_secret` is the newest one that was
+    rotated out, even if it no longer signs: a scenario may sign with it (assumed D22).
     """
 
     id: EndpointId
@@ -155,7 +155,7 @@ class Endpoint(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
         return self.disabled_reason is not None
 
     def is_subscribed_to(self, event_type: str, path: tuple[str, ...]) -> bool:
-        """Whether the event is for it: its type, and an account of its own or below.
+        """Whether it gets the event, by its type and its account or one below.
 
         `path` is the event's account and all above it. Source: assumed 8.3-audience.
         """
@@ -164,22 +164,23 @@ class Endpoint(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
         return self.account_id is None or self.account_id in path
 
     def matches(self, body: Mapping[str, Any]) -> bool:
-        """Whether the filters let the body through: every one, by any of its values.
+        """Whether the body matches all filters, each by any of its values.
 
-        A filter on a field that the body lacks lets nothing through (assumed 8.3-filters). The
-        processor of a batch is its `processor_name` (assumed D43).
+        A body without a filtered field does not match (assumed 8.3-filters). The processor of a
+        batch is its `processor_name` (assumed D43).
         """
         named = {"processor": body.get("processor_name"), **body}
         return all(named.get(name) in values for name, values in self.filters.items())
 
     def secrets_at(self, now: datetime) -> tuple[str, ...]:
-        """Return the secrets that sign now: the present one, and for a while old ones."""
+        """Return the secrets that sign now: the current one, and old ones for a while."""
         return (self.secret, *(old.secret for old in self.old_secrets if now < old.until))
 
 
 ATTEMPTS_MAX: Final = 200
-"""The newest attempts to store of one delivery. The schedule makes eight and a scenario at most a
-hundred copies; resending by hand has no limit, and each attempt has up to 4 KiB of an answer."""
+"""How many attempts of a delivery to store, the newest ones. The schedule makes eight, and a
+scenario at most a hundred copies. Resending by hand has no limit, and each attempt has up to 4 KiB
+of an answer."""
 
 DeliveryStatus = Literal["pending", "delivered", "failed", "dropped", "canceled"]
 """`canceled`: its endpoint no longer subscribes. `dropped`: a scenario suppressed it."""
@@ -192,9 +193,9 @@ AttemptTrigger = Literal["scheduled", "manual", "scenario"]
 class SentHead(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """What an attempt sent, without the body and without a secret.
 
-    `timestamp` and `signature` are the headers, None where a scenario left one out. `age_s` is how
-    old the timestamp was then. `size` is in bytes, `sha256` is of the sent bytes. `spoilt` names
-    what a scenario changed. Source: assumed D22.
+    `timestamp` and `signature` are the headers; the signature is None if a scenario left it out.
+    `age_s` is how old the timestamp was. `size` is in bytes, and `sha256` is that of the sent
+    bytes. `spoilt` names what a scenario changed. Source: assumed D22.
     """
 
     timestamp: int
@@ -208,7 +209,7 @@ class SentHead(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
 class Sent(Struct, frozen=True, kw_only=True, gc=False):
     """The result of an attempt. `error` None means that the endpoint accepted the message.
 
-    `is_unreachable`: there was no connection. `head` is what was sent, if anything was.
+    `is_unreachable` if there was no connection. `head` is what was sent, if anything was.
     """
 
     status_code: int | None
@@ -238,7 +239,7 @@ class DeliveryAttempt(Struct, frozen=True, kw_only=True, gc=False, omit_defaults
 
 
 class Delivery(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
-    """How a message fares at an endpoint.
+    """The delivery of a message to an endpoint.
 
     `failures` counts the failed attempts of the present run of the schedule. `attempts` are the
     newest `ATTEMPTS_MAX`. `rule` is the rule of a scenario that changed the delivery.
@@ -254,7 +255,7 @@ class Delivery(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
 
     @property
     def id(self) -> str:
-        """The id of the delivery, which its timer has as its subject."""
+        """The id of the delivery, and the subject of its timer."""
         return delivery_id(self.message_id, self.endpoint_id)
 
     def add_attempt(self, sent: Sent, at: datetime, trigger: AttemptTrigger) -> "Delivery":
@@ -273,11 +274,11 @@ def delivery_id(message_id: str, endpoint_id: str) -> str:
 
 
 TIMES_MAX: Final = 1_000
-"""The most deliveries that one entry applies to."""
+"""How many deliveries one entry may apply to."""
 
 
 class WebhookFault(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
-    """An entry of the queue: which deliveries, what is done to them, and to how many more.
+    """An entry of the queue: which deliveries, the fault, and for how many more.
 
     `when` and `then` are those of a webhook rule, without `times`. Source: assumed D24.
     """

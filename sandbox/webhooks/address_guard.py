@@ -1,7 +1,7 @@
-"""Limits the addresses that webhooks may go to: users must not reach internal hosts through us.
+"""Limit the addresses that webhooks may go to, so that users cannot reach internal hosts.
 
 A server on loopback may send anywhere. Any other server refuses loopback, private and other
-internal addresses, unless they are listed.
+internal addresses, unless they are allowed.
 """
 
 import re
@@ -17,7 +17,7 @@ _HOST_NAME: Final = re.compile(
     r"[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?\.?",
     re.IGNORECASE | re.ASCII,
 )
-"""A host name has a letter in its last part; anything else is meant as an address."""
+"""A host name has a letter in its last part; anything else is an address."""
 
 
 _SPECIAL: Final = (
@@ -27,18 +27,18 @@ _SPECIAL: Final = (
     ip_network("2001:db8::/32"),  # RFC 3849: documentation
     ip_network("3fff::/20"),  # RFC 9637: documentation
 )
-"""Internal networks that some version of Python calls global or does not know. It knows the
-private, loopback, link-local, reserved and multicast ones."""
+"""Internal networks that some version of Python calls global. It knows the private, loopback,
+link-local, reserved and multicast ones."""
 
 _IN_USE: Final = tuple(map(IPv6Network, ("2000::/3", "64:ff9b::/96")))
-"""IPv6 in use between networks (RFC 4291, 2.5.4), and IPv4 behind the common translator."""
+"""Global IPv6 addresses (RFC 4291, 2.5.4), and IPv4 behind the common translator."""
 
 _ISATAP: Final = 0x5EFE
 _UNIVERSAL: Final = 0x0200_0000
 """RFC 5214, 6.1: the interface part of an ISATAP address is 0000:5efe or 0200:5efe and IPv4."""
 
 _ENDS_WITH_IPV4: Final = tuple(map(IPv6Network, ("64:ff9b::/96", "::ffff:0:0:0/96", "::/96")))
-"""Addresses that end with the IPv4 address which they lead to (RFC 6052, 2765, 4291)."""
+"""Addresses that end with the IPv4 address that they lead to (RFC 6052, 2765, 4291)."""
 
 
 class Guard:
@@ -73,7 +73,7 @@ class Guard:
         return self.why_not(host, host)
 
     def why_not(self, host: str, address: str) -> str | None:
-        """Why a connection to this host at this address is refused; None when it is allowed."""
+        """Return why a connection to this host at this address is refused, or None."""
         if self._is_open or host.lower() in self._hosts:
             return None
         try:
@@ -97,8 +97,8 @@ def _is_public(number: Address) -> bool:
     if isinstance(number, IPv6Address):
         if _is_isatap(number) or not any(number in network for network in _IN_USE):
             return False
-        # It leads to the address inside it, which is checked as well. Versions of Python differ
-        # on whether it is public.
+        # It leads to the address inside it, which is checked too. Versions of Python differ on
+        # whether this one is public.
         if number.sixtofour is not None:
             return True
     return number.is_global and not number.is_multicast

@@ -1,4 +1,4 @@
-"""Sends webhooks over the network, and says what became of each attempt."""
+"""Send webhooks over the network, and report each attempt's result."""
 
 import asyncio
 import socket
@@ -18,14 +18,14 @@ from sandbox.webhooks.address_guard import Guard
 from sandbox.webhooks.receivers import BODY_BYTES_MAX, judge
 
 CONNECTIONS_MAX: Final = 1_000
-"""The most attempts that hold a connection at a time."""
+"""How many attempts may hold a connection at a time."""
 
 IDLE_S: Final = 2.0
 """Close an unused connection after this time: receivers close theirs after five seconds or more."""
 
 _RECEIVED_BYTES: Final = 16_384
-"""What the system holds of a receiver's answer. More would be parsed in one go, which takes long
-if it is made of thousands of interim answers."""
+"""How much of a receiver's answer the system buffers. More would be parsed in one go, which takes
+long if it consists of thousands of interim answers."""
 
 
 class GuardedResolver(aiohttp.ThreadedResolver):
@@ -49,7 +49,7 @@ class GuardedResolver(aiohttp.ThreadedResolver):
 
 @dataclass
 class _Answer:
-    """What has come of an answer. `status` is None until its head is complete."""
+    """The part of an answer that has arrived. `status` is None until its head is complete."""
 
     status: int | None = None
     body: bytearray = field(default_factory=bytearray)
@@ -59,10 +59,10 @@ class _Answer:
 
 @dataclass(eq=False, repr=False)
 class WebhookClient:
-    """Sends webhooks over connections that it keeps for a while. Fulfils `Sending`.
+    """Sends webhooks over connections that it keeps for a while. Implements `Sending`.
 
-    An attempt fails after `timeout_s`. `mask` masks secrets in a receiver's answer. With TLS,
-    receivers are trusted by the system's authorities, and those of the file `ca`.
+    An attempt fails after `timeout_s`. `mask` masks secrets in a receiver's answer. With TLS, the
+    system's authorities are trusted, and those in the file `ca`.
     """
 
     guard: Guard
@@ -163,7 +163,7 @@ class WebhookClient:
     async def _refuse_internal_host(
         self, request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType
     ) -> aiohttp.ClientResponse:
-        """Ask the guard about the host of the URL: no resolver sees one that is an address."""
+        """Ask the guard about the URL's host, because resolvers do not see addresses."""
         if refusal := self.guard.why_not_to(request.url.raw_host or ""):
             raise ValueError(refusal)
         return await send(request)
@@ -182,7 +182,7 @@ def _create_socket(address: aiohttp.AddrInfoType) -> socket.socket:
 
 
 def _trace_kept_connections() -> aiohttp.TraceConfig:
-    """Note in each answer whether its connection had carried another request before."""
+    """Note in each answer whether its connection was used before."""
 
     async def note(_: aiohttp.ClientSession, context: Any, __: Any) -> None:
         context.trace_request_ctx.is_on_kept_connection = True
@@ -193,7 +193,7 @@ def _trace_kept_connections() -> aiohttp.TraceConfig:
 
 
 def describe(problem: Exception) -> str:
-    """Describe in one line why there is no complete answer."""
+    """Return in one line why there is no complete answer."""
     if isinstance(problem, aiohttp.ClientConnectorError):
         host = f"[{problem.host}]" if ":" in problem.host else problem.host
         return f"Cannot connect to host {host}:{problem.port} [{_describe_connecting(problem)}]"
@@ -223,5 +223,5 @@ def _describe_connecting(problem: aiohttp.ClientConnectorError) -> str:
 
 
 def _in_one_line(text: str) -> str:
-    """Return the text without line breaks, and without a last line that marks a place."""
+    """Return the text on one line, without a trailing caret that marks a place."""
     return " ".join(text.split()).removesuffix(" ^")

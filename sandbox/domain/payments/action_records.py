@@ -108,10 +108,7 @@ def settled(payment: Payment) -> Payment:
 
 
 def _record_of(payment: Payment, attempt: Attempt, earlier: Payment | None) -> Payment:
-    """Return the record of an action after an attempt.
-
-    `earlier` is the same after the one before.
-    """
+    """Return the record of an action after an attempt; `earlier` is the one before it."""
     kind, amount, tx = attempt.transaction_type, attempt.amount, payment.transaction
     has_failed = attempt.status in _FAILED
     status = attempt.status if has_failed or attempt.status == "settled" else _DONE[kind]

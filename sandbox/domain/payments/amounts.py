@@ -1,4 +1,4 @@
-"""Money: integers in minor units, ratios through Decimal, half up, once per component.
+"""Money in integer minor units; rates are applied with Decimal and rounded half up.
 
 Source: spec 2.4-money; rounding assumed 2.8-rounding.
 """
@@ -27,7 +27,7 @@ def _round(exact: Decimal) -> int:
 class Amounts(Struct, frozen=True, gc=False, omit_defaults=True):
     """The components of a total, in minor units, none of them negative.
 
-    Their sum is the total, always (assumed M1).
+    They always add up to the total (assumed M1).
     """
 
     subtotal: int
@@ -47,7 +47,7 @@ class Amounts(Struct, frozen=True, gc=False, omit_defaults=True):
 
     @property
     def fields(self) -> dict[str, Any]:
-        """The same under the names of a transaction's fields."""
+        """The amounts under the names of a transaction's fields."""
         return {
             "subtotal": self.subtotal,
             "tax_amount": self.tax,
@@ -62,11 +62,11 @@ class Amounts(Struct, frozen=True, gc=False, omit_defaults=True):
         return self.subtotal + self.tax
 
     def scaled_to(self, total: int) -> "Amounts":
-        """Return the same proportions at a smaller total.
+        """Return the same proportions for a smaller total.
 
         Tax, tip and surcharge are rounded half up one by one, and the subtotal takes the rest
-        (assumed 2.5-capture). Where rounding up leaves it less than nothing, the others give way
-        in turn: surcharge first, then tip.
+        (assumed 2.5-capture). If that would be negative, first the surcharge and then the tip
+        shrink.
         """
         whole = self.total
         if total == whole:
@@ -87,7 +87,7 @@ class Amounts(Struct, frozen=True, gc=False, omit_defaults=True):
         return replace(self, surcharge=0)
 
     def plus(self, other: "Amounts") -> "Amounts":
-        """Component by component."""
+        """Return the sum, component by component."""
         return Amounts(*map(add, astuple(self), astuple(other)))
 
 

@@ -1,7 +1,7 @@
-"""Test cards, with the answers of their issuers, and taps: payments that wait for a card.
+"""Test cards, with the answers of their issuers, and the taps that payments wait for.
 
-A card that is not in the table is refused, so live card data never enters the sandbox; a number of
-the table is masked before anything is stored. Source: assumed 6.4, D24.
+A card that is not in the table is refused, so live card data never enters the sandbox. Numbers in
+the table are masked before anything is stored. Source: assumed 6.4, D24.
 """
 
 from collections.abc import Mapping
@@ -27,8 +27,8 @@ class Card:
     """One test card.
 
     `outcome` is its issuer's answer to an initiation, None if the card does not choose
-    (assumed D13); `later` has the answers to later operations. With `limit` (in minor units),
-    an initiation above it is approved in part, up to the limit. Documents hold its token alone.
+    (assumed D13); `later` has the answers to later operations. With a `limit` (in minor units),
+    an initiation above it is approved in part, up to the limit. Documents only hold its token.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class Card:
 
     @cached_property
     def masked(self) -> str:
-        """First six and last four, a star for every digit between. Source: assumed 2.11."""
+        """The first six and last four digits, and a star for each between. Source: assumed 2.11."""
         return mask_card(self.pan)
 
     @property
@@ -100,7 +100,7 @@ DEFAULT_CARD: Final = CARDS["tok_visa_credit"]
 NOT_READ: Final = Card("not_read", "", "", "")
 """The card of a payment that waits for its tap, or ended before it. Source: assumed D29.
 
-It cannot be used to pay. Such a payment shows no card, and is found by none.
+It cannot be used to pay. Such a payment shows no card, and no search for a card finds it.
 """
 
 STORED_CARDS: Final = {**CARDS, NOT_READ.token: NOT_READ}
@@ -112,8 +112,8 @@ def card_of(reader_data: str | None) -> Card:
     """Return the card of a reader's data.
 
     A token must be in the table, and so must a number, alone or within the data of a magnetic
-    stripe; anything else is an opaque reader blob and means the default card (assumed D13). Raises
-    ValueError with a sentence that repeats no number.
+    stripe. Anything else is opaque reader data and means the default card (assumed D13). Raises
+    ValueError with a message that does not repeat the number.
     """
     if not reader_data:
         return DEFAULT_CARD

@@ -1,7 +1,7 @@
 """The edit of a passthrough transaction: the processor's final outcome, reported afterwards.
 
-The sandbox holds itself to invariants of a payment's money (assumed M1 to M8): the tests check them
-after every operation, and an edit that would break one is refused.
+A payment's money has invariants (assumed M1 to M8): the tests check them after every operation, and
+an edit that would break one is refused.
 
 Source: spec 4.3-search-edit; the body and its effects assumed 1.7-edit, F8.
 """
@@ -87,7 +87,7 @@ _REASONS: Final[dict[str, str]] = {
     "error": "payment_failed",
     "canceled": "merchant_canceled",
 }
-"""The status reason where the edit names none; else approved, or partial_approval."""
+"""The status_reason if the edit names none; for other statuses approved or partial_approval."""
 
 
 PERMISSIONS: Final = {
@@ -124,7 +124,7 @@ def needed(payment: Payment, edit: Edit) -> tuple[str, ...]:
 
 
 def _money_back(payment: Payment, edit: Edit) -> dict[str, tuple[int | None, int]]:
-    """Return what the edit tells, and what is known, of the money that went back."""
+    """Return the money that went back: what the edit reports, and what was known before."""
     return {
         "refunded": (edit.refunded, payment.ledger.refunded),
         "reversed": (edit.reversed, payment.ledger.reversed_in_all),
@@ -132,9 +132,9 @@ def _money_back(payment: Payment, edit: Edit) -> dict[str, tuple[int | None, int
 
 
 def steps_of(payment: Payment, edit: Edit) -> list[Edit]:
-    """Return the changes that the edit reports, each an attempt of its own. Source: assumed D37.
+    """Return the changes that the edit reports, each a separate attempt. Source: assumed D37.
 
-    The outcome comes first, then what was reversed of it, then what was refunded.
+    The outcome comes first, then what was reversed, then what was refunded.
     """
     back = edit.reversed if edit.status in (None, "authorized", "captured") else None
     refunded = edit.refunded if edit.status != "refunded" else None
@@ -194,7 +194,7 @@ def _with_money_back(payment: Payment, edit: Edit, partial_refund_shows: str) ->
 
 
 def _as_told(payment: Payment, edit: Edit) -> Payment:
-    """Return the transaction with the outcome and the amounts that are told."""
+    """Return the transaction with the reported outcome and amounts."""
     status = edit.status or payment.status
     amounts = edit.breakdown.amounts if edit.breakdown else payment.amounts
     authorized = edit.authorized_amount
@@ -234,7 +234,7 @@ def _must_fit(after: Payment) -> None:
 _APPROVED: Final = ("authorized", "captured", "refunded", "reversed")
 _SUCCESS: Final = ("approved", "partial_approval")
 _GAVE_UP: Final = ("processor_timeout", "timed_out", "user_canceled", "merchant_canceled")
-"""Why what was approved is reversed all the same."""
+"""Why an approved payment may be reversed."""
 
 
 def _ledger(payment: Payment, edit: Edit, status: str, authorized: int) -> Ledger:
@@ -260,7 +260,7 @@ def conclude(
     capture_batch_id: str | None,
     refund_batch_id: str | None,
 ) -> Conclusion:
-    """Return the edited transaction with what changed as an attempt of its own.
+    """Return the edited transaction, with the change as another attempt.
 
     Source: assumed D37.
     """
@@ -280,7 +280,7 @@ def conclude(
 
 
 def _describe_status(payment: Payment, status: str) -> tuple[str, str]:
-    """Transaction type and event of a reported status. Source: assumed F8, D17."""
+    """Return the transaction type and event of a reported status. Source: assumed F8, D17."""
     operation = payment.operation
     shown = {"authorized": Operation.AUTH, "refunded": Operation.REFUND}.get(status, operation)
     if status == "reversed":

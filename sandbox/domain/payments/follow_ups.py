@@ -1,8 +1,8 @@
 """Changes of a payment after its initiation: actions of the merchant, timers, and late answers.
 
-Applies the rows F1 to F41 of `transitions`. A late answer is that of the processor to an attempt
-that has ended without one. An initiation takes the row that a timely answer would have taken. So
-does an action, on the payment as it is by then; one that can no longer be carried out changes
+Applies the rows F1 to F41 of `transitions`. A late answer is the processor's answer to an attempt
+that ended without one. An initiation takes the row that a timely answer would have taken, and so
+does an action, on the payment as it is by then. An action that is no longer possible changes
 nothing. Source: assumed D24, D24-late.
 """
 
@@ -30,9 +30,8 @@ from sandbox.domain.payments.transitions import Conclusion, Transition, gateway_
 class Case:
     """The facts that decide the row of a follow-up.
 
-    `is_batch_closed`: the batch of the payment was submitted or has its result. `readings` are
-    those of the world. The plan is made when a row first asks for it, because it may be refused
-    (ValueError) as nonsense.
+    `is_batch_closed` if the payment's batch was submitted or has its result. `readings` are those
+    of the world. The plan is made when a row first needs it, because it may raise ValueError.
     """
 
     payment: Payment
@@ -47,15 +46,15 @@ class Case:
 
     @property
     def amount(self) -> int:
-        """The amount of this operation, or None if unknown."""
+        """The amount of this operation, 0 if unknown."""
         return self.plan.amount if "plan" in vars(self) else self.action.amount or 0
 
     @property
     def state(self) -> str:
-        """The state in which rows are looked for.
+        """The state that selects the rows.
 
-        A payment that shows `refunded` after a part of it (a reading) is as refundable as before,
-        and by another reading a hold takes tips like a captured payment.
+        A payment that a reading shows as `refunded` after a partial refund is still refundable, and
+        another reading lets the tip of a hold be adjusted like that of a captured payment.
         """
         payment, operation = self.payment, self.action.operation
         is_refundable = payment.status == "refunded" and payment.ledger.refundable > 0
@@ -68,7 +67,7 @@ class Case:
 
     @property
     def rows(self) -> tuple[Transition, ...]:
-        """The rows to try, in this order."""
+        """The rows to try, in order."""
         operation, status = self.action.operation, self.payment.status
         rows = transitions.transitions_from(operation, self.state)
         must_settle = self.readings["refund_before_settlement"] == "refused"
@@ -98,13 +97,13 @@ CONDITIONS: Final[Mapping[str, Callable[[Case], bool]]] = {
         case.payment.ledger.refunded > 0 or case.payment.ledger.reversed > 0 or case.is_batch_closed
     ),
 }
-"""The words under `when` in the rows of a follow-up, but for those about the answer."""
+"""The conditions under `when` in the rows of a follow-up, except those about the answer."""
 
 
 def rule_for(case: Case) -> Transition | None:
     """Return the row that decides without the processor; None if the processor decides.
 
-    Raises Refusal for a silent refusal, and when the amounts cannot be.
+    Raises Refusal for a silent refusal, and for invalid amounts.
     """
     try:
         for row in case.rows:
@@ -122,7 +121,7 @@ def rule_for(case: Case) -> Transition | None:
 
 
 def refusal(case: Case, taken: Transition) -> Refusal:
-    """Return the 400 of a row, silent or announced."""
+    """Return the refusal of a row, silent or announced."""
     assert taken.fault
     status, operation = case.payment.status, case.action.operation
     # `A declined payment cannot be captured`, for example.
@@ -154,7 +153,7 @@ _PAYMENTS: Final = {
 
 
 def approve_in_part(case: Case, approved_amount: int | None) -> bool:
-    """Have a confirmation approved in part; False where that is all of it. Source: assumed 2.7."""
+    """Approve a confirmation in part. Return False if that would be all of it (assumed 2.7)."""
     whole = case.plan
     part = part_of(whole.amount, approved_amount)
     if part is None:
@@ -182,7 +181,7 @@ def transition_for(case: Case, outcome: Outcome) -> Transition:
 
 
 def _forced(operation: Operation, outcome: Outcome) -> Transition:
-    """Return an outcome that answers as the rule failure of its name.
+    """Return the row of the rule failure with the outcome's name.
 
     Source: assumed 5.2-forced.
     """
@@ -209,7 +208,7 @@ def conclude(
     """
     tx, operation = case.payment.transaction, case.action.operation
     shown_type = "sale" if operation is Operation.CONFIRM else operation.value
-    # A refund is sent to the host by itself, and gets a code of its own (assumed D28).
+    # A refund is sent to the host separately, and gets its own code (assumed D28).
     earlier = None if operation is Operation.REFUND else tx.gateway_transaction_response
     attempted = change(
         case.payment,
@@ -250,7 +249,7 @@ def conclude(
 def _failed(
     case: Case, taken: Transition, outcome: Outcome | None, attempted: Payment, at: int
 ) -> Conclusion:
-    """Return the attempt laid over an unchanged record; F2 alone ends the payment itself."""
+    """Return a failed attempt beside an unchanged record; only F2 ends the payment itself."""
     status, reason = taken.shown_status, taken.reason
     if reason == transitions.AS_ANSWERED:
         assert outcome
@@ -270,7 +269,7 @@ def _failed(
 
 
 class UnansweredAction(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
-    """An action whose processor may still answer, with the payment's state before it."""
+    """An action that the processor may still answer, with the payment's state before it."""
 
     event_id: str
     action: ActionRequest
@@ -280,7 +279,7 @@ class UnansweredAction(Struct, frozen=True, kw_only=True, gc=False, omit_default
 
 
 class Unanswered(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
-    """The actions on a payment whose processor may still answer, the oldest first."""
+    """The actions on a payment that the processor may still answer, the oldest first."""
 
     transaction_id: str
     actions: tuple[UnansweredAction, ...]
@@ -290,15 +289,15 @@ class Unanswered(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True
         return next((one for one in self.actions if one.event_id == event_id), None)
 
     def without(self, event_id: str) -> "Unanswered":
-        """Return the others."""
+        """Return all actions but this one."""
         return replace(self, actions=tuple(x for x in self.actions if x.event_id != event_id))
 
 
 def unanswered_action(case: Case, event_id: str) -> UnansweredAction:
-    """Return what to remember of an action that timed out."""
+    """Return what to remember about an action that timed out."""
     action, plan = case.action, case.plan
     if action.operation in (Operation.REFUND, Operation.REVERSE):
-        # Without an amount it is for all that there was, and not for what there will be.
+        # Without an amount, it is for what there is now, not for what there will be.
         action = replace(action, amount=plan.amount)
     return UnansweredAction(
         event_id=event_id,
@@ -310,22 +309,22 @@ def unanswered_action(case: Case, event_id: str) -> UnansweredAction:
 
 
 def can_be_answered(payment: Payment, late: Outcome | None = None) -> bool:
-    """Whether the processor may still answer the initiation, and so."""
+    """Whether the processor may still answer the initiation, with this outcome if it is given."""
     if payment.card is NOT_READ or not transitions.transitions_from(LATE_ANSWER, payment.status):
         return False
     if payment.status == "pending":
         return True
-    # The host that holds the amount has approved it.
+    # A host that holds the amount has approved it.
     is_known = payment.ledger.held > 0 and late is not None and not late.is_approval
     tx = payment.transaction
     return tx.status_reason in outcomes.TIMED_OUT and tx.status == "error" and not is_known
 
 
 def can_still_happen(case: Case, waiting: UnansweredAction) -> bool:
-    """Whether the action can be carried out on the payment as it is now, that of the case."""
+    """Whether the action can be carried out on the case's payment as it is now."""
     payment, operation = case.payment, waiting.action.operation
     if operation is Operation.CONFIRM and payment.status == "error":
-        # The time-out ended the sale, and dropped its surcharge.
+        # The time-out ended the sale and dropped its surcharge.
         case.payment = change(payment, status=waiting.status, amounts=waiting.amounts)
     elif payment.status != waiting.status and operation is not Operation.REFUND:
         return False
@@ -336,7 +335,7 @@ def can_still_happen(case: Case, waiting: UnansweredAction) -> bool:
 
 
 def why_no_answer(key: str, operation: Operation) -> str | None:
-    """Why the outcome cannot be a late answer to the operation; None if it is one."""
+    """Return why the outcome cannot be a late answer to the operation; None if it can."""
     if outcomes.OUTCOMES[key].response_code in (None, "E"):
         return f"{key} is not an answer of a processor"
     return outcomes.why_not_for(key, operation)

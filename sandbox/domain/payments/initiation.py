@@ -1,4 +1,4 @@
-"""The initiation of a payment: the effect of the processor's answer on the new record.
+"""The initiation of a payment: the effect of the processor's answer on a new record.
 
 Applies the rows I1 to I10 of `transitions`.
 """
@@ -50,7 +50,7 @@ def part_of(total: int, approved_amount: int | None) -> int | None:
 
 
 def answered_late(payment: Payment, outcome: Outcome) -> Start:
-    """Return an initiation whose answer comes after its request. Source: assumed D24.
+    """Return an initiation that is answered after its request ended. Source: assumed D24.
 
     The surcharge can no longer be confirmed, so it is not charged.
     """
@@ -78,7 +78,7 @@ CONDITIONS: Final[Mapping[str, Callable[[Start], bool]]] = {
         start.price.needs_prompt and start.outcome is not PARTIAL
     ),
 }
-"""The words under `when` in the rows of an initiation."""
+"""The conditions under `when` in the rows of an initiation."""
 
 
 def transition_for(start: Start) -> Transition:
@@ -86,7 +86,7 @@ def transition_for(start: Start) -> Transition:
     if start.outcome is APPROVED and not (
         start.price.needs_prompt or start.is_passthrough or start.is_misconfigured
     ):
-        # Most initiations: no condition holds but that of the last row.
+        # Most initiations take the last row.
         return _ROWS[start.payment.operation][-1][0]
     return next(row for row, applies in _ROWS[start.payment.operation] if applies(start))
 
@@ -112,9 +112,9 @@ def conclude(
 ) -> Conclusion:
     """Return the payment after the processor's answer; `at` is in Unix milliseconds.
 
-    `taken` is the row of `transition_for`; `batch_id` is the batch of a capture entry. A
-    payment that stays pending adds nothing to the history: it is one attempt with its creation
-    (assumed D11, D17).
+    `taken` is the row of `transition_for`; `batch_id` is the batch of a capture entry. A payment
+    that stays pending adds nothing to the history: it is still the attempt that created it (assumed
+    D11, D17).
     """
     payment, outcome = start.payment, start.outcome
     if taken.when == "passthrough":
@@ -140,7 +140,7 @@ def conclude(
 
 
 def _money(start: Start, taken: Transition) -> dict[str, Any]:
-    """Amounts, ledger, and whether the approval is partial, as the row says."""
+    """Return the row's effect: amounts, ledger, and whether the approval is partial."""
     total = start.payment.transaction.total_amount
     if taken.money == "proposed":
         return {"amounts": start.price.amounts, "ledger": Ledger(authorized=total)}
@@ -156,11 +156,10 @@ def _money(start: Start, taken: Transition) -> dict[str, Any]:
 
 
 def prompt_and_resolve(start: Start, at: int) -> Conclusion:
-    """Show the prompt, which is then declined or left to expire.
+    """Show the prompt, which is then declined or expires.
 
-    Source: assumed 5.2-prompt.
-
-    Three events in all: the creation, the sale that waits, the cancellation.
+    There are three events: the creation, the waiting sale, the cancellation. Source: assumed
+    5.2-prompt.
     """
     assert start.outcome
     asking = replace(start, outcome=APPROVED)

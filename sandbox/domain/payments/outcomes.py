@@ -1,10 +1,10 @@
 """The processor's answers: every outcome that an attempt can have, and what chooses one.
 
 The keys of outcomes are stable identifiers; the status reasons are those of the spec (2.4-reasons).
-The state machine has the effect of an outcome on a payment. Amounts in the nine-thousand blocks
-choose: "nine thousand and the response code", 900051 is host code 51. Only amounts from $9,000.00
-to $9,004.99 are triggers, so ordinary test amounts never are. Transport faults go wrong between
-client and platform, not in a payment. Source: assumed 5.2, 5.3, 6.2.
+The state machine has the effect of an outcome on a payment. Amounts from $9,000.00 to $9,004.99
+choose one, so ordinary test amounts never do: 900051 chooses host code 51, for example. Transport
+faults concern the connection between client and platform, not a payment. Source: assumed 5.2, 5.3,
+6.2.
 """
 
 from collections.abc import Iterator, Mapping
@@ -58,7 +58,7 @@ Verdict = Literal["ok", "declined", "error", "canceled", "surcharge_pending", "p
 
 
 class Outcome(Struct, frozen=True, kw_only=True, gc=False):
-    """One row. `response_code` None means that no answer came at all.
+    """One row. `response_code` is None if no answer came at all.
 
     `has_gateway_id` tells whether a first attempt gets a gateway_transaction_id; `latency_ms` is
     nominal; `retry` advises a client (assumed 5.1). `cents` are those of the amount from $9,001.00
@@ -183,10 +183,10 @@ APPROVED: Final = OUTCOMES["approved"]
 PARTIAL: Final = OUTCOMES["partial_approval"]
 MISCONFIGURED: Final = OUTCOMES["invalid_terminal"]
 HELD: Final = OUTCOMES["timed_out_held"]
-"""The client sees a time-out; the host has approved, and reverses its hold later (assumed I11)."""
+"""The client sees a time-out, but the host approved and reverses its hold later (assumed I11)."""
 
 TIMED_OUT: Final = ("processor_timeout", "timed_out", "timed_out_held")
-"""Outcomes without a result from the processor: its answer may come late (assumed D24)."""
+"""Outcomes without an answer of the processor, which may come late (assumed D24)."""
 
 AT_THE_READER: Final = ("user_canceled", "merchant_canceled")
 """Outcomes that end a payment before a card is read (assumed D29)."""
@@ -194,7 +194,7 @@ AT_THE_READER: Final = ("user_canceled", "merchant_canceled")
 FORCED_RULES: Final = frozenset(
     {"exceeds_original_auth", "invalid_capture_sequence", "invalid_tip_adjustment"}
 )
-"""Outcomes that answer as the rule failures of that name. Source: assumed 5.2-forced."""
+"""Outcomes that act as the rule failures of that name. Source: assumed 5.2-forced."""
 
 LOST_AS_DECLINED: Final[dict[str, Outcome]] = {
     key: replace(OUTCOMES[key], status_reason="declined")
@@ -203,11 +203,11 @@ LOST_AS_DECLINED: Final[dict[str, Outcome]] = {
 """The outcomes of lost and stolen cards, as declines. Source: assumed D35-lost."""
 
 AFTER_PROMPT: Final = frozenset({"surcharge_declined_by_payer", "surcharge_expired"})
-"""At initiation these show the prompt, and resolve it later. Source: assumed 5.2-prompt."""
+"""At initiation, these show the prompt and then resolve it. Source: assumed 5.2-prompt."""
 
 
 ALIKE_MAX: Final = 5
-"""The most outcomes that a refusal suggests in place of one that cannot happen."""
+"""How many outcomes a refusal suggests instead of one that is impossible."""
 
 
 @cache
@@ -233,12 +233,12 @@ def for_operation(key: str, operation: Operation) -> Outcome | None:
 
 
 def operations_of(key: str) -> list[str]:
-    """Return the operations that can have this outcome, an increment among them."""
+    """Return the operations that can have this outcome, including increments."""
     return sorted(one.value for one in Operation if for_operation(key, one) is not None)
 
 
 def why_not_for(key: str, operation: Operation) -> str | None:
-    """Why the operation cannot have this outcome, and which like it it can; None if it can.
+    """Return why the operation cannot have this outcome, with similar ones; None if it can.
 
     Source: assumed D41.
     """
@@ -249,7 +249,7 @@ def why_not_for(key: str, operation: Operation) -> str | None:
         for row in OUTCOMES.values()
         if row.verdict == OUTCOMES[key].verdict and for_operation(row.key, operation) is not None
     ]
-    # Those that are not for every operation say the most about this one.
+    # Outcomes for few operations come first: they are the most specific.
     named = [row.key for row in sorted(alike, key=lambda row: row.scope == ANY)][:ALIKE_MAX]
     hint = f"; for {operation} there is {', '.join(named)}" if named else ""
     return f"{key} is for {', '.join(operations_of(key))}, not for {operation}{hint}"
@@ -274,7 +274,7 @@ class Trigger(Struct, frozen=True, gc=False):
 
     @property
     def rule(self) -> str:
-        """How answers name it. Source: assumed D14."""
+        """Its name in answers. Source: assumed D14."""
         return f"amount:{self.amount}"
 
 
@@ -312,7 +312,7 @@ _LATER: Final = (
     (Operation.ADJUST, "invalid_tip_adjustment"),
     (Operation.CONFIRM, "do_not_honor"),
 )
-"""From $9,002.01 on; the same operations time out from 11 on and are cut off from 21 on."""
+"""From $9,002.01 on; from 11 cents on they time out, and from 21 cents on they are cut off."""
 
 
 def _list_triggers() -> Iterator[Trigger]:
@@ -346,12 +346,12 @@ OutcomeName = Annotated[str, one_of("a known outcome", OUTCOMES)]
 
 
 class Queued(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
-    """One next outcome, for the next request that matches. Source: assumed D24.
+    """A queued outcome or fault for the next request that matches. Source: assumed D24.
 
-    `operation` is the name of one, or a word of scenarios; `path` can have `*`. `amount` (minor
-    units) must be equal. An `outcome` is for attempts alone; without `operation` it matches every
-    one that it applies to. `approved_amount` belongs to a partial approval; `delay_ms` is real
-    time. The queue gives it its `id`.
+    `operation` is the name of an operation or a word of scenarios; `path` may contain `*`. `amount`
+    (minor units) must be equal. An `outcome` is only for attempts; without `operation` it matches
+    every attempt that it applies to. `approved_amount` is for a partial approval; `delay_ms` is
+    real time. The queue sets its `id`.
     """
 
     outcome: OutcomeName | None = None
@@ -365,9 +365,9 @@ class Queued(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     id: str = ""
 
     def mismatch(self, request: Mapping[str, Any]) -> str | None:
-        """Why this is not for a request; None when it is.
+        """Return why this is not for a request; None if it is.
 
-        An attempt has its operation among the facts as `attempts` too.
+        The facts of an attempt include its operation as `attempts`.
         """
         operation = request.get("attempts")
         if self.operation is not None and self.operation not in request["operation"]:

@@ -1,7 +1,7 @@
 """The price of an initiation: subtotal, tax, tip and surcharge, and the source of each rate.
 
-Source: assumed 2.8, 2.9; the fields of a breakdown assumed 1.8. Money that does not add up is
-refused with ValueError, in a sentence for the client.
+Source: assumed 2.8, 2.9; the fields of a breakdown assumed 1.8. Amounts that do not add up raise
+ValueError with a message for the client.
 """
 
 from collections.abc import Sequence
@@ -15,13 +15,13 @@ from sandbox.domain.field_types import SurchargeBasis
 from sandbox.domain.payments.amounts import Amounts, percent_of
 
 PROHIBITED_STATES: Final = frozenset({"CT", "MA", "ME", "PR"})
-"""Where nothing is surcharged: data, not legal advice. Source: assumed 2.8-never."""
+"""States without surcharges: data, not legal advice. Source: assumed 2.8-never."""
 
 DEFAULT_BASES: Final = {"tax": "subtotal", "surcharge": "total"}
-"""What a rate is a percentage of where nothing says otherwise."""
+"""The default base of each rate."""
 
 SURCHARGE_CAPS: Final = {"Visa": 3.0, "MasterCard": 4.0}
-"""The most that a brand's rules let a merchant add, in percent: data, not legal advice.
+"""How much a brand lets a merchant add, in percent: data, not legal advice.
 
 Source: assumed 2.8-caps.
 """
@@ -32,10 +32,10 @@ Level = Account | Terminal | Location
 
 
 class Breakdown(Struct, frozen=True, kw_only=True, gc=False):
-    """A client's breakdown of an amount, in minor units; rates are percentages. None: not stated.
+    """A client's breakdown of an amount, in minor units; rates are percentages.
 
-    With `bypass` there is no surcharge. `surcharge_amount` and `surcharge_rate` together come only
-    from the older, flat form.
+    None means not stated. With `bypass` there is no surcharge. Only the older, flat form has both
+    `surcharge_amount` and `surcharge_rate`.
     """
 
     subtotal: int
@@ -72,8 +72,7 @@ class Breakdown(Struct, frozen=True, kw_only=True, gc=False):
     def must_sum_to(self, amount: int) -> None:
         """Raise ValueError if the parts do not add up to the amount. Source: assumed 1.8-sum.
 
-        The server computes a surcharge stated as a percentage, so an amount without it adds up
-        too.
+        A surcharge stated as a percentage is computed, so the amount may also leave it out.
         """
         amounts = self.amounts
         possible = {amounts.total}
@@ -107,7 +106,7 @@ class PointOfSale(Struct, frozen=True, kw_only=True, gc=False):
     def rate(self, field: str) -> tuple[str, float] | None:
         """Return the first level that states this rate, and the rate.
 
-        Null means look further; 0 means never, and stops the search (assumed 2.8).
+        Null means to look further; 0 means never, and ends the search (assumed 2.8).
         """
         for name, level in self.levels:
             rate = getattr(level, field)
@@ -134,7 +133,7 @@ class PointOfSale(Struct, frozen=True, kw_only=True, gc=False):
 class Price(Struct, frozen=True, kw_only=True, gc=False):
     """The price of a payment. With `needs_prompt` the surcharge is only proposed so far.
 
-    `rates` are the fields of a transaction that say which applied, and where each came from.
+    `rates` are the fields of a transaction with the rates that applied, and their sources.
     """
 
     amounts: Amounts
@@ -185,7 +184,7 @@ def price(
 
 
 def tip_type_of(breakdown: Breakdown) -> str:
-    """`percentage` where the tip is stated as one, else `fixed` (assumed 2.9)."""
+    """Return `percentage` if the tip is stated as one, else `fixed` (assumed 2.9)."""
     if breakdown.tip_type:
         return breakdown.tip_type
     is_rate = breakdown.tip_amount is None and breakdown.tip_rate is not None
@@ -193,7 +192,7 @@ def tip_type_of(breakdown: Breakdown) -> str:
 
 
 def _is_plain(place: PointOfSale) -> bool:
-    """Whether no level configures any rates, as with most merchants."""
+    """Whether no level configures any rate, as for most merchants."""
     location, terminal, account = place.location, place.terminal, place.account
     return (
         account.surcharge_rate is None
@@ -205,7 +204,7 @@ def _is_plain(place: PointOfSale) -> bool:
 
 
 _Part = tuple[int, dict[str, Any]]
-"""A part of the price, and the fields that say at which rate."""
+"""A part of the price, and the fields with its rate."""
 
 
 def _configured(
@@ -232,7 +231,7 @@ def _tax(stated: Breakdown, place: PointOfSale) -> _Part:
 
 
 def _surcharge(before: Amounts, place: PointOfSale, *, is_forced: bool) -> _Part:
-    """Return the surcharge on top of the rest.
+    """Return the surcharge on the other parts.
 
     Source: assumed 2.8-surcharge, 2.8-never, 2.8-prompt.
     """
@@ -240,7 +239,7 @@ def _surcharge(before: Amounts, place: PointOfSale, *, is_forced: bool) -> _Part
     amount, rates = _configured("surcharge", before, place, usual)
     required = place.first("surcharge_confirmation_required")
     if rates:
-        # Null at every level prompts: card brands require disclosure before the sale completes.
+        # Unless a level says otherwise, there is a prompt: card brands require disclosure.
         rates["surcharge_confirmation_required"] = is_forced or required is None or required
     return amount, rates
 
@@ -254,7 +253,7 @@ def _stated_surcharge(
         raise ValueError(f"breakdown.surcharge: nothing is surcharged in {place.state}")
     rate, amount = stated.surcharge_rate or 0, stated.surcharge_amount
     if amount is None:
-        # Counted on the tax as it came out, which may be a configured one.
+        # The base includes the tax, which may come from a configured rate.
         amount = percent_of(before.total, rate)
     rates: dict[str, Any] = {"surcharge_source": "transaction"}
     if amount:
@@ -282,7 +281,7 @@ def agreed_rate(before: Amounts, surcharge: int, rate: float) -> float:
 def above_cap(brand: str, amounts: Amounts) -> float | None:
     """Return the brand's cap in percent if the surcharge exceeds it, else None.
 
-    A difference by rounding does not count.
+    A rounding difference does not count.
     """
     cap = SURCHARGE_CAPS.get(brand)
     if cap is None or not amounts.surcharge:

@@ -1,4 +1,4 @@
-"""The transaction, which is shown, and the payment, which is stored with it.
+"""The transaction, which clients see, and the payment, which is stored around it.
 
 One payment is one record for its whole life; every attempt is appended to its history (assumed
 2.1). Source of the fields: spec 2.4; of a history element: assumed 2.10.
@@ -90,7 +90,7 @@ Basis = Annotated[str, KnownWord(get_args(SurchargeBasis))]
 class GatewayResponse(Struct, frozen=True, kw_only=True, gc=False, rename="camel"):
     """The gateway's answer to an attempt. Source: spec 2.4-response; assumed 0.4-gateway-response.
 
-    A reading shows the last four beside a payment's last answer (assumed D35-response).
+    A reading adds the last four fields to a payment's last answer (assumed D35-response).
     """
 
     response_code: str | None
@@ -106,7 +106,7 @@ class GatewayResponse(Struct, frozen=True, kw_only=True, gc=False, rename="camel
 class Attempt(Struct, frozen=True, kw_only=True, gc=False):
     """One element of the history. Source: assumed 2.10.
 
-    `amount` is that of the operation, and `batch_id` the batch in which this entry settles.
+    `amount` is that of the operation, and `batch_id` is the batch in which this entry settles.
     """
 
     event_id: str
@@ -132,7 +132,7 @@ class Attempt(Struct, frozen=True, kw_only=True, gc=False):
 class Transaction(Struct, frozen=True, kw_only=True, gc=False):
     """A payment as answers and webhooks show it: the fields of spec 2.4, in its order.
 
-    A card that was not read shows nothing (assumed D29).
+    It shows no card if none was read (assumed D29).
     """
 
     transaction_id: str
@@ -195,11 +195,11 @@ class Payment(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
 
     `operation` began it, with `card`; `mcc` is the merchant's category. `ledger` is the state of
     the money, and `is_partial` marks a partial approval. `armed` is a later operation that will
-    fail once, with its outcome and the amount that armed it; `settlement` is the future settlement
-    of this record (a key of `triggers.SETTLEMENTS`). With `tells_amounts` the processor's response
-    is shown with more fields (assumed D35-response). `refused_in` are the batches whose processor
-    sent the capture back. `recorded` are the event_ids of actions that have a record of their own,
-    which has this payment as `original_id` (assumed D35-action).
+    fail once, with its outcome and the amount that armed it; `settlement` decides how this record
+    settles (a key of `outcomes.SETTLEMENTS`). With `tells_amounts` the processor's response is
+    shown with more fields (assumed D35-response). `refused_in` are the batches from which the
+    processor sent the capture back. `recorded` are the event_ids of actions with separate records,
+    which have this payment as `original_id` (assumed D35-action).
     """
 
     transaction: Transaction
@@ -260,13 +260,11 @@ def created(
     tip_type: TipType,
     **hidden: Any,
 ) -> Payment:
-    """Return the payment at its creation: pending, in no batch.
+    """Return a new payment: pending, in no batch.
 
-    Source: spec 6.3-transaction.create.
-
-    `fields` are those of its transaction that card and price do not decide, `rates` those that do
-    not have their default, and `hidden` those of the payment. A card that is not read shows
-    nothing (assumed D29).
+    `fields` are those of its transaction that depend on neither card nor price, `rates` those of
+    the price that differ from their defaults, and `hidden` those of the payment. It shows no card
+    if none was read (assumed D29). Source: spec 6.3-transaction.create.
     """
     tx = Transaction(
         **fields,
@@ -294,9 +292,9 @@ def change(
     is_partial: bool | None = None,
     **fields: Any,
 ) -> Payment:
-    """Return the payment with these changes, and all that its transaction shows of them.
+    """Return the payment with these changes, and with the fields of its transaction that follow.
 
-    `fields` are those of the transaction. None leaves money as it is, and takes an answer away.
+    `fields` are those of the transaction. None leaves the money unchanged, and removes the answer.
     """
     ledger = payment.ledger if ledger is None else ledger
     is_partial = payment.is_partial if is_partial is None else is_partial
@@ -326,8 +324,8 @@ def change(
 def _details(tx: Transaction, ledger: Ledger, *, is_partial: bool) -> dict[str, Any]:
     """Return the client's own details, and the amounts of the authorization (assumed 2.2).
 
-    Once a hold is released nothing is authorized (assumed D12). The remainder of a partial approval
-    is the amount still to be paid; a tip that changes later changes both sides.
+    Nothing is authorized once a hold is released (assumed D12). The remainder of a partial approval
+    is what is still to be paid.
     """
     authorized = 0 if tx.status == "canceled" else ledger.authorized
     details = {
@@ -344,15 +342,14 @@ def _details(tx: Transaction, ledger: Ledger, *, is_partial: bool) -> dict[str, 
 
 
 def with_attempt(payment: Payment, amount: int, at: int, *, batch_id: str | None = None) -> Payment:
-    """Return the payment with its present state as the next history element.
+    """Return the payment with its present state appended to its history.
 
-    `at` is in Unix milliseconds.
-
-    It is at least a millisecond later than the one before, so times order the events of a payment
-    strictly, also in a world whose clock stands still. Source: spec 6.1.10; assumed 2.10-order.
+    `at` is in Unix milliseconds. The new element is at least a millisecond later than the one
+    before, so the times of a payment's events are strictly ordered, even if the world's clock is
+    frozen. Source: spec 6.1.10; assumed 2.10-order.
     """
     tx = payment.transaction
-    # Field by field, because every payment does this twice.
+    # Written out for speed: every payment does this twice.
     attempt = Attempt(
         event_id=tx.event_id,
         transaction_type=tx.transaction_type,
@@ -395,14 +392,14 @@ def show(payment: Payment) -> Transaction:
 
 
 class BusyPayment(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
-    """A payment that waits for its processor. If the server dies meanwhile, the payment fails."""
+    """A payment that waits for its processor. If the server dies meanwhile, it fails."""
 
     transaction_id: str
 
 
-# --- receipt data: what terminals print of the chip's and the host's part ---
+# --- receipt data: what terminals print about the chip and the host's answer ---
 #
-# Its values have the form of real ones, and are made up from the event_id (assumed D35-receipt).
+# The values look like real ones, and are derived from the event_id (assumed D35-receipt).
 
 
 APPLICATIONS: Final = {
@@ -411,17 +408,17 @@ APPLICATIONS: Final = {
     "Amex": {"aid": "A00000002501", "application_label": "AMERICAN EXPRESS"},
     "Discover": {"aid": "A0000001523010", "application_label": "DISCOVER"},
 }
-"""The application of each brand's cards, as terminals print it."""
+"""The chip application of each brand's cards, as terminals print it."""
 
 CONTACTLESS: Final = "07"
 """The entry mode of a contactless chip."""
 TVR: Final = "0000000000"
 TSI: Final = "0000"
-"""A contactless terminal sets no bits of it."""
+"""Contactless terminals set no bits of these."""
 
 
 def with_receipt(payment: Payment) -> Payment:
-    """Return the payment with receipt data beside the client's own details, which count first."""
+    """Return the payment with receipt data added to the client's own details, which win."""
     details = {**_receipt(payment), **payment.transaction.additional_details}
     return change(payment, additional_details=details)
 

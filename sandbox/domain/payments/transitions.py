@@ -1,18 +1,18 @@
 """The transaction state machine: every row, and the functions that select one.
 
-A payment begins by a sale or an authorization (rows I1 to I11). Later its merchant acts on it (F1
+A payment begins with a sale or an authorization (rows I1 to I11). Later its merchant acts on it (F1
 to F35, F39 to F42), or it changes without a request: a deadline passes, a batch settles, an
-operator edits a passthrough payment, a scenario has the processor answer late.
+operator edits a passthrough payment, or the processor answers late.
 
-How to read a row: for its `trigger` in one of its `states`, if `when` holds, and if the processor
+How to read a row: on its `trigger` in one of its `states`, if `when` holds, and if the processor
 has given the `answer`, the payment takes `next_status`. The rows of one trigger and state are tried
 in order; the first that holds applies. A row without an `answer` is decided without the processor.
 Every column is executed: `initiation`, `follow_ups`, `edits` and the handlers of timers apply them.
 OpenAPI, the reference and the tests read the same rows.
 
-Two things are decided before any row: a duplicate event_id (F38, assumed D9), and amounts that make
-no sense (assumed 2.5). One state is read differently: a payment that shows `refunded` after a part
-of it (a switch) is as refundable as a captured one.
+Two things are decided before any row: a duplicate event_id (F38, assumed D9), and invalid amounts
+(assumed 2.5). There is one exception: a payment that a reading shows as `refunded` after a partial
+refund is as refundable as a captured one.
 
 Source: spec 3.2-transitions; assumed I1 to I11, F1 to F42, D24.
 """
@@ -36,10 +36,10 @@ NEW: Final = "-"
 
 SAME: Final = "same"
 AS_ANSWERED: Final = "as answered"
-"""A status or a reason that the record, or the outcome, decides."""
+"""A status or a reason that the outcome decides."""
 
 AS_BEGUN: Final = "as begun"
-"""The event of the operation with which the payment began."""
+"""The event of the operation that began the payment."""
 
 FINISHED: Final = ("refunded", "reversed", "declined", "error", "canceled")
 """States that nothing leaves. Source: assumed F35."""
@@ -51,17 +51,17 @@ class Transition(Struct, frozen=True, kw_only=True, gc=False):
     `trigger` is the operation, the kind of a timer, or another cause without a request. `when`
     names a condition of `initiation` or `follow_ups`; "" always holds. `next_status` is stored;
     `shown_status` and `reason` are those of the attempt, in the answer and the event. `fault` is
-    the 400 of a refusal. With an `event` too the row is a rule failure: the attempt is announced
-    and stored in the history (assumed 2.1-rule). `batch_entry` is the new entry in a batch;
-    `should_leave_batch` removes the payment from its own. `status_reading` names the reading that
-    may have another status stored, `shown_reading` the one that may have it shown in the answer and
-    the event alone.
+    the 400 of a refusal. A row with both a `fault` and an `event` is a rule failure: the attempt is
+    announced and stored in the history (assumed 2.1-rule). `batch_entry` is the new entry in a
+    batch; `should_leave_batch` removes the payment from its batch. `status_reading` names a reading
+    that may store another status, `shown_reading` one that may show another status in the answer
+    and the event only.
 
-    `money` is the effect on the money. `proposed` holds the total without a surcharge, which the
-    cardholder has to confirm. `authorized` holds the approved amount, `captured` captures it.
-    `planned` is the plan of the action (see `action_plans`). `released` gives up the hold and a
-    proposed surcharge, `emptied` clears the ledger. `given` is the content of an edit. `unchanged`
-    has none.
+    `money` is the effect on the money. `proposed` holds the total without the surcharge, which the
+    cardholder has to confirm. `authorized` holds the approved amount, and `captured` captures it.
+    `planned` applies the plan of the action (see `action_plans`). `released` gives up the hold and
+    a proposed surcharge, and `emptied` clears the ledger. `given` applies an edit. `unchanged` has
+    no effect.
     """
 
     id: str
@@ -101,7 +101,7 @@ class Transition(Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def is_silent_refusal(self) -> bool:
-        """Refused, and nothing happened."""
+        """Whether a refused request leaves no trace: no attempt and no event."""
         return self.fault is not None and self.event is None
 
 
@@ -117,7 +117,7 @@ EVENT_OF: Final[Mapping[str, str]] = {
 """The event of each operation, which tables call `own`."""
 
 _STATES: Final = {"": (NEW,), "waiting": ("surcharge_pending", "pending"), "finished": FINISHED}
-"""The words of the tables for several states."""
+"""Words in the tables that mean several states."""
 
 
 def _rows(table: str) -> Iterator[Transition]:
@@ -216,10 +216,10 @@ F8 | edit | pending, authorized, captured | - | - | as answered | as answered | 
 F36 | settle | captured | - | - | settled | approved | - | - | - | - | -
 F37 | settle | refunded | - | - | refunded | approved | - | - | - | - | -
 """  # noqa: E501
-"""A timer is due, an edit tells the outcome, a batch is settled.
+"""Changes without a request by the merchant: timers, edits, settlements.
 
-An edit is for pending payments in the spec; until settlement it can correct an outcome. A late
-answer uses the attempt's own row (assumed D24, D24-late).
+In the spec an edit is for pending payments; until settlement it can also correct an outcome. A late
+answer takes the attempt's own row (assumed D24, D24-late).
 """
 
 BY_ITSELF: Final = tuple(_rows(_BY_ITSELF))
@@ -248,7 +248,7 @@ F40 | reverse | error | - | failed | same | as answered | - | own | - | - | -
 D35-timeout | reverse | error | - | approved | reversed | approved | planned | own | - | - | -
 """)
 )
-"""The reversal of a payment that timed out, where it is allowed. Source: assumed D35-timeout."""
+"""The reversal of a payment that timed out, if it is allowed. Source: assumed D35-timeout."""
 
 
 @cache
@@ -264,8 +264,8 @@ _TO_GATEWAY_CHARS: Final = bytes(ord(_GATEWAY_ALPHABET[byte % 36]) for byte in r
 class Conclusion(Struct, frozen=True, kw_only=True, gc=False):
     """The result of an attempt: the row, the record to store, and the one to show.
 
-    They differ where a failed attempt is laid over an unchanged record (assumed 2.1-failed).
-    `events` are announced in this order, each with the record of its moment.
+    The two differ if an attempt failed and the record stays unchanged (assumed 2.1-failed).
+    `events` are announced in this order, each with the record as it was then.
     """
 
     taken: Transition
@@ -277,7 +277,7 @@ class Conclusion(Struct, frozen=True, kw_only=True, gc=False):
     def announcing(
         cls, taken: Transition, record: Payment, shown: Payment | None = None, event: str = ""
     ) -> "Conclusion":
-        """Return one with its event, if it has any: the row's own unless another is named."""
+        """Return a conclusion with the row's event, or with another one that is named."""
         shown, event = shown or record, event or taken.event or ""
         events = ((event, shown),) if event else ()
         return cls(taken=taken, record=record, shown=shown, events=events)
@@ -286,7 +286,7 @@ class Conclusion(Struct, frozen=True, kw_only=True, gc=False):
 def release(
     payment: Payment, taken: Transition, *, event_id: str, at: int, amount: int | None = None
 ) -> Conclusion:
-    """Conclude a payment that gives up its hold, and a proposed surcharge with it (assumed D12).
+    """End a payment that gives up its hold, and a proposed surcharge (assumed D12).
 
     Without an `amount` the attempt is for the total. Source: rows F3, F4, F5, F9, F21, F42.
     """
@@ -316,7 +316,7 @@ def host_answer(
 ) -> GatewayResponse | None:
     """Return the gateway's answer; None if no answer came. Source: assumed 5.1.
 
-    It repeats the approval code of an earlier one, which receipts print (assumed D28).
+    It repeats an earlier approval code, which receipts print (assumed D28).
     """
     if outcome is None or outcome.response_code is None:
         return None
@@ -330,13 +330,13 @@ def host_answer(
 
 
 def approval_code(event_id: str) -> str:
-    """Six digits that follow from the event_id. Source: assumed 5.1."""
+    """Return six digits, derived from the event_id. Source: assumed 5.1."""
     number = int.from_bytes(blake2b(event_id.encode(), digest_size=8).digest(), "big")
     return f"{number % 1_000_000:06}"
 
 
 def gateway_id(transaction_id: str) -> str:
-    """Ten capitals and digits, the same for the life of a payment. Source: assumed 7.1."""
+    """Return ten capitals and digits, the same for the life of a payment. Source: assumed 7.1."""
     digest = blake2b(transaction_id.encode(), digest_size=10).digest()
     return digest.translate(_TO_GATEWAY_CHARS).decode()
 
@@ -351,14 +351,14 @@ SURCHARGE_PROMPT: Final = timedelta(minutes=5)
 """Source: assumed 8.2-surcharge."""
 
 HOLD_AFTER_TIMEOUT: Final = timedelta(seconds=60)
-"""The time after which the host reverses a hold that no client knows of. Source: assumed F42."""
+"""How long the host keeps a hold that no client knows about. Source: assumed F42."""
 
 TAP: Final = timedelta(seconds=60)
-"""The default time that a payment waits for its tap. Source: assumed 8.2-deadline."""
+"""How long a payment waits for its tap by default. Source: assumed 8.2-deadline."""
 
 
 def authorization_lifetime(payment: Payment) -> timedelta:
-    """How long an authorization holds; an increment does not restart it."""
+    """Return how long an authorization holds; an increment does not restart it."""
     if payment.mcc in LONG_STAY_MCCS:
         return timedelta(days=LONG_STAY_DAYS)
     return timedelta(days=AUTHORIZATION_DAYS.get(payment.card.brand, OTHER_BRANDS_DAYS))
