@@ -15,12 +15,12 @@ from sandbox.scenarios.scenario import Scenario
 from sandbox.scenarios.webhook_rules import WebhookRule, WebhookThen
 
 NEAR_MISSES_MAX: Final = 20
-"""Near misses of one attempt that are stored as text; the rest are counted. A queue and a scenario
-can have 2,000 together, and the journal holds a thousand attempts."""
+"""How many near misses of an attempt are stored as text; the rest are counted. A queue and a
+scenario can have 2,000 together, and the journal holds a thousand attempts."""
 
 
 def shorten_near_misses(near: Sequence[str]) -> Sequence[str]:
-    """Return the first of them, and the count of the rest."""
+    """Return the first near misses, and the count of the rest."""
     more = len(near) - NEAR_MISSES_MAX
     return near if more <= 0 else [*near[:NEAR_MISSES_MAX], f"and {more} more"]
 
@@ -28,32 +28,32 @@ def shorten_near_misses(near: Sequence[str]) -> Sequence[str]:
 Words = Mapping[str, Any]
 """The facts of an attempt or a delivery, by the words of `when`.
 
-A tuple holds several names of one thing.
+A tuple holds several names of the same thing.
 """
 
 Resolve = Callable[[str, str], str]
-"""Gives for a kind (terminal, location, account, key) and a cast name or id the id."""
+"""Returns the id for a kind (terminal, location, account, key) and a cast name or id."""
 
 RuleCounts = list[int]
-"""How many attempts or deliveries fitted a rule, and to how many of them it applied."""
+"""How many attempts or deliveries matched a rule, and to how many of them it applied."""
 
 Wanted = tuple[frozenset[Any], list[Any]]
-"""The values of one word of a rule, and its ranges and patterns; any will do."""
+"""The values, ranges and patterns for one word of a rule, any of which matches."""
 
 _NAMED = ("terminal", "location", "account", "key")
 _OF_ANOTHER = ("operation", "method", "path")
-"""Words of rules that were not meant for a request: no near misses."""
+"""A rule that differs in one of these words was meant for other requests: no near miss."""
 
 _LONG_AGO: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 Draw = Callable[[str], float]
-"""Gives for a name a number from 0 to 1."""
+"""Returns a number from 0 to 1 for a name."""
 
 
 class MatchedRule(NamedTuple):
     """The effect of a rule on a request, and the rule's name in answers.
 
-    `delay_ms` is that of this request. A rule that always applies for a while ends at `until`.
+    `delay_ms` is that of this request. `until` is the end of a rule that applies for some time.
     """
 
     then: Then
@@ -79,12 +79,12 @@ class _Entry(Struct):
 
     @property
     def fitted(self) -> int:
-        """How many attempts or deliveries fitted."""
+        """How many attempts or deliveries matched."""
         return self.counts[0]
 
     @property
     def applied(self) -> int:
-        """To how many of them the rule applied."""
+        """How many of them the rule applied to."""
         return self.counts[1]
 
     @property
@@ -93,7 +93,7 @@ class _Entry(Struct):
         return times is not None and self.applied >= times
 
     def mismatch(self, words: Words) -> str | None:
-        """Return the first word of `when` that does not fit; None when all do."""
+        """Return the first word of `when` that does not match; None if all do."""
         for word, (plain, ranges) in self.wanted.items():
             fact = words.get(word)
             names = fact if isinstance(fact, tuple) else (fact,)
@@ -104,7 +104,7 @@ class _Entry(Struct):
         return None
 
     def use(self, draw: Draw) -> str | None:
-        """Count one more that fits, and that the rule applies to it; why it does not, if so."""
+        """Count another match, and apply the rule to it. Return why it does not apply, or None."""
         self.counts[0] += 1
         if self.rule.when.nth is not None and self.fitted not in self.rule.when.nth:
             return f"this is number {self.fitted}"
@@ -120,8 +120,8 @@ class _Entry(Struct):
 class Running(Struct, eq=False):
     """A scenario in use in a world.
 
-    `draw` gives for a name the number from 0 to 1 that the world's seed gives to it; times of rules
-    count from `since`. Source: assumed D24-requests.
+    `draw` returns a number from 0 to 1 for a name, by the world's seed. Times in rules count from
+    `since`. Source: assumed D24-requests.
     """
 
     scenario: Scenario
@@ -162,8 +162,8 @@ class Running(Struct, eq=False):
     ) -> MatchedRule | None:
         """Return the effect of the first rule that applies, or None.
 
-        A rule of which `is_possible` is None is meant for something else, and no near miss. The
-        rules after it count a request that fits them all the same. Source: assumed D40.
+        If `is_possible` is None for a rule, it is meant for something else and is no near miss. The
+        rules after the first one count their matches too. Source: assumed D40.
         """
         found: MatchedRule | None = None
         for entry in self.attempts:
@@ -192,9 +192,9 @@ class Running(Struct, eq=False):
         return MatchedRule(rule.then, entry.name, delay_ms, until)
 
     def for_webhook(self, words: Words) -> "MatchedWebhookRule | None":
-        """Return the first rule that applies to a delivery, or None; those after it count it too.
+        """Return the first rule that applies to a delivery, or None; later rules count it too.
 
-        The words are those of `WebhookWhen`: `endpoint` is all its names. Source: assumed D40.
+        The words are those of `WebhookWhen`; `endpoint` has all its names. Source: assumed D40.
         """
         found: MatchedWebhookRule | None = None
         for entry in self.webhooks:
@@ -207,14 +207,14 @@ class Running(Struct, eq=False):
         return found
 
     def counts(self) -> list[RuleCounts]:
-        """Return the counts of each rule, in order. They go on counting."""
+        """Return the live counts of each rule, in order."""
         return [one.counts for one in (*self.attempts, *self.webhooks)]
 
     def begin_again(self, since: datetime) -> "Running":
-        """Return the same scenario from its beginning, which is then."""
+        """Return the same scenario from its beginning at `since`."""
         return Running(self.scenario, self.resolve, self.draw, since)
 
     def go_on_from(self, counts: Sequence[Sequence[int]]) -> None:
-        """Take over the counts of an earlier run. Raises ValueError if they are of other rules."""
+        """Continue with the counts of an earlier run. Raises ValueError if the rules differ."""
         for mine, earlier in zip(self.counts(), counts, strict=True):
             mine[:] = earlier

@@ -26,10 +26,10 @@ from sandbox.scenarios.rules import FollowUp, Then
 class AttemptFacts(Struct, frozen=True, gc=False):
     """The facts of an attempt before its outcome.
 
-    `amount` is the amount of this operation, or None if it names none. `header` is the outcome that
-    the client forces, `terminal_outcome` the fixed outcome of a test terminal. `armed` is an
-    operation of this payment that an earlier amount makes fail once. `more` gives further facts,
-    and is only called if a scenario runs.
+    `amount` is the amount of this operation, if it has one. `header` is the outcome that the client
+    forces, and `terminal_outcome` the fixed outcome of a test terminal. `armed` is an operation of
+    this payment that an earlier amount makes fail once. `more` returns further facts, and is only
+    called if a scenario runs.
     """
 
     operation: Operation
@@ -44,7 +44,7 @@ class AttemptFacts(Struct, frozen=True, gc=False):
     more: Callable[[], Words] = dict
 
     def words(self) -> Words:
-        """All facts that the rules of a scenario can use."""
+        """Return all facts that rules of a scenario can match."""
         more = self.more()
         return {
             **more,
@@ -61,10 +61,10 @@ class AttemptFacts(Struct, frozen=True, gc=False):
 class ChosenOutcome(Struct, frozen=True, gc=False):
     """The outcome of an attempt, and its source.
 
-    A request that is not an attempt has only a `fault`, which is a transport fault, perhaps `until`
-    some moment. `arms` and `settlement` are stored with a payment for later;
-    `should_disarm` marks an armed outcome as used. With `tap` the payment waits that long for a
-    card, whose issuer then answers unless `is_final`. `follow` lists the follow-ups.
+    A request that is not an attempt has only a transport fault as `fault`, perhaps `until` some
+    moment. `arms` and `settlement` are stored with a payment for later; `should_disarm` marks an
+    armed outcome as used. With `tap` the payment waits that long for a card, whose issuer then
+    answers unless `is_final`. `follow` lists the follow-ups.
     """
 
     outcome: outcomes.Outcome
@@ -90,22 +90,22 @@ class ChosenOutcome(Struct, frozen=True, gc=False):
 
     @property
     def late_ms(self) -> int:
-        """How late the answer is on its way back, after all is done."""
+        """How long the answer is delayed after the work is done."""
         if self.fault is transport_faults.SLOW:
             return self.delay_ms or transport_faults.SLOW_MS
-        # A processor has taken its time already.
+        # The processor's own delay has passed already.
         return 0 if self.has_outcome else self.delay_ms
 
     @property
     def key(self) -> str:
-        """The name of the choice: a fault without an outcome, else the outcome."""
+        """The name of the choice: the fault if there is no outcome, else the outcome."""
         if self.fault is not None and not self.has_outcome:
             return self.fault.key
         return self.outcome.key
 
     @property
     def by(self) -> str:
-        """The source for people, with its rule where it has several."""
+        """The source for people, with the rule if it has several."""
         return self.source if self.rule == self.source else f"{self.source}: {self.rule}"
 
 
@@ -125,7 +125,7 @@ def check_word(word: str) -> str:
 
 
 def choose(facts: AttemptFacts, queue: Queue | None) -> ChosenOutcome:
-    """Return the outcome of this attempt. A next outcome that is used leaves the queue."""
+    """Choose the outcome of this attempt. A queued outcome that is used leaves the queue."""
     near: list[str] = []
     # Source of the order: assumed D4.
     choice = (
@@ -139,7 +139,7 @@ def choose(facts: AttemptFacts, queue: Queue | None) -> ChosenOutcome:
             or _choose_named(facts.terminal_outcome, facts, "terminal", facts.terminal_id, near)
             or _by_amount(facts, near)
         )
-        # A rule without an outcome leaves that to the sources after it.
+        # A rule without an outcome leaves the choice to the sources after it.
         choice = own if choice is None else _with_effects(own, choice)
     choice = choice or BY_DEFAULT
     return replace(choice, near_misses=near) if near else choice
@@ -148,7 +148,7 @@ def choose(facts: AttemptFacts, queue: Queue | None) -> ChosenOutcome:
 def choose_fault(
     request: Words, header: str | None, queue: Queue, scenario: Running | None, near: list[str]
 ) -> ChosenOutcome | None:
-    """Return the transport fault of a request that asks no processor; None if nothing goes wrong.
+    """Choose the transport fault of a request that asks no processor, or None.
 
     The sources and their order are those of `choose`.
     """
@@ -175,7 +175,7 @@ def choose_fault(
 
 
 def _fault(word: str | None, delay_ms: int, source: str, rule: str) -> ChosenOutcome:
-    """Return the fault of a request that is not an attempt. A delay alone is a slow answer."""
+    """Return the fault of a request that is not an attempt. Only a delay is a slow answer."""
     word = word or (transport_faults.SLOW.key if delay_ms else None)
     fault = None if word is None else TRANSPORT_FAULTS[word]
     return ChosenOutcome(APPROVED, source, rule, fault=fault, delay_ms=delay_ms, is_attempt=False)
@@ -184,8 +184,8 @@ def _fault(word: str | None, delay_ms: int, source: str, rule: str) -> ChosenOut
 def choose_at_tap(facts: AttemptFacts, waiting: ChosenOutcome) -> ChosenOutcome:
     """Choose the outcome once the card is known. Source: assumed D4, D24.
 
-    It comes from the scenario, else from card, terminal or amount. The other effects of the rule
-    stay. Sources that count only before the payment starts do not apply.
+    It comes from the scenario, or else from the card, the terminal or the amount. The other effects
+    of the rule stay. Sources that only count before the payment starts do not apply.
     """
     if waiting.is_final:
         return waiting
@@ -195,13 +195,13 @@ def choose_at_tap(facts: AttemptFacts, waiting: ChosenOutcome) -> ChosenOutcome:
         near.append(f"{choice.rule}: {choice.fault.key} is too late for a tap")
         choice = BY_DEFAULT
     if choice.source == "default":
-        # The scenario approved it, whatever the card.
+        # The scenario approved it with any card.
         choice = replace(choice, source=waiting.source, rule=waiting.rule)
     return replace(_with_effects(choice, waiting), near_misses=near)
 
 
 def _with_effects(own: ChosenOutcome | None, rule: ChosenOutcome) -> ChosenOutcome:
-    """Add the rule's other effects to the outcome that card, terminal or amount choose."""
+    """Add the rule's other effects to the outcome by card, terminal or amount."""
     if own is None:
         return rule
     return replace(
@@ -269,7 +269,7 @@ def _by_scenario(facts: AttemptFacts, scenario: Running, near: list[str]) -> Cho
 
 
 def _by_card(facts: AttemptFacts, near: list[str]) -> ChosenOutcome | None:
-    """Choose by the card; one that is plainly approved does not choose (assumed D13)."""
+    """Choose by the card. A card that is simply approved does not choose (assumed D13)."""
     card = facts.card
     if facts.operation not in outcomes.INITIATING:
         word = card.later.get(facts.operation)

@@ -1,4 +1,4 @@
-"""Reading and writing scenario files. Errors name the rule, the field and the nearest word."""
+"""Read and write scenario files. Errors name the rule, the field and the nearest word."""
 
 import json
 import re
@@ -16,19 +16,19 @@ from sandbox.scenarios.scenario import LISTS, Scenario
 from sandbox.scenarios.words import Part
 
 PARTS_MAX: Final = 10_000
-"""Tables, lists and values of a scenario in all. They are checked in one go when it is read, and
-compared with each attempt; a rule has about eight."""
+"""How many tables, lists and values a scenario may have in all. They are checked when it is read,
+and compared with each attempt; a rule has about eight."""
 
 PROBLEMS_MAX: Final = 100
-"""The most mistakes of a scenario to tell. The rest are counted."""
+"""How many mistakes of a scenario to report; the rest are counted."""
 
 
 class Problem(NamedTuple):
     """A mistake in a scenario.
 
-    `part` is the list with the mistake, such as `rule`, `number` its place in it, from 1, and
-    `name` what it calls itself; `field` is the way to the field, as in `when.amount`. Each is None
-    if the mistake has none. `nearest` is the known word that an unknown one resembles.
+    `part` is the list with the mistake, such as `rule`; `number` is the place in it, from 1, and
+    `name` the name of the entry. `field` is the path of the field, like `when.amount`. Each is None
+    if it does not apply. `nearest` is the known word that an unknown one resembles.
     """
 
     message: str
@@ -50,7 +50,7 @@ class ScenarioError(ValueError):
     """A scenario that cannot be used; the message names the place and the reason.
 
     `nearest` is the known word that an unknown one resembles. `problems` are the first PROBLEMS_MAX
-    of all, of which there are `total`; the message names the first.
+    of the `total`; the message names the first one.
     """
 
     def __init__(self, message: str, nearest: str | None = None) -> None:
@@ -92,7 +92,7 @@ def parse_scenario(document: dict[str, Any]) -> Scenario:
 
 
 def _problem(document: dict[str, Any], mistake: ErrorDetails) -> Problem:
-    """Return a mistake, in the file's own terms."""
+    """Return a mistake in terms of the file."""
     message, meant = _in_words(mistake)
     loc = mistake["loc"]
     named, colon, rest = message.partition(": ")
@@ -110,7 +110,7 @@ def _problem(document: dict[str, Any], mistake: ErrorDetails) -> Problem:
 
 
 def _in_words(mistake: ErrorDetails) -> tuple[str, str | None]:
-    """Say what is wrong, and name the known word that was probably meant."""
+    """Return the message, and the known word that was probably meant."""
     message = mistake["msg"].removeprefix("Value error, ")
     if mistake["type"] == "extra_forbidden":
         unknown = str(mistake["loc"][-1])
@@ -126,7 +126,7 @@ def _in_words(mistake: ErrorDetails) -> tuple[str, str | None]:
 
 
 def _as_table(shape: str, given: object) -> str:
-    """Say that a table is wanted instead, with the fields that it needs."""
+    """Return a message that asks for a table, with the fields that it needs."""
     fields = _shapes()[shape].model_fields
     names = [name for name, field in fields.items() if field.is_required()] or [*fields][:1]
     is_plain = len(names) == 1 and isinstance(given, str) and given.isprintable()
@@ -135,7 +135,7 @@ def _as_table(shape: str, given: object) -> str:
 
 
 _WORDS: Final = re.compile(r"'([^']+)'")
-"""The words that pydantic lists where it expected one of several."""
+"""The words that pydantic lists when it expects one of several."""
 
 
 def _count_parts(value: Any) -> int:
@@ -145,7 +145,7 @@ def _count_parts(value: Any) -> int:
 
 
 def _mistakes(error: ValidationError) -> list[ErrorDetails]:
-    """One for each place, an unknown field first: most likely it is missing elsewhere."""
+    """Return one mistake per place. Unknown fields come first: they are probably misspelt."""
     found = sorted(error.errors(include_url=False), key=lambda e: e["type"] != "extra_forbidden")
     within = Counter(one["loc"][:end] for one in found for end in range(len(one["loc"]) + 1))
     places: dict[tuple[int | str, ...], ErrorDetails] = {}
@@ -153,20 +153,20 @@ def _mistakes(error: ValidationError) -> list[ErrorDetails]:
         loc = one["loc"]
         is_another_kind = one["type"] == "int_type" and isinstance(one["input"], dict | list)
         if is_another_kind and within[loc[:-1]] > 1:
-            # It may be no number at all; another error describes that.
+            # A table or list is no number; another error describes that better.
             continue
         places.setdefault(tuple(part for part in loc if _is_of_the_file(part)), one)
     return list(places.values())
 
 
 def _is_of_the_file(part: int | str) -> bool:
-    """Whether a part of a place is a field or a number, not the name of a shape."""
+    """Whether a part of a location is a field or a number, not the name of a model."""
     is_name = isinstance(part, str) and part.isidentifier() and part[0].islower()
     return isinstance(part, int) or (is_name and part not in ("bool", "int", "str"))
 
 
 def _meant(loc: tuple[int | str, ...]) -> str | None:
-    """Return the known field of the same shape that an unknown one resembles."""
+    """Return the known field of the same model that an unknown one resembles."""
     shape, shapes = "Scenario", _shapes()
     for part in loc[:-1]:
         if (field := shapes[shape].model_fields.get(str(part))) is not None:
@@ -177,7 +177,7 @@ def _meant(loc: tuple[int | str, ...]) -> str | None:
 
 
 def _shapes() -> dict[str, type[Part]]:
-    """Return the shapes of the parts of a file, by their names."""
+    """Return the models of the parts of a file, by name."""
     return {shape.__name__: shape for shape in Part.__subclasses__()}
 
 
@@ -185,11 +185,11 @@ def _shapes() -> dict[str, type[Part]]:
 
 _HEADER: Final = re.compile(r"\s*\[\[\s*(\w+)\s*\]\]")
 _NAMED: Final = re.compile(r"(?<![\w-])([\w-]+)(?![\w-])[ \t]*[=.\]]")
-"""A name in a line: of a field, or of a table."""
+"""The name of a field or a table in a line."""
 
 
 def to_toml(document: Mapping[str, Any]) -> str:
-    """Return the scenario as a TOML file, which has the same values when it is read."""
+    """Return the scenario as a TOML file, which reads back to the same values."""
     lists = {name: value for name, value in document.items() if _is_tables(value)}
     lines = [*_fields({name: one for name, one in document.items() if name not in lists})]
     for name, tables in lists.items():
@@ -216,7 +216,7 @@ def _value(value: Any) -> str:
         return f"{{ {inner} }}" if inner else "{}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(_value(one) for one in value)}]"
-    # Strings, numbers and booleans of JSON are written alike in TOML, but for DEL.
+    # TOML writes strings, numbers and booleans as JSON does, except for DEL.
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
@@ -231,16 +231,13 @@ def read_toml(text: str) -> dict[str, Any]:
 
 
 def line_of_error(message: str) -> int | None:
-    """Return the line that a message about bad TOML names."""
+    """Return the line in a message about invalid TOML."""
     found = re.search(r"\(at line (\d+)", message)
     return None if found is None else int(found[1])
 
 
 def find_lines(text: str, problems: Iterable[Problem]) -> Iterator[int | None]:
-    """Yield the line of the field of each mistake, from 1.
-
-    That of its part if the field is not there itself.
-    """
+    """Yield the line of each mistake, from 1: that of its field, or else of its part."""
     lines = text.split("\n")
     names = [set(_NAMED.findall(line)) for line in lines]
     heads = [(at, head[1]) for at, line in enumerate(lines) if (head := _HEADER.match(line))]

@@ -1,6 +1,6 @@
-"""What is set for the next attempts and deliveries of one world, first come first served.
+"""The queues of one world: outcomes for its next attempts, and faults for its next deliveries.
 
-Faults for the next deliveries go before the rules of the scenario. Source: assumed D24.
+Both go before the rules of the scenario. Source: assumed D24.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,13 +14,13 @@ from sandbox.scenarios.matcher import MatchedWebhookRule, Resolve, Running, Word
 from sandbox.scenarios.parser import ScenarioError, parse_scenario
 
 QUEUE_MAX: Final = 1_000
-"""Next outcomes that wait in one world. Each attempt goes through them until one fits."""
+"""How many next outcomes may wait in one world. Each attempt tries them until one matches."""
 
 E = TypeVar("E", bound=Queued | WebhookFault)
 
 
 class _Waiting(Generic[E]):
-    """What waits in one world, the first one first. `store` stores other entries."""
+    """A queue of one world, the first entry first. `store` stores the changed entries."""
 
     def __init__(self, store: Callable[[tuple[E, ...]], None], entries: tuple[E, ...] = ()) -> None:
         self._store = store
@@ -28,7 +28,7 @@ class _Waiting(Generic[E]):
         self._numbered = 0
 
     def _append(self, entry: E) -> E:
-        """Put one at the end, under the number after the last one."""
+        """Append an entry, numbered after the last one."""
         ends = (one.id.rpartition("_")[2] for one in self.entries)
         known = (int(end) for end in ends if end.isascii() and end.isdecimal())
         self._numbered = max(self._numbered, *known, 0) + 1
@@ -37,7 +37,7 @@ class _Waiting(Generic[E]):
         return entry
 
     def remove(self, id: str) -> bool:
-        """Forget the entry with this id; whether there was one."""
+        """Remove the entry with this id. Return whether there was one."""
         rest = tuple(one for one in self.entries if one.id != id)
         if len(rest) == len(self.entries):
             return False
@@ -45,7 +45,7 @@ class _Waiting(Generic[E]):
         return True
 
     def clear(self) -> None:
-        """Forget them all."""
+        """Remove all entries."""
         self._store(())
 
 
@@ -57,16 +57,13 @@ class Queue(_Waiting[Queued]):
     """The next outcomes of one world."""
 
     def add(self, entry: Queued) -> Queued:
-        """Put one at the end, and give it an id. Raises QueueFull."""
+        """Append an entry, and return it with its id. Raises QueueFull."""
         if len(self.entries) >= QUEUE_MAX:
             raise QueueFull(f"{QUEUE_MAX} next outcomes already wait, which is the most")
         return self._append(entry)
 
     def take(self, words: Words, near_misses: list[str]) -> Queued | None:
-        """Take the first that fits out of the queue.
-
-        The ones passed over are near misses.
-        """
+        """Remove and return the first entry that matches; those passed over are near misses."""
         for place, entry in enumerate(self.entries):
             mismatch = entry.mismatch(words)
             if mismatch is None:
@@ -79,14 +76,14 @@ class Queue(_Waiting[Queued]):
 # --- faults for the next deliveries -------------------------------------------------------------
 
 WEBHOOK_FAULTS_MAX: Final = 100
-"""Entries that wait in one world. Each delivery goes through them until one fits."""
+"""How many entries may wait in one world. Each delivery tries them until one matches."""
 
 
 USED_MAX: Final = 1_000
-"""Entries that were used, of which what they did is kept."""
+"""How many used entries to remember, with their effects."""
 
 RULE_OF_QUEUE: Final = "next delivery "
-"""A delivery names its rule; that of an entry of the queue is this and the id of the entry."""
+"""The rule that a delivery names begins with this if it is an entry of the queue."""
 
 
 class WebhookFaultsFull(ValueError):
@@ -94,7 +91,7 @@ class WebhookFaultsFull(ValueError):
 
 
 WebhookRules = Callable[[Words], MatchedWebhookRule | None]
-"""Gives the first rule that matches a delivery, or None."""
+"""Returns the first rule that matches a delivery, or None."""
 
 
 def running_of(entry: WebhookFault, resolve: Resolve) -> Running:
@@ -106,19 +103,19 @@ def running_of(entry: WebhookFault, resolve: Resolve) -> Running:
 class WebhookFaults(_Waiting[WebhookFault]):
     """The faults of the next deliveries of one world.
 
-    `resolve` gives the id for a name in `when`. `used` has what the entries did that were used, by
-    id; like the journal it lasts as long as the process.
+    `resolve` returns the id for a name in `when`. `used` has the effects of used entries, by id;
+    like the journal, it lasts as long as the process.
     """
 
     def __init__(self, store: Callable[[tuple[WebhookFault, ...]], None], resolve: Resolve) -> None:
         super().__init__(store)
         self._resolve = resolve
         self.used: dict[str, Mapping[str, Any]] = {}
-        # The rule of each entry, with the part of it that tells two of one id apart.
+        # The rule of each entry, with the effect that distinguishes two entries with one id.
         self._running: dict[str, tuple[object, Running | None]] = {}
 
     def add(self, when: Mapping[str, Any], then: Mapping[str, Any], times: int) -> WebhookFault:
-        """Put one at the end. Raises WebhookFaultsFull, or ScenarioError if it makes no sense."""
+        """Append an entry. Raises WebhookFaultsFull, or ScenarioError if it is invalid."""
         if len(self.entries) >= WEBHOOK_FAULTS_MAX:
             raise WebhookFaultsFull(f"{WEBHOOK_FAULTS_MAX} entries already wait, which is the most")
         entry = WebhookFault(id="next", when=when, then=then, left=times)
@@ -126,13 +123,13 @@ class WebhookFaults(_Waiting[WebhookFault]):
         return self._append(entry)
 
     def before(self, scenario: Running | None) -> WebhookRules:
-        """Return these, and then the rules of the scenario."""
+        """Return these rules, followed by those of the scenario."""
         if scenario is None:
             return self.for_webhook
         return lambda words: self.for_webhook(words) or scenario.for_webhook(words)
 
     def for_webhook(self, words: Words) -> MatchedWebhookRule | None:
-        """Return the first entry that matches a delivery, which uses it up once; or None."""
+        """Use the first entry that matches a delivery, and return its rule; None if none does."""
         for entry in self.entries:
             running = self._of(entry)
             matched = None if running is None else running.for_webhook(words)
@@ -142,7 +139,7 @@ class WebhookFaults(_Waiting[WebhookFault]):
         return None
 
     def _of(self, entry: WebhookFault) -> Running | None:
-        """Return the rule of an entry. None if the name of something in it is gone by now."""
+        """Return the rule of an entry; None if it names something that no longer exists."""
         then, running = self._running.get(entry.id, (None, None))
         if then is not entry.then:
             known = {one.id for one in self.entries}

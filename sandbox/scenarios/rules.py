@@ -1,4 +1,4 @@
-"""Rules of a scenario on requests and attempts: conditions, effects and follow-ups.
+"""Rules of a scenario for requests and attempts: conditions, effects and follow-ups.
 
 Source: assumed D4, D22, D24, 6.3.
 """
@@ -31,7 +31,7 @@ TYPES = tuple(dict.fromkeys(card.type for card in CARDS.values()))
 
 _OF_A_BATCH: Final = {"terminal", "account", "key", "processor", "nth", "from_", "until"}
 _OF_A_REQUEST: Final = _OF_A_BATCH - {"processor"} | {"operation", "method", "path"}
-"""The words for any request. Others are for payments and the actions on them."""
+"""The words for any request. The others are for payments and actions on them."""
 
 
 class When(Part):
@@ -48,9 +48,9 @@ class When(Part):
     path: Some[PathText] | None = None
     """The path of the request, with * for any text."""
     from_: Annotated[Moment | None, Field(alias="from")] = None
-    """From when on the rule applies: a time of the world, or how long after the scenario began."""
+    """When the rule begins to apply: a time of the world, or how long after the scenario began."""
     until: Moment | None = None
-    """Until when the rule applies: a time of the world, or how long after the scenario began."""
+    """When the rule stops applying: a time of the world, or how long after the scenario began."""
     amount: Some[words.Amount] | None = None
     """The amount that the attempt asks for, in minor units."""
     tip_amount: Some[words.Amount] | None = None
@@ -70,7 +70,7 @@ class When(Part):
     account: Some[Name] | None = None
     """The merchant's account, or the one that a request is about, by its cast name or id."""
     key: Some[Name] | None = None
-    """The API key that asks, by its cast name or id."""
+    """The API key of the request, by its cast name or id."""
     platform: Some[Annotated[str, OneOf(("ios", "android"), "platform")]] | None = None
     """The platform of the reader."""
     processor: Some[Name] | None = None
@@ -116,12 +116,12 @@ class When(Part):
 
     @cached_property
     def operations(self) -> list[ApiOperation]:
-        """The operations of the platform that fit. Raises UnknownWord if there are none."""
+        """The operations of the platform that match. Raises UnknownWord if none does."""
         return find_operations(self.operation, self.method, self.path)
 
     @cached_property
     def attempts(self) -> frozenset[Operation]:
-        """What is done to payments that fits; nothing for rules on other requests."""
+        """The matching attempts at payments; none for rules about other requests."""
         asked = self.operation
         found = {
             word
@@ -133,12 +133,12 @@ class When(Part):
 
     @property
     def of_payments(self) -> list[str]:
-        """The words that only payments and the actions on them have, in order."""
+        """The given words that only apply to payments and actions on them, in order."""
         return sorted(self.model_fields_set - _OF_A_REQUEST)
 
     @property
     def is_of_a_batch(self) -> bool:
-        """Whether it is closing a batch that the rule is for."""
+        """Whether the rule is for closing a batch."""
         return self.operation == [CLOSE_BATCH]
 
     def window(self, since: datetime) -> "Window | None":
@@ -157,12 +157,12 @@ class Window(NamedTuple):
     end: datetime
 
     def matches(self, now: datetime) -> bool:
-        """Whether it is that time now."""
+        """Whether `now` is in this time."""
         return self.begin <= now < self.end
 
 
 _AT_ANY_TIME: Final = datetime(2000, 1, 1, tzinfo=UTC)
-"""Durations are compared as if the scenario began then."""
+"""A start of the scenario, to compare durations with."""
 
 
 def _is_date(moment: str) -> bool:
@@ -179,7 +179,7 @@ def _moment_of(moment: str, since: datetime) -> datetime:
 
 
 def check_outcome(word: str) -> str:
-    """Return the word, if it names an outcome. Raises ValueError with the nearest one."""
+    """Return the word if it names an outcome. Raises ValueError with the nearest one."""
     if word in TRANSPORT_FAULTS:
         raise ValueError(f"{word!r} is a transport fault: say fault = {word!r}")
     if word not in OUTCOMES:
@@ -219,7 +219,7 @@ class FollowUp(Part):
 
     @property
     def wait(self) -> timedelta:
-        """How long after the attempt."""
+        """The time after the attempt."""
         return parse_duration(self.after)
 
     @model_validator(mode="after")
@@ -253,7 +253,7 @@ Reason = Annotated[
     Field(min_length=1, max_length=200, json_schema_extra={"anyOf": _A_REASON}),
     AfterValidator(_check_reason),
 ]
-"""The key of a reason, or text of several words."""
+"""The key of a reason, or a text of several words."""
 
 
 class Then(Part):
@@ -284,7 +284,7 @@ class Then(Part):
     times: Count | None = None
     """How often the rule applies before it is used up."""
     probability: Annotated[float, Field(gt=0, le=1, strict=False)] | None = None
-    """How probable it is that the rule applies, from 0 to 1; the seed of the world decides."""
+    """The probability that the rule applies, from 0 to 1; the seed of the world decides."""
     follow: Annotated[list[FollowUp], Field(min_length=1, max_length=20)] | None = None
     """Follow-ups, which happen later without a request."""
 
@@ -339,11 +339,11 @@ class Then(Part):
 
     @cached_property
     def is_of_requests(self) -> bool:
-        """Whether it can happen to any request, also to one that asks no processor."""
+        """Whether it can happen to any request, even one that asks no processor."""
         return self._given <= {"fault", "delay_ms"}
 
     def why_not(self, operation: Operation) -> str | None:
-        """Say which part is for other operations; None if the whole effect is possible."""
+        """Return which part is for other operations; None if the whole effect is possible."""
         if self.outcome is not None and (why := outcomes.why_not_for(self.outcome, operation)):
             return f"outcome: {why}"
         if self.tap is not None and operation not in INITIATING:
@@ -364,9 +364,9 @@ class Then(Part):
 
 
 class Rule(Part):
-    """One rule: a condition and an effect. Without a name its number names it.
+    """One rule: a condition and an effect. Without a name it is known by its number.
 
-    That is why a name is not a number.
+    A name is therefore never a number.
     """
 
     name: words.RuleName | None = None
@@ -407,7 +407,7 @@ class Rule(Part):
         return self
 
     def _must_be_a_part(self) -> None:
-        """Raise ValueError for a partial approval of at least all that any attempt asks for."""
+        """Raise ValueError if a partial approval would cover every matching amount."""
         approved = self.then.approved_amount
         most = [one if isinstance(one, int) else one.max for one in self.when.amount or ()]
         whole = max((inf if one is None else one for one in most), default=inf)

@@ -18,7 +18,7 @@ from sandbox.scenarios.words import RULES_MAX, WEBHOOK_RULES_MAX, Duration, Name
 class AtTheDesk(Part):
     """The tap of a waiting payment: time passes, then a card is tapped or the payment canceled.
 
-    Without card, outcome and cancel, time passes and nothing else happens.
+    Without card, outcome and cancel, only time passes.
     """
 
     after: Duration | None = None
@@ -28,7 +28,7 @@ class AtTheDesk(Part):
     outcome: OutcomeName | None = None
     """The outcome of the tap, by its key."""
     cancel: Literal["user", "merchant"] | None = None
-    """Who calls the payment off."""
+    """Who cancels the payment."""
 
     @model_validator(mode="after")
     def _is_one_thing(self) -> "AtTheDesk":
@@ -45,9 +45,8 @@ class AtTheDesk(Part):
 class Send(Part):
     """The request of an example: an attempt, closing a batch, a lookup, or advancing the clock.
 
-    An action is on the payment of the example before, or on that of the example named by `on`.
-    `find` looks up the payment that has the `event_id`. `tap` is the tap that the
-    waiting payment gets.
+    An action is on the payment of the example before, or of the example named by `on`. `find` looks
+    up the payment with the `event_id`. `tap` is the tap that the waiting payment gets.
     """
 
     operation: Literal[
@@ -81,7 +80,7 @@ class Send(Part):
     account: Name = "merchant"
     """The account that is blocked or unblocked, by its cast name."""
     key: Name = "psp"
-    """The API key that asks, by its cast name."""
+    """The API key of the request, by its cast name."""
     event_id: str | None = None
     """The event_id of the request, or the one that find looks up."""
     confirm: bool = True
@@ -105,8 +104,8 @@ class Send(Part):
 class Received(Part):
     """One attempt at a webhook, as a receiver sees it; fields that are not given match anything.
 
-    `is_genuine` tells whether it passes the receiver's check of signature and time; `is_answered`
-    whether the client had its answer by then.
+    `is_genuine` says whether it passes the receiver's check of signature and time, and
+    `is_answered` whether the client had its answer by then.
     """
 
     event: Event
@@ -114,7 +113,7 @@ class Received(Part):
     status: str | None = None
     """The status of its body."""
     is_genuine: bool = True
-    """Whether the receiver's check of signature and time lets it through."""
+    """Whether it passes the receiver's check of signature and time."""
     is_answered: bool | None = None
     """Whether the client had its answer by then."""
 
@@ -146,17 +145,17 @@ class Expect(Part):
     rule: str | None = None
     """The rule that chose it, by its name or number."""
     fields: dict[str, Any] = Field(default_factory=dict)
-    """Any other fields of the answer, of an object, only the named members count."""
+    """Any other fields of the answer. Of an object, only the named members count."""
     null: list[str] = Field(default_factory=list)
     """Fields that must be null."""
     headers: dict[str, str] = Field(default_factory=dict)
     """Headers of the answer, by name."""
     received: list[Received] | None = None
-    """Every attempt at a webhook that a receiver in good health gets, in order."""
+    """Every attempt at a webhook that a healthy receiver gets, in order."""
 
 
 class Example(Part):
-    """One step of a scenario: a request and its expected result, without one just a step."""
+    """One step of a scenario: a request, and perhaps its expected result."""
 
     name: Name | None = None
     """The name of the step, for later steps that refer to it."""
@@ -170,11 +169,11 @@ class Example(Part):
 
 T = TypeVar("T")
 
-# Only the first error is reported: finding all errors of a thousand rules takes long.
+# Only the first error is reported: finding all errors in a thousand rules takes long.
 _Listed = Annotated[list[T], Field(max_length=RULES_MAX, fail_fast=True)]
 
 LISTS: Final = ("rule", "webhook", "endpoint", "example")
-"""The lists of a scenario, whose entries have names of their own."""
+"""The lists of a scenario, whose entries can have names."""
 
 
 class Scenario(Part):

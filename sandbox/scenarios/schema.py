@@ -1,7 +1,7 @@
 """The JSON Schema of scenario files, for editors. Source: assumed D24.
 
-It is generated from the shapes that read the files, and covers single fields. Only `parse_scenario`
-knows which fields go together.
+It is generated from the models that read the files, and describes single fields. Only
+`parse_scenario` knows which fields go together.
 """
 
 import ast
@@ -27,9 +27,9 @@ DIRECTIVE: Final = f"#:schema {NAME}\n"
 
 
 class _ForFiles(GenerateJsonSchema):
-    """Schemas of the parts of a file: no nulls, no made-up titles, and each field explained.
+    """Schemas of the parts of a file: no nulls, no generated titles, every field described.
 
-    TOML has no null, and an editor would offer one for most of the fields.
+    TOML has no null, but editors would offer it for most fields.
     """
 
     def nullable_schema(self, schema: core_schema.NullableSchema) -> JsonSchemaValue:
@@ -45,7 +45,7 @@ class _ForFiles(GenerateJsonSchema):
 
     def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
         shown = super().model_schema(schema)
-        # The docstring is for readers of the code; editors show those of the fields.
+        # The docstring of the model is for readers of the code; editors show those of the fields.
         for name in ("title", "description"):
             shown.pop(name, None)
         for name, docstring in _docstrings_of(schema["cls"]).items():

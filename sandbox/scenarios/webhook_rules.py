@@ -1,4 +1,4 @@
-"""Rules of a scenario on webhooks, and the endpoints that it registers.
+"""Rules of a scenario for webhooks, and the endpoints that it registers.
 
 Source: assumed D22, D24, 6.3.
 """
@@ -22,7 +22,7 @@ class WebhookWhen(Part):
     """The condition of a rule; fields that are not given match everything.
 
     `transaction_type` and `status` are those of the body; `endpoint` is an id, a description or a
-    URL. `nth` counts the deliveries that fit everything else of the rule.
+    URL. `nth` counts the deliveries that match the rest of the rule.
     """
 
     event: Some[Event] | None = None
@@ -50,10 +50,10 @@ class WebhookWhen(Part):
 class WebhookThen(Part):
     """The effect on a delivery that matches.
 
-    `duplicate` is how many copies are sent in all; `order` the place among the webhooks of one
-    request; `truncate` how many bytes are left of the body, half of them with true; `contradict`
-    are fields to change in an extra copy under an id of its own; `times` how often the rule
-    applies before it is used up. Faults apply to the first attempt only: a retry is correct.
+    `duplicate` is how many copies are sent in all; `order` is the place among the webhooks of one
+    request; `truncate` is how many bytes are left of the body, half of them with true; `contradict`
+    are fields to change in an extra copy with another id; `times` is how often the rule applies
+    before it is used up. Faults only apply to the first attempt: retries are correct.
     """
 
     drop: bool | None = None
@@ -73,7 +73,7 @@ class WebhookThen(Part):
     before_answer: bool | None = None
     """Whether it is sent before the client has its answer."""
     contradict: Annotated[dict[str, Any], Field(min_length=1)] | None = None
-    """Fields to change in an extra copy, which has an id of its own."""
+    """Fields to change in an extra copy, which has another id."""
     times: Count | None = None
     """How often the rule applies before it is used up."""
 
@@ -96,7 +96,7 @@ class WebhookThen(Part):
 class ScenarioEndpoint(Part):
     """A webhook endpoint that the scenario registers when it starts. Source: assumed 8.3-declared.
 
-    `account` is a cast name or id; without one it receives those of the whole world.
+    `account` is a cast name or id; without one it receives the events of the whole world.
     """
 
     name: EndpointId
@@ -114,7 +114,7 @@ class ScenarioEndpoint(Part):
     processor: Some[Name] | None = None
     """The processor of the payments that it gets."""
     secret: WebhookSecret | None = None
-    """Its signing secret; without one, the world makes it."""
+    """Its signing secret; without one, the world generates it."""
 
     def fields(self, account_id: str | None) -> dict[str, Any]:
         """Return the fields of the endpoint, without its id."""
@@ -131,10 +131,10 @@ class ScenarioEndpoint(Part):
 
 
 class WebhookRule(Part):
-    """One rule: a condition and an effect. Without a name its number names it."""
+    """One rule: a condition and an effect. Without a name it is known by its number."""
 
     name: RuleName | None = None
-    """The name of the rule; without one its number names it."""
+    """The name of the rule; without one, it is known by its number."""
     when: WebhookWhen = Field(default_factory=WebhookWhen)
     """Which deliveries the rule is for; without it, all of them."""
     then: WebhookThen

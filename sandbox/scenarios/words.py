@@ -1,4 +1,4 @@
-"""The value types of scenario files: words of a table, amounts, durations.
+"""The types of values in scenario files: known words, amounts, durations.
 
 Each is checked when the file is read, and describes its values in the JSON Schema.
 """
@@ -18,15 +18,15 @@ from sandbox.domain.text import KnownWord, UnknownWord, obeyed_in
 T = TypeVar("T")
 
 RULES_MAX: Final = 1_000
-"""Rules of a scenario on attempts, and its examples. Each attempt is compared with every rule until
-one fits; the largest scenario of the library has seven."""
+"""How many rules for attempts, and how many examples, a scenario may have. Each attempt is compared
+with the rules until one matches; the largest scenario of the library has seven."""
 
 WEBHOOK_RULES_MAX: Final = 100
-"""Rules of a scenario on webhooks. Each message is compared with all of them for each endpoint."""
+"""How many rules for webhooks. Each message is compared with them for each endpoint."""
 
 
 class Part(BaseModel):
-    """A part of a scenario file: it accepts known fields of exactly their types.
+    """A part of a scenario file. It only accepts known fields, of exactly their types.
 
     The docstrings of the fields are their descriptions in the JSON Schema.
     """
@@ -37,7 +37,7 @@ class Part(BaseModel):
 
 
 class OneOf(KnownWord):
-    """Text that has to be one of the known words, which are `what`."""
+    """A text that must be one of the known words; `what` they are is for the message."""
 
     def __init__(self, known: Collection[str], what: str) -> None:
         super().__init__(known)
@@ -50,7 +50,7 @@ class OneOf(KnownWord):
 
 
 class _Alone:
-    """In the JSON Schema too, a list of one can be written as the one."""
+    """In the JSON Schema too, a list with one value can be written as the value."""
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
         listed = handler(schema)
@@ -63,11 +63,11 @@ def _as_list(value: Any) -> Any:
 
 
 Some = Annotated[list[T], Field(min_length=1, fail_fast=True), BeforeValidator(_as_list), _Alone()]
-"""One value, or a list of which any will do."""
+"""A value, or a list of values of which any matches."""
 
 
 def _in_one_line(name: str) -> str:
-    """Return a name in one line, since it also appears in headers and log lines.
+    """Return the name. Raises ValueError unless it is one line: headers and logs show it.
 
     Source: assumed D25-plain.
     """
@@ -81,7 +81,7 @@ Name = Annotated[str, Field(min_length=1, max_length=100), AfterValidator(_in_on
 RuleName = Annotated[
     str, Field(min_length=1, max_length=100, pattern=r"[^0-9]"), AfterValidator(_in_one_line)
 ]
-"""Rules without a name are known by their number, which is therefore not a name."""
+"""Rules without a name are known by their number, so a name is not a number."""
 
 Count = Annotated[int, Field(ge=1)]
 
@@ -91,7 +91,7 @@ _LIKE_DURATIONS: Final[dict[str, Any]] = {
     "examples": ["30s", "5m", "2h", "3d", "PT36H"],
 }
 Duration = Annotated[str, AfterValidator(check_duration), Field(json_schema_extra=_LIKE_DURATIONS)]
-"""A length of time as people write it; `parse_duration` reads it."""
+"""A length of time as people write it, for `parse_duration`."""
 
 
 def _moment(text: str) -> str:
@@ -110,9 +110,9 @@ Moment = Annotated[str, AfterValidator(_moment)]
 
 
 class Latency(Part):
-    """A delay that differs from request to request: a range, or percentiles, in milliseconds.
+    """A delay that differs between requests: a range, or percentiles, in milliseconds.
 
-    Between the given points it is spread evenly, from `min` or 0 up to `max` or the last point.
+    It is spread evenly between the given points, from `min` or 0 to `max` or the last point.
     """
 
     min: DelayMs | None = None
@@ -120,11 +120,11 @@ class Latency(Part):
     p50: DelayMs | None = None
     """Half of the requests take at most this long."""
     p90: DelayMs | None = None
-    """Nine requests of ten take at most this long."""
+    """Nine out of ten requests take at most this long."""
     p95: DelayMs | None = None
-    """Of a hundred requests 95 take at most this long."""
+    """95 out of 100 requests take at most this long."""
     p99: DelayMs | None = None
-    """Of a hundred requests 99 take at most this long."""
+    """99 out of 100 requests take at most this long."""
     max: DelayMs | None = None
     """The longest delay; without it, the last percentile."""
 
@@ -142,7 +142,7 @@ class Latency(Part):
         return [(0.0, self.min or 0), *((at, ms) for at, ms in given.items() if ms is not None)]
 
     def at(self, fraction: float) -> int:
-        """Return the delay of a request that is slower than this fraction of all."""
+        """Return the delay of a request that is slower than this fraction of requests."""
         for (low, least), (high, most) in pairwise(self._points()):
             if fraction < high:
                 return round(least + (most - least) * (fraction - low) / (high - low))
@@ -150,7 +150,7 @@ class Latency(Part):
 
 
 class AmountRange(Part):
-    """Amounts from `min` to `max`, or whose last digits are `ends_with`. Minor units."""
+    """Amounts from `min` to `max`, or with the last digits `ends_with`, in minor units."""
 
     min: field_types.Amount | None = None
     """The lowest amount that matches, in minor units."""
@@ -168,7 +168,7 @@ class AmountRange(Part):
         return self
 
     def matches(self, amount: int) -> bool:
-        """Whether the amount is one of them."""
+        """Whether the amount matches."""
         return (
             (self.min is None or amount >= self.min)
             and (self.max is None or amount <= self.max)

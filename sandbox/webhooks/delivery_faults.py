@@ -1,6 +1,6 @@
-"""Delivery faults of scenario rules: the deliveries that they match, and their effects.
+"""Delivery faults of scenario rules: which deliveries they match, and their effects.
 
-Pure functions without queue or network. Source: assumed D22, D24.
+Pure functions, without a queue or a network. Source: assumed D22, D24.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,7 +19,7 @@ from sandbox.scenarios.webhook_rules import WebhookThen
 from sandbox.webhooks.signing import headers_of, write_secret
 
 STALE_S: Final = 600
-"""The age of a stale timestamp: twice as much as verifiers allow (assumed D1)."""
+"""The age of a stale timestamp: twice what receivers allow (assumed D1)."""
 
 _NO_FAULTS: Final = WebhookThen.model_construct()
 _PLACES: Final = {"first": -1, None: 0, "last": 1}
@@ -39,7 +39,7 @@ class Job(Struct, frozen=True):
 
     @property
     def delivery_id(self) -> str:
-        """The id of the delivery that it is an attempt at."""
+        """The id of its delivery."""
         return delivery_id(self.message.id, self.endpoint_id)
 
 
@@ -69,7 +69,7 @@ def ruled(
 
 
 def trigger_of(then: WebhookThen) -> AttemptTrigger:
-    """Whether the rule changes the first attempt, rather than adding others."""
+    """Return the trigger of the first attempt: `scenario` if the rule changes it."""
     says = (then.delay_ms, then.order, then.before_answer, _changes_of(then))
     return "scenario" if any(says) else "scheduled"
 
@@ -77,7 +77,7 @@ def trigger_of(then: WebhookThen) -> AttemptTrigger:
 def write_attempt(
     job: Job, endpoint: Endpoint, *, prefix: str, now: datetime, sent_at: float
 ) -> tuple[dict[str, str], bytes, SentHead]:
-    """Return headers and body of an attempt, with the faults of its rule, and what to keep of it.
+    """Return the headers and body of an attempt, with the faults of its rule, and their record.
 
     `now` is the world's time, `sent_at` the system time in Unix seconds. The signature always
     covers the whole body and the sent timestamp.

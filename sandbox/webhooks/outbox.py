@@ -47,36 +47,36 @@ class WebhookWorld(Protocol):
 
     @property
     def time_scale(self) -> float:
-        """How much of the waits between attempts is waited."""
+        """By how much the waits between attempts are scaled."""
 
     @property
     def clock_rate(self) -> float | None:
-        """The number of seconds that pass per real second; None while the clock stands still."""
+        """The number of seconds that pass per real second; None while the clock is frozen."""
 
     def now(self) -> datetime:
-        """Return the world's present."""
+        """Return the world's present time."""
 
     def webhook_time(self) -> float:
-        """Return the time that dates and signs a webhook which is sent now, in Unix seconds."""
+        """Return the timestamp of a webhook that is sent now, in Unix seconds."""
 
     async def can_send(self) -> bool:
-        """Wait until the changes so far are durable; False if another server has the world."""
+        """Wait until changes are durable. Return False if another server owns the world."""
 
     async def wait_for_change(self) -> None:
         """Wait for a new message or the result of an attempt."""
 
     def tell_changed(self) -> None:
-        """Tell who waits that a message was delivered, or that something else changed."""
+        """Wake up those who wait for a delivery or another change."""
 
 
 @dataclass(eq=False, repr=False)
 class Outbox:
     """Endpoints, deliveries, and the queue of each endpoint.
 
-    Endpoints and deliveries are records of the world's store; the queues are not stored, and
-    `resume` fills them again. `on_work` is called with an endpoint's id when its queue gets a job,
-    `on_attempt` with the result of an attempt. `pre_answer` has the deliveries to be tried before
-    the answer, each with the id of the request.
+    Endpoints and deliveries are records of the world's store. The queues are not stored; `resume`
+    fills them again. `on_work` is called with an endpoint's id when its queue gets a job, and
+    `on_attempt` with the result of an attempt. `pre_answer` has the deliveries to try before the
+    answer, each with the id of its request.
     """
 
     world: WebhookWorld
@@ -85,12 +85,12 @@ class Outbox:
     on_attempt: Callable[[Job, Delivery], None] = lambda job, delivery: None
 
     def __post_init__(self) -> None:
-        # The jobs of a delivery that is delayed, and what calls them off.
+        # The jobs of each delayed delivery, and the function that cancels the delay.
         self._delayed: dict[str, tuple[Sequence[Job], Callable[[], None]]] = {}
         self._begin_anew()
 
     def forget(self) -> None:
-        """Forget everything that was to be sent: the store has other deliveries now, or none."""
+        """Forget everything that was to be sent, because the store has been replaced."""
         self._call_off()
         self._begin_anew()
         self.world.tell_changed()
@@ -110,7 +110,7 @@ class Outbox:
 
     @property
     def endpoints(self) -> Mapping[str, Endpoint]:
-        """The endpoints of the world by id, in the order in which they came."""
+        """The endpoints of the world by id, the oldest first."""
         return self.world.store.all(Endpoint)
 
     @property
@@ -123,11 +123,11 @@ class Outbox:
 
     @property
     def waiting(self) -> int:
-        """How many jobs are due and not begun."""
+        """The number of jobs that are due and have not begun."""
         return sum(map(len, self._waiting.values()))
 
     def deliveries_of(self, message_id: str) -> list[Delivery]:
-        """How the message fares, endpoint by endpoint."""
+        """Return the deliveries of a message, one for each endpoint."""
         return self._deliveries({"message": message_id})
 
     def _deliveries(self, where: Where) -> list[Delivery]:
@@ -141,7 +141,7 @@ class Outbox:
 
     def accept(self, messages: Sequence[Message]) -> None:
         """Queue the messages of one commit for every endpoint that subscribes to them."""
-        # A message that a rule made up is sent by that rule, and by nothing else.
+        # Only the rule that made up a message sends it.
         wanted = [(one, list(self.subscribers(one))) for one in messages if one.only_for is None]
         unit, jobs = self.world.store.begin(), []
         for message, endpoint, by in ruled(wanted, self.world.webhook_rules):
@@ -165,7 +165,7 @@ class Outbox:
         for _ in range(1, then.duplicate or 1):
             jobs.append(Job(message, endpoint.id, "scenario", is_single=True))
         if then.contradict is not None:
-            # Of the same moment and request, for this endpoint.
+            # With the same time and request, only for this endpoint.
             id, record = self.world.draws.message_id(), from_json(body_of(message))
             record |= then.contradict
             other = replace(message, id=id, record=record, only_for=endpoint.id)
@@ -183,7 +183,7 @@ class Outbox:
     def subscribers(
         self, message: Message, of: Mapping[str, Endpoint] | None = None
     ) -> Iterator[Endpoint]:
-        """Yield the endpoints that are to get this message; with `of`, those of these.
+        """Yield the endpoints that get this message, all of them or only those in `of`.
 
         The body is rendered only if filters need it.
         """
@@ -226,12 +226,12 @@ class Outbox:
         return delivery is not None and delivery.status == "pending"
 
     def _release(self, id: str) -> None:
-        """Queue what was delayed, but for deliveries that were resent by hand meanwhile."""
+        """Queue delayed jobs, except for deliveries that were resent by hand meanwhile."""
         jobs, _ = self._delayed.pop(id)
         self._put(*[one for one in jobs if self._is_open(one)])
 
     def _call_off(self, endpoint_id: str | None = None) -> None:
-        """Have nothing come that is delayed for this endpoint; None: for any."""
+        """Cancel what is delayed for this endpoint, or for all."""
         for id, (jobs, call_off) in list(self._delayed.items()):
             if endpoint_id in (None, jobs[0].endpoint_id):
                 del self._delayed[id]
@@ -255,17 +255,17 @@ class Outbox:
         return None
 
     def is_under_way(self, job: Job) -> bool:
-        """Whether its result is awaited; not once the world has got another state."""
+        """Whether its result is awaited. After a reset of the world it is not."""
         return id(job) in self._under_way
 
     def give_back(self, job: Job) -> None:
-        """Give back a job that was not tried after all; it is the next to be."""
+        """Put a job that was not tried back at the front of its queue."""
         if self._under_way.pop(id(job), None) is not None:
             self._waiting.setdefault(job.endpoint_id, deque()).appendleft(job)
             self._settle(job)
 
     def _settle(self, job: Job) -> None:
-        """Let the answer that waited for this attempt wait no longer."""
+        """Release the answer that waited for this attempt."""
         if job.then is not None and self.pre_answer.pop(job.delivery_id, None) is not None:
             self.world.tell_changed()
 
@@ -289,7 +289,7 @@ class Outbox:
         self.world.tell_changed()
 
     def _note_health(self, endpoint: Endpoint, sent: Sent, now: datetime) -> None:
-        """Note since when attempts at the endpoint fail, and disable it in the end."""
+        """Note when attempts at the endpoint began to fail, and disable it eventually."""
         failing_since = None if sent.error is None else endpoint.failing_since or now
         if endpoint.is_disabled and failing_since is not None:
             return
@@ -301,7 +301,7 @@ class Outbox:
             self.disable(endpoint.id, f"every attempt failed for {webhooks.DEAD_AFTER.days} days")
 
     def _after_failure(self, job: Job, delivery: Delivery, sent: Sent, now: datetime) -> Delivery:
-        """Return an open delivery after a failed attempt: failed, or to be tried again."""
+        """Return an open delivery after a failed attempt: failed, or with its next attempt."""
         if job.is_single:
             is_open = self._is_tried_again(delivery)
             return delivery if is_open else replace(delivery, status="failed")
@@ -326,7 +326,7 @@ class Outbox:
         return has_job or delivery.next_attempt_at is not None
 
     def fall_due(self, id: str) -> None:
-        """Retry the delivery with this id: the moment for it has come."""
+        """Retry the delivery with this id, which is due."""
         delivery = self.delivery(id)
         if delivery is None or delivery.status != "pending":
             return
@@ -338,7 +338,7 @@ class Outbox:
     # --- what operators do
 
     def disable(self, endpoint_id: str, reason: str) -> Endpoint:
-        """Send nothing more there; what still waited is canceled."""
+        """Stop sending to the endpoint, and cancel what still waits for it."""
         self._cancel(endpoint_id)
         disabled = replace(self.endpoints[endpoint_id], disabled_reason=reason)
         self.store_endpoint(disabled)
@@ -346,12 +346,12 @@ class Outbox:
         return disabled
 
     def enable(self, endpoint_id: str) -> Endpoint:
-        """Send there again, from the next message on; `recover` sends the missed ones."""
+        """Send to the endpoint again, from the next message on; `recover` sends missed ones."""
         endpoint = self.endpoints[endpoint_id]
         return self.store_endpoint(replace(endpoint, disabled_reason=None, failing_since=None))
 
     def remove(self, endpoint_id: str) -> None:
-        """Forget the endpoint; what still waited for it is canceled."""
+        """Delete the endpoint, and cancel what still waits for it."""
         self._cancel(endpoint_id)
         unit = self.world.store.begin()
         unit.remove(Endpoint, endpoint_id)
@@ -366,7 +366,7 @@ class Outbox:
             self._store(replace(delivery, status="canceled", next_attempt_at=None))
 
     def resend(self, message: Message, endpoint: Endpoint, *, is_single: bool = True) -> None:
-        """One more attempt, whatever the earlier results, or a new run. Source: assumed D22."""
+        """Send the message again, once or with a new run of retries. Source: assumed D22."""
         known = self.delivery(webhooks.delivery_id(message.id, endpoint.id))
         if known is None:
             self._store(Delivery(message_id=message.id, endpoint_id=endpoint.id))
@@ -375,10 +375,10 @@ class Outbox:
         self._put(Job(message, endpoint.id, "manual", is_single))
 
     def recover(self, endpoint_id: str, since: datetime) -> Iterator[bool]:
-        """Send the messages that the endpoint has missed since then.
+        """Send the messages that the endpoint missed since then.
 
-        Yields for each message whether it is sent again. Other work may run between two of them, so
-        the endpoint may be deleted or the world reset in the meantime.
+        Yields for each message whether it is sent again. Other work may run in between, so the
+        endpoint may be deleted or the world reset meanwhile.
         """
         messages = self.world.store.messages()
         for message in messages:
@@ -419,8 +419,8 @@ def endpoint_of(
 ) -> Endpoint:
     """Return the endpoint with these fields.
 
-    Without a secret it gets one that follows from its id: `chars_of` gives key material of a
-    length to a name, the same for the same seed, world and name.
+    Without a secret it gets one that is derived from its id: `chars_of` returns so many characters
+    for a name, the same for the same seed, world and name.
     """
     given = {name: value for name, value in fields.items() if value is not None}
     given.setdefault("secret", write_secret(chars_of(f"webhook:{id}", KEY_BYTES).encode()))
@@ -431,9 +431,9 @@ _DECLARED: Final = ("url", "secret", "description", "account_id", "event_types",
 
 
 def declare(store: Store, endpoints: Iterable[Endpoint]) -> None:
-    """Store the endpoints. One that is there already keeps its state, and its secrets if unchanged.
+    """Store the endpoints. Existing ones keep their state, and their secrets if unchanged.
 
-    Raises TooManyEndpoints for new ones above the limit; a state file may hold more from before it.
+    Raises TooManyEndpoints if new ones exceed the limit; an old state file may hold more.
     """
     there = store.all(Endpoint)
     unit, count = store.begin(), len(there)

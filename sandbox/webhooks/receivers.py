@@ -17,13 +17,13 @@ from sandbox.domain.webhooks import TIMEOUT_S, Endpoint, Sent
 from sandbox.webhooks.signing import Verification, verify
 
 RESPONSE_CHARS_MAX: Final = 4_096
-"""Characters stored of a receiver's answer: enough for an error message."""
+"""How much of a receiver's answer is stored: enough for an error message."""
 
 ERROR_CHARS_MAX: Final = 500
-"""Characters stored of an attempt's error, which may quote the receiver."""
+"""How much of an attempt's error is stored, which may quote the receiver."""
 
 BODY_BYTES_MAX: Final = RESPONSE_CHARS_MAX + 256
-"""The most bytes of an answer to look at: some more, so a key is recognized before it is cut."""
+"""How much of an answer is read: a little more, to recognize a key before it is cut."""
 
 _ESCAPE: Final = re.compile(r"\\u00([0-7][0-9a-fA-F])")
 
@@ -33,7 +33,7 @@ def cut_text(answer: bytes | bytearray, mask: Callable[[str], str]) -> str:
     if not answer:
         return ""
     text = answer.decode("utf-8", "replace")
-    # Receivers mostly answer JSON, in which an escape may hide a digit of a card.
+    # Most receivers answer JSON, in which escapes may hide the digits of a card.
     plain = _ESCAPE.sub(lambda escape: chr(int(escape[1], 16)), text)
     masked = mask(plain)
     return (masked if masked != plain else mask(text))[:RESPONSE_CHARS_MAX]
@@ -47,7 +47,7 @@ def judge(
     mask: Callable[[str], str],
     error: str | None = None,
 ) -> Sent:
-    """Return the result of an attempt that began then, by its answer or the error before one."""
+    """Return the result of an attempt that began then, with its answer or its error."""
     if error is None and status is not None and not 200 <= status < 300:
         error = f"answered {status}" + ("; redirects are not followed" if status < 400 else "")
     return Sent(
@@ -71,20 +71,20 @@ def parse_retry_after(text: str | None) -> float | None:
         return None
 
 
-# --- receivers in this process, such as that of a test ------------------------------------------
+# --- receivers in this process, for example those of tests --------------------------------------
 
 Reply = tuple[int, Mapping[str, str], bytes]
 """Status, headers by lower-case name, and body of an answer."""
 
 Take = Callable[[str, Mapping[str, str], bytes], Reply]
-"""Takes path, headers by lower-case name and body of a webhook.
+"""A function of the path, the headers by lower-case name, and the body of a webhook.
 
 It runs on the event loop, so it must not wait.
 """
 
 
 class LocalReceivers:
-    """Hands webhooks to receivers by the origin of their URLs, as if they came over the network.
+    """Passes webhooks to receivers by the origin of their URLs, without a network.
 
     `mask` masks secrets in a receiver's answer.
     """
@@ -95,15 +95,15 @@ class LocalReceivers:
         self._receivers: dict[str, Take] = {}
 
     def add(self, origin: str, take: Take) -> None:
-        """Hand everything that goes to this origin, `http://HOST:PORT`, to this receiver."""
+        """Pass all webhooks for this origin, `http://HOST:PORT`, to this receiver."""
         self._receivers[origin] = take
 
     def has(self, url: str) -> bool:
-        """Whether a receiver in this process takes what goes to this URL."""
+        """Whether a receiver in this process has this URL."""
         return bool(self._receivers) and _origin_of(url) in self._receivers
 
     def send(self, url: str, body: bytes, headers: Mapping[str, str]) -> Sent:
-        """Hand over one attempt, and judge the answer as that of a connection."""
+        """Make one attempt, and judge the answer like one from the network."""
         started = perf_counter()
         parts = urlsplit(url)
         sent = {
@@ -129,24 +129,24 @@ def _origin_of(url: str) -> str:
 # --- receivers inside a world -------------------------------------------------------------------
 
 HOST: Final = "receiver.invalid"
-"""No name server knows a name that ends in .invalid (RFC 6761), so nothing ever leaves by it."""
+"""Names that end in .invalid never resolve (RFC 6761), so nothing leaves the process."""
 
 ANSWERS_MAX: Final = 20
 ANSWER_MIN, ANSWER_MAX = 200, 599
 DELAY_MS_MAX: Final = 30_000
 RECEIVED_MAX: Final = 100
-"""The deliveries of each receiver to keep."""
+"""How many deliveries of each receiver to keep."""
 
 
 class Program(NamedTuple):
-    """The status for each attempt at a message, the last for all later ones, after a delay."""
+    """The status for each attempt at a message, the last one for all later ones, and a delay."""
 
     answers: tuple[int, ...] = (200,)
     delay_ms: int = 0
 
 
 class Received(NamedTuple):
-    """One delivery as it came. `at` is the world's time, `answer` None where it came too late."""
+    """A delivery as received. `at` is the world's time; `answer` is None if it was too late."""
 
     at: datetime
     message_id: str
@@ -158,18 +158,18 @@ class Received(NamedTuple):
 
 
 def url_of(program: Program) -> str:
-    """Return the address of a receiver with this program."""
+    """Return the URL of a receiver with this program."""
     fields = {"answers": ",".join(map(str, program.answers)), "delay_ms": program.delay_ms}
     return f"http://{HOST}/?{urlencode(fields, safe=',')}"
 
 
 def is_inside(url: str) -> bool:
-    """Whether the address is that of a receiver inside."""
+    """Whether the URL is that of a receiver inside a world."""
     return HOST in url and urlsplit(url).hostname == HOST
 
 
 def program_of(url: str) -> Program:
-    """Return the program in an address. Raises ValueError with a sentence."""
+    """Return the program in a URL. Raises ValueError with a message."""
     fields = dict(parse_qsl(urlsplit(url).query, keep_blank_values=True))
     for name in fields:
         if name not in Program._fields:
@@ -191,13 +191,13 @@ def _number(name: str, text: str, least: int, most: int) -> int:
 
 
 class Inbox:
-    """What the receivers inside a world were sent. It is in memory only."""
+    """The deliveries to the receivers inside a world, kept in memory only."""
 
     def __init__(self) -> None:
         self._received: defaultdict[str, deque[Received]] = defaultdict(
             lambda: deque(maxlen=RECEIVED_MAX)
         )
-        # How many attempts at each message each receiver got.
+        # The number of attempts at each message, by receiver.
         self._attempts: defaultdict[str, Counter[str]] = defaultdict(Counter)
 
     def received(self, endpoint_id: str) -> Sequence[Received]:
@@ -205,7 +205,7 @@ class Inbox:
         return tuple(self._received[endpoint_id])
 
     def total(self, endpoint_id: str) -> int:
-        """How many deliveries the receiver got, those that are no longer kept included."""
+        """Return how many deliveries the receiver got, including those no longer kept."""
         return self._attempts[endpoint_id].total()
 
     def forget(self, endpoint_id: str) -> None:
@@ -223,15 +223,15 @@ class Inbox:
         now: datetime,
         at_s: float,
     ) -> Sent:
-        """One delivery, answered as the program says.
+        """Receive a delivery, and answer it by the program.
 
-        `now` is the world's time, `at_s` the receiver's clock: seconds since 1970.
+        `now` is the world's time; `at_s` is the receiver's clock in Unix seconds.
         """
         started = perf_counter()
         try:
             program = program_of(endpoint.url)
         except ValueError:
-            # Of a file that another program wrote.
+            # The endpoint comes from a file that another program wrote.
             program = Program()
         id = headers.get(f"{prefix}-id", "")
         self._attempts[endpoint.id][id] += 1

@@ -1,4 +1,4 @@
-"""Signatures as Standard Webhooks has them, and the check that receivers make.
+"""Signatures by Standard Webhooks, and the check that receivers make.
 
 Source: assumed 8.3-signature, 8.3-timestamp.
 """
@@ -22,10 +22,10 @@ KEY_BYTES: Final = 32
 def headers_of(
     prefix: str, message_id: str, sent_at: float, body: bytes, secrets: Iterable[str]
 ) -> dict[str, str]:
-    """Return the three headers of an attempt at that system time, signed by each of the secrets.
+    """Return the three headers of an attempt, signed with each of the secrets.
 
-    The time is real, not that of the world's clock: receivers compare it with their own clocks
-    (assumed D1).
+    `sent_at` is the real time, not the world's: receivers compare it with their own clocks (assumed
+    D1).
     """
     timestamp = int(sent_at)
     moment, text = datetime.fromtimestamp(timestamp, UTC), body.decode()
@@ -40,7 +40,7 @@ def headers_of(
 def why_not_genuine(
     prefix: str, secret: str, body: bytes, headers: Mapping[str, str]
 ) -> str | None:
-    """Why a receiver that has the secret refuses these headers and bytes; None if it takes them."""
+    """Return why a receiver with this secret refuses the webhook; None if it accepts it."""
     check = verify([secret], prefix, headers, body, now_s=int(time()))
     return None if check.step is None else check.says
 
@@ -58,10 +58,10 @@ def write_secret(key: bytes) -> str:
 # --- verification -----------------------------------------------------------------------------
 
 TOLERANCE_S: Final = 300
-"""So much may a timestamp differ from the receiver's clock."""
+"""How far a timestamp may differ from the receiver's clock."""
 
 VerifyStep = Literal["headers", "timestamp", "signature"]
-"""The steps of a check, in their order."""
+"""The steps of a check, in order."""
 
 TIMESTAMP_MAX: Final = 253_402_300_799
 """The last second of the year 9999."""
@@ -80,7 +80,7 @@ class Verification(Struct, frozen=True, gc=False):
 def verify(
     secrets: Sequence[str], prefix: str, headers: Mapping[str, str], body: bytes, *, now_s: int
 ) -> Verification:
-    """Check the three headers and the bytes against the secrets, at that second of 1970."""
+    """Check the three headers and the body against the secrets; `now_s` is in Unix seconds."""
     given = {name: headers.get(f"{prefix}-{name}", "") for name in ("id", "timestamp", "signature")}
     missing = [name for name, value in given.items() if not value]
     if missing:

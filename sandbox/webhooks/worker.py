@@ -1,4 +1,4 @@
-"""The delivery worker: it makes the attempts that the outboxes of all worlds have due."""
+"""The delivery worker: it makes the attempts that are due in the outboxes of all worlds."""
 
 import asyncio
 import logging
@@ -20,7 +20,7 @@ PATIENCE_S: Final = 0.5
 """An attempt that takes longer than this does not hold up the next one at the same endpoint."""
 
 UNDER_WAY_MAX: Final = 16
-"""The most attempts at one endpoint at a time."""
+"""How many attempts at one endpoint may be in progress at a time."""
 
 log = logging.getLogger("sandbox.webhooks")
 
@@ -51,8 +51,8 @@ class DeliveryWorker:
 
     The task makes one attempt after the other, so an endpoint gets its messages in order, and no
     endpoint holds up another. `after_attempt` is called with the world after each attempt.
-    Without a `client`, `open_client` makes it before the first attempt over the network, in a
-    thread: loading one takes a while. What goes to one of the `local_receivers` needs no network.
+    Without a `client`, `open_client` creates one before the first attempt over the network, in a
+    thread, because importing it takes a while. `local_receivers` get theirs without a network.
     """
 
     client: Sending | None
@@ -73,7 +73,7 @@ class DeliveryWorker:
         self._starting = asyncio.Lock()
 
     def _is_running(self) -> bool:
-        """Whether an event loop runs. The tasks of an earlier loop are gone with it."""
+        """Whether an event loop runs. The tasks of an earlier loop ended with it."""
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
@@ -84,7 +84,7 @@ class DeliveryWorker:
         return not self._is_closed
 
     def work(self, world: WebhookWorld, endpoint_id: str) -> None:
-        """Send what is due at this endpoint. Does nothing before an event loop runs."""
+        """Send what is due at this endpoint. Does nothing unless an event loop runs."""
         if not self._is_running():
             return
         key = (id(world), endpoint_id)
@@ -95,7 +95,7 @@ class DeliveryWorker:
             lane.runner = asyncio.create_task(self._run(lane))
 
     async def wait_idle(self, world: WebhookWorld) -> None:
-        """Wait until no webhook of the world is due or under way."""
+        """Wait until no webhook of the world is due or in progress."""
         while not world.outbox.is_idle and self._is_running():
             for endpoint_id in tuple(world.outbox.endpoints):
                 self.work(world, endpoint_id)
@@ -120,7 +120,7 @@ class DeliveryWorker:
         try:
             while True:
                 async with self._starting:
-                    # One attempt begins in a round of the loop, so that requests have their turn.
+                    # One attempt begins per iteration of the event loop: requests get a turn.
                     await asyncio.sleep(0)
                 job = outbox.take(lane.endpoint_id)
                 if job is None:
@@ -162,7 +162,7 @@ class DeliveryWorker:
             sent = _not_sent("the sandbox failed; its log says why")
         self.measured.attempts.labels("failed" if sent.error else "delivered").inc()
         world.outbox.conclude(job, sent)
-        # Without endpoints nothing was planned: the world may even be deleted.
+        # Without endpoints nothing was scheduled; the world may even be deleted.
         if world.outbox.endpoints:
             self.after_attempt(world)
 
