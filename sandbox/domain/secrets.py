@@ -225,7 +225,7 @@ _PRODUCT_CODE_DIGITS: Final = 13
 
 
 def _is_spelled(text: str, line: bytearray, found: CardNumber) -> bool:
-    """Whether it ends and is grouped like a card number, and is no telephone number or EAN."""
+    """Whether it ends and is grouped like a card number, unlike a telephone number or an EAN."""
     start, end, number = found
     if not _END.match(line, end) or not (
         end - start == len(number) or _SPELLING.fullmatch(text, start, end)

@@ -55,7 +55,7 @@ class PathEndpoint:
 
 
 def match_of(scope: Scope) -> Match[Any] | None:
-    """Return the match of a routed request; None if its path is no endpoint's."""
+    """Return the match of a routed request; None if no endpoint has its path."""
     endpoint = scope.get("endpoint")
     if not isinstance(endpoint, PathEndpoint):
         return None

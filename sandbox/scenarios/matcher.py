@@ -162,7 +162,7 @@ class Running(Struct, eq=False):
     ) -> MatchedRule | None:
         """Return the effect of the first rule that applies, or None.
 
-        If `is_possible` is None for a rule, it is meant for something else and is no near miss. The
+        If `is_possible` is None for a rule, it is meant for something else, not a near miss. The
         rules after the first one count their matches too. Source: assumed D40.
         """
         found: MatchedRule | None = None

@@ -153,7 +153,7 @@ def _mistakes(error: ValidationError) -> list[ErrorDetails]:
         loc = one["loc"]
         is_another_kind = one["type"] == "int_type" and isinstance(one["input"], dict | list)
         if is_another_kind and within[loc[:-1]] > 1:
-            # A table or list is no number; another error describes that better.
+            # A table or list is not a number; another error describes that better.
             continue
         places.setdefault(tuple(part for part in loc if _is_of_the_file(part)), one)
     return list(places.values())

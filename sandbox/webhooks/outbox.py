@@ -419,8 +419,8 @@ def endpoint_of(
 ) -> Endpoint:
     """Return the endpoint with these fields.
 
-    Without a secret it gets one that is derived from its id: `chars_of` returns so many characters
-    for a name, the same for the same seed, world and name.
+    Without a secret it gets one that is derived from its id: `chars_of` returns characters for a
+    name and a count, the same for the same seed, world and name.
     """
     given = {name: value for name, value in fields.items() if value is not None}
     given.setdefault("secret", write_secret(chars_of(f"webhook:{id}", KEY_BYTES).encode()))
