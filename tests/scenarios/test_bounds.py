@@ -12,11 +12,11 @@ import pytest
 from sandbox.scenarios.matcher import NEAR_MISSES_MAX
 from sandbox.scenarios.parser import PARTS_MAX, parse_scenario
 from sandbox.scenarios.queue import QUEUE_MAX
-from sandbox.scenarios.words import RULES_MAX
+from sandbox.scenarios.words import RULES_MAX, WEBHOOK_RULES_MAX
 from sandbox.worlds.coverage_counters import OTHERS, SCENARIOS_MAX
 from sandbox.worlds.lifecycle import run_scenario
 from tests.control.refusals import assert_refused
-from tests.scenarios.running import LOST, SCENARIO, put, running
+from tests.scenarios.running import LOST, SCENARIO, running
 from tests.support.payments import pay
 
 NEXT = "/worlds/default/scenario/next"
@@ -67,15 +67,17 @@ HOSTILE: list[list[Any]] = [
 
 
 def test_a_scenario_with_too_many_parts_is_refused_before_they_are_checked(sandbox):
-    rows = [(rules, f"more than {PARTS_MAX} tables, lists and values") for rules in HOSTILE]
+    rows = [("rule", one, f"more than {PARTS_MAX} tables, lists and values") for one in HOSTILE]
     # As many rules as may be are those of the queue's test.
-    rows.append(([{"then": LOST}] * (RULES_MAX + 1), f"at most {RULES_MAX}"))
+    rows.append(("rule", [{"then": LOST}] * (RULES_MAX + 1), f"at most {RULES_MAX}"))
+    drops = [{"then": {"drop": True}}] * (WEBHOOK_RULES_MAX + 1)
+    rows.append(("webhook", drops, f"at most {WEBHOOK_RULES_MAX}"))
     # Of many faults the first is said.
     for value in ([1], "x", {"min": "x"}):
         rule = {"when": {"amount": [value] * 8}, "then": LOST}
-        rows.append(([rule] * 300, "rule 1, when.amount"))
-    for rules, said in rows:
-        refused = put(sandbox, *rules)
+        rows.append(("rule", [rule] * 300, "rule 1, when.amount"))
+    for part, rules, said in rows:
+        refused = sandbox.control("PUT", SCENARIO, {"name": "mine", part: rules})
 
         assert_refused(refused, 400, "validation_error")
         assert said in refused.json()["message"]

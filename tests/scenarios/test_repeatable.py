@@ -13,6 +13,7 @@ from sandbox.domain.webhooks import Sent
 from sandbox.settings import Settings
 from tests.conftest import NOW
 from tests.driving import InProcess
+from tests.state.looping import Taking
 from tests.support.open_requests import CONTROL, tap, taps
 from tests.support.payments import ask_on_loop
 
@@ -49,7 +50,7 @@ SCENARIO = {
 
 
 @dataclass
-class Receiver:
+class Receiver(Taking):
     """Refuses every third attempt, and keeps the bytes of all."""
 
     got: list[tuple[str, bytes, dict[str, str]]] = field(default_factory=list)
@@ -58,10 +59,7 @@ class Receiver:
         self.got.append((url, body, dict(headers)))
         if len(self.got) % 3 == 0:
             return Sent(status_code=503, duration_ms=0, response="later", error="answered 503")
-        return Sent(status_code=204, duration_ms=0, response="", error=None)
-
-    async def close(self) -> None:
-        pass
+        return await super().send(url, body, headers)
 
 
 async def story(sandbox: InProcess) -> list[bytes]:

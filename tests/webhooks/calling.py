@@ -5,7 +5,6 @@ import contextlib
 import json
 from typing import Any
 
-from sandbox.worlds.world import World
 from tests.driving import InProcess, Response
 from tests.in_process import Exchange, http_scope
 
@@ -41,13 +40,15 @@ def sample(sandbox: InProcess, event_type: str = "account.updated", **changes: A
     return str(_must(sandbox.control("POST", path, body), 202)["id"])
 
 
-def message(sandbox: InProcess, id: str) -> Any:
-    return sandbox.look(f"messages/{id}")
+def fares(sandbox: InProcess, id: str) -> dict[str, str]:
+    """How the message fares at each of the endpoints for which it is."""
+    deliveries = sandbox.look(f"messages/{id}")["deliveries"]
+    return {one["endpoint_id"]: one["status"] for one in deliveries}
 
 
 def reached(sandbox: InProcess, id: str) -> list[str]:
     """The endpoints for which the message is."""
-    return [one["endpoint_id"] for one in message(sandbox, id)["deliveries"]]
+    return list(fares(sandbox, id))
 
 
 def types_reached(sandbox: InProcess, endpoint_id: str) -> list[str]:
@@ -57,10 +58,6 @@ def types_reached(sandbox: InProcess, endpoint_id: str) -> list[str]:
         for one in sandbox.look("messages")["messages"]
         if endpoint_id in [delivery["endpoint_id"] for delivery in one["deliveries"]]
     ]
-
-
-def world_of(sandbox: InProcess) -> World:
-    return sandbox.sandbox.worlds.default
 
 
 # --- with an event loop -----------------------------------------------------------------------
@@ -86,12 +83,3 @@ def living(sandbox: InProcess) -> contextlib.AbstractAsyncContextManager[Any]:
     """The application's life: at its end it stops what it does by itself."""
     app = sandbox.sandbox.app
     return app.router.lifespan_context(app)
-
-
-DOCUMENTED_S = [5, 5 * 60, 30 * 60, 2 * 3600, 5 * 3600, 10 * 3600, 10 * 3600]
-"""The waits after the first to the seventh failure."""
-
-
-def ask_wait(sandbox, **query):
-    asked = "&".join(f"{name}={value}" for name, value in query.items())
-    return control(sandbox, "GET", f"{WORLD}/wait", query=asked)

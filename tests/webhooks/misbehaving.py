@@ -8,7 +8,9 @@ from collections.abc import Iterator
 
 from tests.webhooks.receiving import Answer
 
-HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n"
+OK = b"HTTP/1.1 200 OK\r\n"
+CHUNKED = OK + b"transfer-encoding: chunked\r\n\r\n"
+HINTS = b"HTTP/1.1 103 Early Hints\r\n\r\n"
 
 
 def raw(answer: bytes) -> Answer:
@@ -33,7 +35,7 @@ def _reset(connection: socket.socket, stop: threading.Event) -> None:
 
 
 def _drip(connection: socket.socket, stop: threading.Event) -> None:
-    connection.sendall(HEAD + b"content-length: 4000\r\n\r\n")
+    connection.sendall(OK + b"content-length: 4000\r\n\r\n")
     while not stop.wait(0.01):
         connection.sendall(b".")
 
@@ -50,16 +52,16 @@ hang = Answer(gate=threading.Event())
 drip = Answer(act=_drip)
 """Answer with 200 and a body that comes byte by byte."""
 
-forever = endless(HEAD + b"connection: close\r\n\r\n", b"and on ")
+forever = endless(OK + b"connection: close\r\n\r\n", b"and on ")
 """Answer with 200 and a body that never ends."""
 
 garbage = raw(b"\x00\xff\x17 no answer at all\r\n\r\n")
 """What is not HTTP."""
 
-break_off = raw(HEAD + b"content-length: 100\r\n\r\nonly this")
+break_off = raw(OK + b"content-length: 100\r\n\r\nonly this")
 """More of a body is promised than comes."""
 
-close_unsaid = raw(HEAD + b"content-length: 0\r\n\r\n")
+close_unsaid = raw(OK + b"content-length: 0\r\n\r\n")
 """A proper answer, and the end of the connection without having said so."""
 
 

@@ -15,18 +15,17 @@ from sandbox.webhooks.signing import write_secret
 from tests.conftest import NOW
 from tests.control.refusals import assert_refused
 from tests.directory.making import an_account, delete
-from tests.support.payments import pay
+from tests.support.payments import pay, world_of
 from tests.webhooks.calling import (
     ENDPOINTS,
     WORLD,
     add,
     change,
-    message,
+    fares,
     reached,
     reset,
     sample,
     types_reached,
-    world_of,
 )
 from tests.webhooks.hooked import START
 
@@ -38,8 +37,9 @@ SNAPSHOT = f"{WORLD}/snapshot"
 # --- create, list, read, delete ---------------------------------------------------------------
 
 
-def test_an_endpoint_needs_a_url_only_and_gets_the_defaults(sandbox):
-    body = add(sandbox, url=URL)
+def test_an_endpoint_needs_a_url_only_and_null_is_as_if_it_was_not_given(sandbox):
+    optional = ("id", "description", "account_id", "event_types", "filters", "secret", "disabled")
+    body = add(sandbox, url=URL, **dict.fromkeys(optional))
 
     assert re.fullmatch(r"ep_[A-Za-z0-9]{27}", body.pop("id"))
     assert re.fullmatch(r"whsec_[A-Za-z0-9+/]{43}=", body.pop("secret"))
@@ -59,48 +59,24 @@ def test_an_endpoint_needs_a_url_only_and_gets_the_defaults(sandbox):
     }
 
 
-def test_an_endpoint_is_what_it_was_asked_to_be(sandbox):
+def test_an_endpoint_is_what_it_was_asked_to_be_and_what_no_change_names_stays(sandbox):
     wanted = {
         "id": "mine-1_A",
         "url": "https://example.com:8443/a?b=c%20d",
         "description": "mine",
         "account_id": sandbox.account("merchant"),
         "event_types": ["transaction.sale", "transaction.refund"],
-        "filters": {"status": ["captured", "accepted"], "processor": ["any-name"]},
+        "filters": {"status": ["captured", "accepted"]},
         "secret": SECRET,
     }
+    twice = {"event_types": wanted["event_types"] * 2}
+    empty = {"filters": wanted["filters"] | {"processor": None, "transaction_type": []}}
 
-    body = add(sandbox, **wanted | {"disabled": True})
+    before = add(sandbox, **wanted | twice | empty | {"disabled": True})
 
     disabled = {"disabled": True, "disabled_reason": "disabled by hand"}
-    well = {"old_secrets": [], "failing_since": None, "disables_at": None}
-    assert re.fullmatch(r"app_[A-Za-z0-9]{27}", body.pop("application_id"))
-    assert body == wanted | {"created_at": NOW} | disabled | well
-
-
-def test_null_is_as_if_it_was_not_given_and_repetitions_are_kept_once(sandbox):
-    names = ("id", "description", "account_id", "event_types", "filters", "secret", "disabled")
-    body = add(sandbox, **dict.fromkeys(names))
-    filters = {"status": None, "processor": [], "transaction_type": ["sale"]}
-    types = ["batch.opened", "account.updated", "batch.opened"]
-    other = add(sandbox, filters=filters, event_types=types)
-
-    assert (body["description"], body["event_types"], body["filters"]) == ("", [], {})
-    assert body["id"].startswith("ep_")
-    assert body["disabled"] is False
-    assert other["filters"] == {"transaction_type": ["sale"]}
-    assert other["event_types"] == ["batch.opened", "account.updated"]
-
-
-def test_what_is_given_changes_and_the_rest_stays(sandbox):
-    before = add(
-        sandbox,
-        description="mine",
-        account_id=sandbox.account("merchant"),
-        event_types=["account.updated"],
-        filters={"status": ["active"]},
-        secret=SECRET,
-    )
+    assert before == before | wanted | disabled
+    assert re.fullmatch(r"app_[A-Za-z0-9]{27}", before["application_id"])
     unchanged = dict.fromkeys(("url", "description", "event_types", "filters", "secret"))
     assert change(sandbox, before["id"], **unchanged, disabled=None) == before
 
@@ -132,9 +108,6 @@ def test_an_endpoint_is_disabled_enabled_and_deleted(sandbox):
     heard = sample(sandbox)
     deleted = sandbox.control("DELETE", f"{ENDPOINTS}/{id}")
 
-    def statuses(id):
-        return [one["status"] for one in message(sandbox, id)["deliveries"]]
-
     assert (disabled["disabled"], disabled["disabled_reason"]) == (True, "disabled by hand")
     assert again == disabled
     assert (enabled["disabled"], enabled["disabled_reason"]) == (False, None)
@@ -142,7 +115,7 @@ def test_an_endpoint_is_disabled_enabled_and_deleted(sandbox):
     assert (answer.status, answer.json()) == (200, enabled)
     assert (deleted.status, deleted.body) == (204, b"")
     assert sandbox.look("endpoints") == {"endpoints": [second], "total": 1}
-    assert statuses(waiting) == statuses(heard) == ["canceled", "pending"]
+    assert fares(sandbox, waiting) == fares(sandbox, heard) == {id: "canceled", "a": "pending"}
     assert reached(sandbox, missed) == reached(sandbox, sample(sandbox)) == ["a"]
     # Endpoints stay over a reset, while messages go.
     third = add(sandbox)

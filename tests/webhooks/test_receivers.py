@@ -12,12 +12,12 @@ import pytest
 from standardwebhooks import Webhook
 
 from sandbox.domain.instants import parse_rfc3339
-from sandbox.domain.webhooks import Endpoint
 from sandbox.webhooks import receivers as inside
-from sandbox.webhooks.signing import write_secret
 from tests.conftest import NOW
+from tests.support.payments import world_of
 from tests.webhooks import misbehaving as bad
-from tests.webhooks.hooked import START, planned_wait, until, waits
+from tests.webhooks.calling import add, living, sample
+from tests.webhooks.hooked import planned_wait, until, waits
 from tests.webhooks.misbehaving import refusing
 from tests.webhooks.receiving import Answer, receiving
 
@@ -47,9 +47,12 @@ def test_a_failure_is_recorded_and_tried_again_while_others_get_theirs(hooked, r
         (receiving(bad.hang_up), None, "was closed before there was"),
         (receiving(bad.reset), None, "reset by peer"),
         (receiving(bad.garbage), None, "cannot be read: Bad status line"),
-        (raw(b"HTTP/1.1 200 OK\r\nx-a: b\r\n"), None, "was closed before"),
-        (receiving(bad.break_off), 200, "not completed"),
-        (raw(b"HTTP/1.1 200 OK\r\nx: " + b"a" * 20_000), None, "cannot be read"),
+        (raw(bad.OK + b"x-a: b\r\n"), None, "was closed before"),
+        (receiving(bad.break_off), 200, "the body of the answer was not completed"),
+        (raw(bad.OK + b"x: " + b"a" * 20_000), None, "cannot be read"),
+        (receiving(bad.endless(bad.OK, b"x: a\r\n" * 2_000)), None, "Too many headers received"),
+        (raw(bad.CHUNKED + b"zz\r\n"), None, "cannot be read"),
+        (raw(bad.OK[:9] + b"101 Switching\r\nconnection: upgrade\r\n\r\n"), 101, "answered 101"),
         (refusing(), None, "connection refused: nothing listens there"),
         (nullcontext("http://nowhere.invalid/"), None, "host nowhere.invalid:80 [no such host"),
         (receiving(301), 301, "answered 301; redirects are not followed"),
@@ -63,6 +66,7 @@ def test_a_failure_is_recorded_and_tried_again_while_others_get_theirs(hooked, r
         assert (attempt["at"], attempt["trigger"]) == (NOW, "scheduled")
         assert attempt["status_code"] == status_code, error
         assert error in attempt["error"]
+        assert "\n" not in attempt["error"]
         assert attempt["duration_ms"] > 0
     assert len(receiver.wait_for(1)) == 1
 
@@ -74,6 +78,8 @@ def test_any_2xx_is_a_success_and_the_beginning_of_the_answer_is_kept(hooked):
         (receiving(bad.forever), 200, ("and on " * 1_000)[:RESPONSE_MAX]),
         (receiving(Answer(200, body=b"x" * 100_000)), 200, "x" * RESPONSE_MAX),
         (receiving(Answer(200, body=b"a\xff\x00")), 200, "a\ufffd\x00"),
+        (raw(b"HTTP/1.0 200 OK\r\n\r\nto the end"), 200, "to the end"),
+        (raw(bad.HINTS * 20 + bad.OK + b"content-length: 4\r\n\r\ndone"), 200, "done"),
         (receiving(Answer(500, body=b"x" * 100_000)), 500, "x" * RESPONSE_MAX),
     ]
     for status, response, delivery, attempt in first_attempts(hooked, rows):
@@ -204,22 +210,23 @@ def test_what_came_is_signed_as_for_every_endpoint_and_a_fault_is_reported(hooke
     assert "signature" in faulty["says"]
 
 
-def test_a_receiver_that_takes_too_long_fails_the_attempt(monkeypatch):
+def test_a_receiver_that_takes_too_long_fails_and_is_sent_to_a_minute_later(sandbox, monkeypatch):
     monkeypatch.setattr(inside, "TIMEOUT_S", 0.01)
-    endpoint = Endpoint(
-        id="slow",
-        url="http://receiver.invalid/?delay_ms=10",
-        secret=write_secret(b"k" * 32),
-        created_at=START,
-    )
-    inbox = inside.Inbox()
+    add(sandbox, id="slow", url="http://receiver.invalid/?delay_ms=10")
 
-    sent = asyncio.run(inbox.take(endpoint, b"{}", {}, prefix="webhook", now=START, at_s=0))
+    async def story():
+        async with living(sandbox):
+            sample(sandbox)
+            await world_of(sandbox).wait_idle()
 
-    assert (sent.status_code, sent.is_timeout) == (None, True)
-    assert sent.error == "no complete answer within 0.01 s"
-    (got,) = inbox.received("slow")
-    assert (got.answer, got.check.step) == (None, "headers")
+    asyncio.run(story())
+
+    (delivery,) = sandbox.look("messages")["messages"][0]["deliveries"]
+    (attempt,) = delivery["attempts"]
+    assert (attempt["status_code"], attempt["response"]) == (None, "")
+    assert attempt["error"] == "no complete answer within 0.01 s"
+    assert planned_wait(delivery) == 60
+    assert sandbox.look("receivers/slow/received")["received"][0]["answer"] is None
 
 
 def test_its_program_is_its_address_and_goes_wherever_its_endpoint_goes(hooked):

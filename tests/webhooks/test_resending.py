@@ -7,8 +7,9 @@ import pytest
 
 from sandbox.domain.webhooks import ATTEMPTS_MAX, Sent
 from sandbox.webhooks.signing import write_secret
-from tests.webhooks.calling import ENDPOINTS, WORLD, add, message, sample, world_of
-from tests.webhooks.hooked import planned_wait, recover, resend, triggers, until
+from tests.support.payments import world_of
+from tests.webhooks.calling import ENDPOINTS, WORLD, add, sample
+from tests.webhooks.hooked import recover, resend, triggers, until
 from tests.webhooks.receiving import Answer
 
 
@@ -99,21 +100,10 @@ def test_of_very_many_attempts_the_newest_are_kept(sandbox):
                 job, Sent(status_code=200, duration_ms=0, response=str(number), error=None)
             )
 
-    (delivery,) = message(sandbox, id)["deliveries"]
+    (delivery,) = sandbox.look(f"messages/{id}")["deliveries"]
     assert [one["response"] for one in delivery["attempts"]] == [
         str(number) for number in range(5, ATTEMPTS_MAX + 5)
     ]
-
-
-def test_after_a_time_out_the_next_attempt_is_a_minute_later(sandbox):
-    add(sandbox, id="e")
-    id = sample(sandbox)
-    outbox = world_of(sandbox).outbox
-    late = Sent(status_code=None, duration_ms=0, response="", error="too late", is_timeout=True)
-
-    outbox.conclude(outbox.take("e"), late)
-
-    assert planned_wait(message(sandbox, id)["deliveries"][0]) == 60
 
 
 # --- secrets ----------------------------------------------------------------------------------

@@ -11,13 +11,14 @@ from threading import Event
 import pytest
 
 from sandbox.app import build
-from sandbox.domain.webhooks import Sent
 from sandbox.settings import Settings
 from tests.conftest import NOW
 from tests.driving import InProcess
-from tests.support.payments import ask_on_loop
+from tests.state.looping import Taking
+from tests.support.open_requests import sale
+from tests.support.payments import ask_on_loop, world_of
 from tests.webhooks import misbehaving as bad
-from tests.webhooks.calling import living, world_of
+from tests.webhooks.calling import living
 from tests.webhooks.hooked import UNTIL_S, until
 from tests.webhooks.misbehaving import refusing
 from tests.webhooks.receiving import Answer, overtakers, receiving
@@ -25,8 +26,8 @@ from tests.webhooks.receiving import Answer, overtakers, receiving
 SALES = 10
 
 
-class Noting:
-    """Takes every webhook, and notes whose it was. Fulfils `Sending`."""
+class Noting(Taking):
+    """Notes whose webhook it was."""
 
     def __init__(self):
         self.happened = []
@@ -34,18 +35,14 @@ class Noting:
     async def send(self, url, body, headers):
         self.happened.append(("attempt", json.loads(body).get("transaction_id")))
         await asyncio.sleep(0)
-        return Sent(status_code=204, duration_ms=0, response="", error=None)
-
-    async def close(self):
-        pass
+        return await super().send(url, body, headers)
 
 
 def test_every_answer_leaves_before_an_attempt_at_its_webhook_begins(tmp_path):
     urls = tuple(f"http://127.0.0.1:9/{number}" for number in range(5))
 
     async def sell(sandbox, happened):
-        sale = {"amount": 100, "terminal_id": world_of(sandbox).cast.terminals["merchant"]}
-        answer = await ask_on_loop(sandbox, "POST", "/v3/payment", sale, by="merchant")
+        answer = await ask_on_loop(sandbox, *sale(sandbox))
         happened.append(("answer", answer.json()["transaction_id"]))
 
     async def story(sandbox, happened):

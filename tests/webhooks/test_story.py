@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.webhooks import wait_after
 from tests.conftest import NOW
-from tests.webhooks.calling import DOCUMENTED_S
 from tests.webhooks.hooked import (
     START,
     Hooked,
@@ -24,6 +23,9 @@ from tests.webhooks.hooked import (
 )
 from tests.webhooks.misbehaving import refusing
 from tests.webhooks.receiving import receiving
+
+DOCUMENTED_S = [5, 5 * 60, 30 * 60, 2 * 3600, 5 * 3600, 10 * 3600, 10 * 3600]
+"""The waits after the first to the seventh failure."""
 
 
 def fail_once(hooked: Hooked) -> str:
