@@ -83,3 +83,15 @@ def living(sandbox: InProcess) -> contextlib.AbstractAsyncContextManager[Any]:
     """The application's life: at its end it stops what it does by itself."""
     app = sandbox.sandbox.app
     return app.router.lifespan_context(app)
+
+
+def deliver_sample(sandbox: InProcess) -> str:
+    """The id of a message that was sent to everyone who wants it."""
+
+    async def deliver() -> str:
+        async with living(sandbox):
+            id = sample(sandbox)
+            await sandbox.sandbox.worlds.default.wait_idle()
+            return id
+
+    return asyncio.run(deliver())

@@ -18,9 +18,8 @@ from sandbox.webhooks.address_guard import Guard
 from sandbox.webhooks.client import WebhookClient
 from tests.cli.asking import ask as run
 from tests.driving import fresh
-from tests.support.payments import world_of
 from tests.webhooks import misbehaving as bad
-from tests.webhooks.calling import living, sample
+from tests.webhooks.calling import deliver_sample
 from tests.webhooks.receiving import Answer, receiving
 
 LIMIT_S = 60.0
@@ -184,14 +183,7 @@ def test_a_receiver_without_a_trusted_certificate_gets_nothing_and_the_option_is
 
 
 def test_a_server_sends_to_a_receiver_whose_certificate_it_is_given(secure, folder):
-    sandbox = fresh(webhooks=(secure.url,), webhooks_ca=folder / "ca.pem")
-
-    async def story():
-        async with living(sandbox):
-            sample(sandbox)
-            await world_of(sandbox).wait_idle()
-
-    asyncio.run(story())
+    deliver_sample(fresh(webhooks=(secure.url,), webhooks_ca=folder / "ca.pem"))
 
     assert len(secure.requests) == 1
 

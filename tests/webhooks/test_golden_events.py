@@ -6,7 +6,7 @@ from typing import Any
 from sandbox import library
 from sandbox.domain.events import EVENTS
 from tests.driving import InProcess
-from tests.webhooks.calling import add, message, sample
+from tests.webhooks.calling import add, sample
 
 MERCHANT = "64e24377-b0e9-4882-9386-a4e53c72c012"
 """The account that the golden bodies are about, in the demo world."""
@@ -22,7 +22,7 @@ def golden(event_type: str) -> dict[str, Any]:
 
 def send(sandbox: InProcess, event_type: str, **changes: Any) -> dict[str, Any]:
     """The message of a sample."""
-    sent: dict[str, Any] = message(sandbox, sample(sandbox, event_type, **changes))
+    sent: dict[str, Any] = sandbox.look(f"messages/{sample(sandbox, event_type, **changes)}")
     return sent
 
 

@@ -3,7 +3,6 @@
 Source: assumed 8.3-success, D5, D22, D25-receivers.
 """
 
-import asyncio
 import json
 from contextlib import ExitStack, nullcontext
 from email.utils import format_datetime
@@ -14,9 +13,8 @@ from standardwebhooks import Webhook
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.webhooks import receivers as inside
 from tests.conftest import NOW
-from tests.support.payments import world_of
 from tests.webhooks import misbehaving as bad
-from tests.webhooks.calling import add, living, sample
+from tests.webhooks.calling import add, deliver_sample
 from tests.webhooks.hooked import planned_wait, until, waits
 from tests.webhooks.misbehaving import refusing
 from tests.webhooks.receiving import Answer, receiving
@@ -214,14 +212,9 @@ def test_a_receiver_that_takes_too_long_fails_and_is_sent_to_a_minute_later(sand
     monkeypatch.setattr(inside, "TIMEOUT_S", 0.01)
     add(sandbox, id="slow", url="http://receiver.invalid/?delay_ms=10")
 
-    async def story():
-        async with living(sandbox):
-            sample(sandbox)
-            await world_of(sandbox).wait_idle()
+    id = deliver_sample(sandbox)
 
-    asyncio.run(story())
-
-    (delivery,) = sandbox.look("messages")["messages"][0]["deliveries"]
+    (delivery,) = sandbox.look(f"messages/{id}")["deliveries"]
     (attempt,) = delivery["attempts"]
     assert (attempt["status_code"], attempt["response"]) == (None, "")
     assert attempt["error"] == "no complete answer within 0.01 s"

@@ -15,11 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sandbox.domain.field_types import check_secret
-from sandbox.domain.profile import Profile
-from sandbox.settings import Settings
 from sandbox.webhooks.signing import headers_of, write_secret
-from tests.driving import serving
-from tests.webhooks.hooked import Hooked, refused
+from tests.driving import fresh
+from tests.profiles import BRANDED
+from tests.webhooks.calling import add, deliver_sample
+from tests.webhooks.hooked import refused
 from tests.webhooks.receiving import receiving
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
@@ -47,22 +47,18 @@ def test_the_published_vector_is_signed_as_published_in_whole_seconds():
     assert alone != SIGNATURE
 
 
-def test_the_prefix_of_a_profile_stands_in_what_is_sent(tmp_path):
-    profile = tmp_path / "acme.toml"
-    profile.write_text('webhook_header_prefix = "acme"\n')
+def test_the_prefix_of_a_profile_stands_in_what_is_sent():
+    sandbox = fresh(profile=BRANDED)
+    with receiving() as receiver:
+        add(sandbox, url=receiver.url, secret=SECRET)
+        id = deliver_sample(sandbox)
 
-    with serving("--profile", str(profile)) as server, receiving() as receiver:
-        hooked = Hooked(server, "default", {})
-        hooked.endpoint(receiver.url, secret=SECRET)
-        id = hooked.emit()
-        (received,) = receiver.wait_for(1)
-
+    (received,) = receiver.requests
     assert received.headers["acme-id"] == id
     assert not [name for name in received.headers if name.startswith("webhook-")]
     names = ("id", "timestamp", "signature")
     renamed = {f"webhook-{name}": received.headers[f"acme-{name}"] for name in names}
     standardwebhooks.Webhook(SECRET).verify(received.body, renamed)
-    assert Profile().webhook_header_prefix == Settings().profile.webhook_header_prefix == "webhook"
 
 
 @pytest.mark.proves("assumed D49")

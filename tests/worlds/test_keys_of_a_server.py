@@ -78,6 +78,7 @@ def test_with_known_keys_they_are_those_of_loopback():
 
     assert keys(server) == keys(documented)
     assert keys(server, "one") == keys(documented, "one")
+    # Users paste this key into their settings; changing it breaks them.
     assert keys(server)["merchant"] == "svc_uat_demomerchant_Rahy5R22dHat85afU6lKXIXOEWGwLG82"
 
 
