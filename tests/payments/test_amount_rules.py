@@ -49,6 +49,9 @@ CAPTURES = [
     # Up to the hold and the headroom, which is 100 % of the subtotal: assumed 2.5-headroom.
     ({"subtotal": 1000}, {"amount": 1200, "tip_amount": 200}, (1000, 0, 200, 0)),
     ({"subtotal": 1000}, {"tip_amount": 1000}, (1000, 0, 1000, 0)),
+    # Below the hold a tip of any size exceeds nothing: spec 2.4-exceeds_original_auth.
+    ({"subtotal": 1000}, {"amount": 300, "tip_amount": 200}, (100, 0, 200, 0)),
+    ({"subtotal": 1000}, {"breakdown": {"subtotal": 0, "tipAmount": 10}}, (0, 0, 10, 0)),
     (
         {"subtotal": 1000},
         *({"breakdown": {"subtotal": 950, "taxAmount": 50}}, (950, 50, 0, 0)),

@@ -68,7 +68,7 @@ def headroom(amounts: Amounts, limit: str = "") -> int:
 
 def _is_above_hold(amounts: Amounts, held: int, limit: str) -> bool:
     """Whether a capture of these components is above the hold. Source: assumed D35-above."""
-    if limit == "nothing":
+    if amounts.total <= held or limit == "nothing":
         return amounts.total > held
     goods = amounts.subtotal if limit == "tip_tax_and_surcharge" else amounts.goods
     return goods > held or amounts.tip > headroom(amounts, limit)
@@ -94,7 +94,7 @@ def _capture(payment: Payment, action: ActionRequest) -> Plan:
         return Plan(amount, is_excessive=True)
     # A partial approval keeps showing the requested amount (assumed 2.7).
     amounts = payment.amounts if payment.is_partial else payment.amounts.scaled_to(rest)
-    if action.limit != "nothing" and tip > headroom(amounts, action.limit):
+    if amount > held and tip > headroom(amounts, action.limit):
         return Plan(amount, is_excessive=True)
     changes: dict[str, Any] = {"amounts": amounts, "ledger": _record_capture(payment, amount)}
     if tip:
