@@ -108,13 +108,23 @@ RECENT_MAX: Final = 1_000
 """How many batches of a terminal to compare with: one more than there are numbers."""
 
 
-def next_number(last: str | None) -> str:
+def next_number(recent: Iterable[Batch], now: datetime) -> str:
     """Return the number after the terminal's last one; 999 is followed by 001.
 
-    Source: assumed B5.
+    Names with letters are passed over, and so is a number whose batch is not settled, or was
+    settled a few days ago. `recent` are the batches of the terminal, the newest first. Source:
+    assumed B5, 3.3-repeated.
     """
-    number = int(last) if last is not None and last.isascii() and last.isdecimal() else 0
-    return f"{number % NUMBER_MAX + 1:03}"
+    named = [(batch.processor_batch_id or "", is_number_taken(batch, now)) for batch in recent]
+    last = next((int(name) for name, _ in named if name.isascii() and name.isdecimal()), 0)
+    taken = {name for name, is_taken in named if is_taken}
+    numbers = [f"{(last + step) % NUMBER_MAX + 1:03}" for step in range(NUMBER_MAX)]
+    return next((number for number in numbers if number not in taken), numbers[0])
+
+
+def is_number_taken(batch: Batch, now: datetime) -> bool:
+    """Whether the number of the batch is taken: it is not settled, or was a few days ago."""
+    return batch.closed_at is None or now - batch.closed_at < NUMBER_RESTS
 
 
 # --- sums -------------------------------------------------------------------------------------

@@ -53,8 +53,8 @@ def open_batch(
 ) -> Batch:
     """Open a batch and announce it. Source: spec 6.3-batch.opened; assumed B5, B6."""
     if processor_batch_id is None:
-        earlier = context.unit.newest(Batch, "terminal_id", terminal.terminal_id)
-        processor_batch_id = batches.next_number(earlier.processor_batch_id if earlier else None)
+        recent = _recent_batches(context, terminal.terminal_id)
+        processor_batch_id = batches.next_number(recent, context.now)
     batch = Batch(
         id=context.world.draws.uuid(),
         account_id=terminal.account_id,
@@ -223,16 +223,19 @@ def _is_number_repeated(context: OperationContext, batch: Batch) -> bool:
 
     Source: assumed 3.3-repeated.
     """
-    found, _ = context.unit.find(
-        Batch, {"terminal_id": batch.terminal_id}, limit=batches.RECENT_MAX
-    )
     return any(
         other.id != batch.id
         and other.processor_batch_id == batch.processor_batch_id
         and other.closed_at is not None
-        and context.now - other.closed_at < batches.NUMBER_RESTS
-        for other in found
+        and batches.is_number_taken(other, context.now)
+        for other in _recent_batches(context, batch.terminal_id)
     )
+
+
+def _recent_batches(context: OperationContext, terminal_id: str) -> list[Batch]:
+    """Return the latest batches of a terminal, the newest first."""
+    where = {"terminal_id": terminal_id}
+    return context.unit.find(Batch, where, limit=batches.RECENT_MAX)[0]
 
 
 def answer(

@@ -121,7 +121,7 @@ def test_the_first_sale_of_a_terminal_opens_its_batch_and_later_ones_join_it(san
     assert len({tx["batch_id"], *(sold(sandbox, at=at)["batch_id"] for at in places)}) == 3
 
 
-@pytest.mark.proves("assumed B5")
+@pytest.mark.proves("assumed B5, 3.3-repeated")
 def test_numbers_run_from_001_to_999_and_begin_again_for_each_terminal(sandbox):
     first = opened_batch(sandbox, processor_batch_id="998")
     numbers = [first["processor_batch_id"]]
@@ -133,6 +133,12 @@ def test_numbers_run_from_001_to_999_and_begin_again_for_each_terminal(sandbox):
         settled(sandbox, opened["id"])
 
     assert numbers == ["998", "999", "001", "002"]
+    # Nor does a name of one's own lead back to a number that its processor would refuse.
+    for name, following in (("B-17", "003"), ("997", "004")):
+        settled(sandbox, opened_batch(sandbox, processor_batch_id=name)["id"])
+        opened = opened_batch(sandbox)
+        assert settled(sandbox, opened["id"])["status"] == "accepted"
+        assert opened["processor_batch_id"] == following
     assert opened_batch(sandbox, at="second_merchant")["processor_batch_id"] == "001"
 
 
