@@ -184,6 +184,7 @@ def test_with_replay_the_same_request_is_done_once_by_whatever_path(replaying):
         ("increment", {"amount": 100}),
         ("reverse", {}),
         ("refund", {"amount": 100}),
+        ("capture", {"amount": 100, "breakdown": {"subtotal": 100, "surcharge": {"rate": 3}}}),
     ):
         tx = sold(replaying) if name == "refund" else held(replaying)
         own = body | {"event_id": f"{name} {body}"}
@@ -194,6 +195,11 @@ def test_with_replay_the_same_request_is_done_once_by_whatever_path(replaying):
             if name == "refund":
                 named = own | {"transaction_id": tx["transaction_id"]}
                 assert shown(ask(replaying, "POST", "/v3/refund", named)) == first
+    # What the platform adds to an amount does not make it another.
+    for at in ("tax_merchant", "quiet_surcharge_merchant"):
+        tx = sold(replaying, 1000, at=at, event_id="once")
+        with unchanged(replaying):
+            assert sold(replaying, 1000, at=at, event_id="once") == tx
 
 
 @pytest.mark.proves("assumed 2.6")
@@ -202,6 +208,8 @@ def test_with_replay_another_operation_amount_or_payment_is_still_refused(replay
     sale = shown(pay(replaying, outcome="surcharge_prompt", event_id="asked"))
     first, second = sold(replaying), sold(replaying)
     acted(replaying, first, "refund", amount=100, event_id="refund")
+    acted(replaying, second, "adjust", type="percentage", percentage=10, event_id="tip")
+    acted(replaying, sale, "confirm", confirm=True, event_id="yes")
 
     with unchanged(replaying):
         for answer in (
@@ -217,3 +225,8 @@ def test_with_replay_another_operation_amount_or_payment_is_still_refused(replay
         # A confirmation is not the sale that it confirms.
         answer = act(replaying, sale, "confirm", confirm=True, event_id="asked")
         refused_as_duplicate(replaying, answer, sale)
+        # Nor is a refusal the confirmation, or a tip of 20 % one of 10 %.
+        answer = act(replaying, sale, "confirm", confirm=False, event_id="yes")
+        refused_as_duplicate(replaying, answer, sale)
+        answer = act(replaying, second, "adjust", type="percentage", percentage=20, event_id="tip")
+        refused_as_duplicate(replaying, answer, second)

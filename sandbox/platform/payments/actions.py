@@ -191,9 +191,7 @@ async def _act(
 
     `sent` is the event_id of the body.
     """
-    again = attempts.earlier_use(
-        context, payment.account_id, sent, action.operation, action.amount, payment.id
-    )
+    again = attempts.earlier_use(context, payment.account_id, sent, action, payment.id)
     if isinstance(again, Payment):
         return again
     new_id = sent if again is None else None

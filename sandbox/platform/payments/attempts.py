@@ -10,10 +10,18 @@ from msgspec.structs import replace
 
 from sandbox.domain import clock
 from sandbox.domain.faults import DUPLICATE_EVENT, Refusal
+from sandbox.domain.payments.action_plans import ActionRequest
 from sandbox.domain.payments.action_records import record_with
+from sandbox.domain.payments.amounts import percent_of
 from sandbox.domain.payments.cards import Card, Tapped
-from sandbox.domain.payments.outcomes import LOST_AS_DECLINED, OUTCOMES, Operation, Outcome
-from sandbox.domain.payments.transactions import Payment, Transaction
+from sandbox.domain.payments.outcomes import (
+    INITIATING,
+    LOST_AS_DECLINED,
+    OUTCOMES,
+    Operation,
+    Outcome,
+)
+from sandbox.domain.payments.transactions import Attempt, Payment, Transaction
 from sandbox.platform.context import OperationContext, RequestContext
 from sandbox.platform.gateway import let_happen, request_words
 from sandbox.platform.payments.points_of_sale import KnownPlace
@@ -42,8 +50,7 @@ def earlier_use(
     context: OperationContext,
     account_id: str,
     sent: str | None,
-    operation: Operation,
-    amount: int | None,
+    asked: ActionRequest,
     acted_on: str | None = None,
 ) -> Payment | Outcome | None:
     """Return the transaction to answer again if this event_id was used before.
@@ -64,7 +71,7 @@ def earlier_use(
         payment is not None
         and reading == "replay"
         and acted_on in (None, payment.id)
-        and _is_same(payment, sent, operation, amount, begins=acted_on is None)
+        and _is_same(payment, sent, asked, begins=acted_on is None)
     ):
         context.explain("rule", "replay", f"{payment.id} is answered again", "assumed 2.6")
         return record_with(payment, sent)
@@ -74,20 +81,40 @@ def earlier_use(
     raise Refusal(DUPLICATE_EVENT, f"event_id was used by transaction {user}", step="rule")
 
 
-def _is_same(
-    payment: Payment, event_id: str, operation: Operation, amount: int | None, *, begins: bool
-) -> bool:
+def _is_same(payment: Payment, event_id: str, asked: ActionRequest, *, begins: bool) -> bool:
     """Whether the event_id belongs to this operation with this amount.
 
     The event_id of the initiation belongs to the first attempt, and to no action on the payment.
     """
-    shown = "sale" if operation is Operation.CONFIRM else operation.value
+    shown = "sale" if asked.operation is Operation.CONFIRM else asked.operation.value
     return begins == (payment.history[0].event_id == event_id) and any(
         attempt.event_id == event_id
         and attempt.transaction_type == shown
-        and amount in (None, attempt.amount)
+        and _has_amount(attempt, asked)
         for attempt in payment.history
     )
+
+
+def _has_amount(attempt: Attempt, asked: ActionRequest) -> bool:
+    """Whether the attempt is for this amount; without one, all that there was.
+
+    The platform may have added a tax or a surcharge to what an initiation asked for, and a
+    surcharge to a breakdown that states it as a percentage.
+    """
+    if asked.operation is Operation.CONFIRM:
+        # Only the cardholder's refusal is for the total without the surcharge.
+        is_refusal = attempt.status == "canceled" and attempt.amount == attempt.total_amount
+        if asked.is_confirmed == is_refusal:
+            return False
+    if asked.percentage is not None:
+        return attempt.amount == percent_of(attempt.subtotal, asked.percentage)
+    possible = {None, attempt.amount}
+    if asked.operation in INITIATING or asked.breakdown is not None:
+        possible.add(attempt.amount - attempt.surcharge_amount)
+    if asked.operation in INITIATING:
+        untaxed = attempt.amount - attempt.tax_amount
+        possible |= {untaxed, untaxed - attempt.surcharge_amount}
+    return asked.amount in possible
 
 
 # --- outcomes -----------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from sandbox.domain.clock import LATE_ANSWER, TAP_EXPIRES, Timer
 from sandbox.domain.directory import Location, Terminal
 from sandbox.domain.faults import DUPLICATE_EVENT, Refusal
 from sandbox.domain.payments import initiation, outcomes
+from sandbox.domain.payments.action_plans import ActionRequest
 from sandbox.domain.payments.cards import NOT_READ, READER_FIELD, Card, Tap, Tapped
 from sandbox.domain.payments.outcomes import APPROVED, OUTCOMES, PARTIAL, Operation, Outcome
 from sandbox.domain.payments.pricing import Breakdown, Price, price
@@ -123,7 +124,8 @@ async def _start(
             f"currency: must be {known.currency} here", "assumed 1.8-currency"
         )
     begun = _Initiation(context, body, operation, known)
-    again = attempts.earlier_use(context, known.account_id, body.event_id, operation, body.amount)
+    asked = ActionRequest(operation=operation, amount=body.amount)
+    again = attempts.earlier_use(context, known.account_id, body.event_id, asked)
     if isinstance(again, Payment):
         return again
     payment = begun.begin(again)
