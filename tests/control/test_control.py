@@ -95,19 +95,6 @@ def test_an_endpoint_that_cannot_be_registered_leaves_no_world(sandbox):
         assert sandbox.control("GET", "/worlds/hooked").status == 404
 
 
-def test_a_method_that_is_not_served_is_a_405_that_lists_those_that_are(sandbox):
-    for method, path, allowed in (
-        ("PATCH", "/worlds", {"GET", "POST"}),
-        ("PUT", "/worlds/default", {"GET", "PATCH", "DELETE"}),
-        ("GET", "/worlds/default/reset", {"POST"}),
-        ("POST", "/health", {"GET"}),
-    ):
-        answer = sandbox.control(method, path)
-
-        assert_refused(answer, 405, "method_not_allowed")
-        assert set(answer.headers["allow"].split(", ")) == allowed
-
-
 @pytest.mark.proves("assumed D25")
 def test_a_body_that_is_not_an_object_or_too_large_makes_no_world(sandbox):
     bodies = [b"[]", b"5", b"null", b"{", b"\xff", b'{"id":"a","id":"b"}', b'{"seed":NaN}']

@@ -302,3 +302,12 @@ def test_an_id_that_nothing_has_is_not_found():
         error = "unknown_scenario" if row.name == "scenarios.read" else "not_found"
         assert_refused(sandbox.control(row.method, path_of(row), body), 404, error)
     assert everything(sandbox) == before
+
+
+def test_a_method_that_is_not_served_is_a_405_that_lists_those_that_are():
+    sandbox = fresh_checked()
+    for row in CONTROL:
+        answer = sandbox.control("OPTIONS", path_of(row))
+        assert_refused(answer, 405, "method_not_allowed")
+        served = {one.method for one in CONTROL if one.path == row.path}
+        assert set(answer.headers["allow"].split(", ")) == served, row.path

@@ -138,14 +138,6 @@ def test_what_cannot_be_played_is_refused_before_anything_is_sent(sandbox):
     assert sandbox.control("GET", f"{WORLD}/requests").json()["total"] == asked
 
 
-@pytest.mark.parametrize("name", ["late_answer", "key_revoked_in_flight", "network_outage"])
-def test_the_last_example_of_the_library_is_played_in_a_world(sandbox, name):
-    sandbox.control("PUT", SCENARIO, {"name": name})
-    last = len(sandbox.control("GET", SCENARIO).json()["examples"])
-
-    assert [one["mistakes"] for one in played(sandbox, last)["steps"] if one["mistakes"]] == []
-
-
 def test_what_takes_too_long_is_given_up_and_the_world_goes_on(sandbox, monkeypatch):
     monkeypatch.setattr("sandbox.app._PROVED_WITHIN_S", 0)
     sandbox.control("PUT", SCENARIO, {"toml": STORY})

@@ -11,7 +11,7 @@ from sandbox.scenario_examples.own_sandbox import run_examples
 from sandbox.scenarios.parser import parse_scenario, to_toml
 from tests.control.refusals import assert_refused
 from tests.scenarios.running import LOST, SCENARIO, counts, running, source
-from tests.support.payments import close_batch, pay, read, sold
+from tests.support.payments import pay
 from tests.webhooks.calling import control
 
 KNOWN, TITLE = "insufficient_funds_then_success", "Insufficient funds, then success"
@@ -90,22 +90,6 @@ def test_a_world_can_begin_with_a_scenario_by_name_or_written_out(sandbox):
 
     assert_refused(refused, 400, "validation_error")
     assert sandbox.control("GET", "/worlds/mine").status == 404
-
-
-def test_a_reset_forgets_the_results_that_batches_waited_for(sandbox):
-    tx = sold(sandbox)
-    when = {"operation": "close_batch"}
-    running(sandbox, {"when": when, "then": {"batch": "rejected", "after": "1m", "times": 1}})
-    close_batch(sandbox, tx["batch_id"])
-
-    sandbox.control("POST", "/worlds/default/reset")
-    again = sold(sandbox)
-    sandbox.control("DELETE", SCENARIO)
-    close_batch(sandbox, again["batch_id"])
-
-    # The same seed gives the batch the same id.
-    assert again["batch_id"] == tx["batch_id"]
-    assert read(sandbox, again)["status"] == "settled"
 
 
 WORLD = "/worlds/default"

@@ -189,18 +189,6 @@ def test_a_silent_stream_says_that_it_is_there_and_its_world_is_in_use():
     assert [world["id"] for world in listed["worlds"]] == ["default", "watched"]
 
 
-def test_a_client_that_goes_while_it_does_not_read_is_forgotten(sandbox):
-    async def read() -> None:
-        async with reading(sandbox) as stream:
-            stream.reads.clear()
-            sandbox.control("PUT", CLOCK, {"rate": 2})
-            await asyncio.sleep(0)
-
-    asyncio.run(read())
-
-    assert not has_readers(sandbox)
-
-
 def test_a_server_that_says_by_an_error_that_the_client_has_gone_is_understood(sandbox):
     async def serve() -> None:
         async def receive() -> dict[str, Any]:
