@@ -4,7 +4,7 @@ import ast
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -107,45 +107,9 @@ def _name(path: Path) -> str:
     return path.relative_to(KIT if path.is_relative_to(KIT) else PACKAGE).as_posix()
 
 
-def _room(path: Path) -> str:
-    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
-
-
 @cache
 def _nodes(path: Path) -> tuple[ast.AST, ...]:
     return tuple(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
-
-
-def _imports(path: Path) -> Iterator[tuple[int, str]]:
-    """Every module that the file imports, wherever in it, with its line."""
-    for node in _nodes(path):
-        if isinstance(node, ast.Import):
-            yield from ((node.lineno, alias.name) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}:{node.lineno} is a relative import"
-            if node.module == "sandbox":
-                # `from sandbox import library` imports a module; a plain name of it does not.
-                yield from ((node.lineno, f"sandbox.{alias.name}") for alias in node.names)
-            else:
-                yield node.lineno, node.module or ""
-
-
-def _may_import(room: str, other: str) -> bool:
-    is_lower = RANKS[other] < RANKS[room]
-    return room == other or is_lower or RANKS[other] == RANKS[room] >= ROOM_AT
-
-
-def test_a_module_imports_only_lower_rooms_and_its_own():
-    wrong = [
-        f"{_name(path)}:{line}: {module}"
-        for path in FILES
-        for line, module in _imports(path)
-        if module.startswith("sandbox.")
-        and (other := module.split(".")[1]) != "__version__"
-        and not _may_import(_room(path), other)
-    ]
-
-    assert wrong == []
 
 
 def _module(path: Path) -> str:
@@ -156,24 +120,53 @@ def _module(path: Path) -> str:
 MODULES = {_module(path): path for path in [*FILES, *KIT_FILES]}
 
 
-def _imported_modules(path: Path) -> Iterator[str]:
-    """The modules of the package that the file imports, wherever in it, also for types only."""
+def _names_of(node: ast.Import | ast.ImportFrom) -> list[str]:
+    """The modules that it imports; `from sandbox import library` imports one too."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    assert node.level == 0, f"a relative import of {node.module}"
+    full = [f"{node.module}.{alias.name}" for alias in node.names]
+    return [name if name in MODULES else str(node.module) for name in full]
+
+
+def _imports(path: Path) -> Iterator[tuple[int, str]]:
+    """Every module that the file imports, wherever in it, with its line; also for types only."""
     for node in _nodes(path):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names if alias.name in MODULES)
-        elif isinstance(node, ast.ImportFrom):
-            for alias in node.names:
-                full = f"{node.module}.{alias.name}"
-                if full in MODULES:
-                    yield full
-                elif node.module in MODULES:
-                    yield node.module
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield from ((node.lineno, name) for name in _names_of(node))
+
+
+def _imports_with(files: Iterable[Path], is_wrong: Callable[[str, str], bool]) -> list[str]:
+    """The imports of files that are so, asked for the name of the file and of the module."""
+    return [
+        f"{_name(path)}:{line}: {module}"
+        for path in files
+        for line, module in _imports(path)
+        if is_wrong(_name(path), module)
+    ]
+
+
+def _may_import(name: str, module: str) -> bool:
+    room, other = name.split("/")[0].removesuffix(".py"), module.split(".")[1]
+    is_lower = RANKS[other] < RANKS[room]
+    return room == other or is_lower or RANKS[other] == RANKS[room] >= ROOM_AT
+
+
+def test_a_module_imports_only_lower_rooms_and_its_own():
+    assert (
+        _imports_with(
+            FILES,
+            lambda name, module: module.startswith("sandbox.") and not _may_import(name, module),
+        )
+        == []
+    )
 
 
 def test_no_import_circle_exists_not_even_inside_a_room():
     """Imports inside functions and under TYPE_CHECKING count."""
     graph = {
-        module: set(_imported_modules(path)) - {module, "sandbox", "uat_sandbox.__init__"}
+        module: {one for _, one in _imports(path) if one in MODULES}
+        - {module, "sandbox", "uat_sandbox.__init__"}
         for module, path in MODULES.items()
     }
     sorter = TopologicalSorter(graph)
@@ -202,13 +195,6 @@ def test_only_the_list_of_commands_names_modules_to_load():
     assert naming == {"cli/main.py"}
 
 
-def _names_of(node: ast.Import | ast.ImportFrom) -> list[str]:
-    if isinstance(node, ast.Import):
-        return [alias.name for alias in node.names]
-    full = [f"{node.module}.{alias.name}" for alias in node.names]
-    return [name if name in MODULES else str(node.module) for name in full]
-
-
 def _classes() -> Iterator[tuple[str, str]]:
     for path in FILES:
         for node in _nodes(path):
@@ -229,29 +215,25 @@ def test_the_commonest_names_mean_one_thing_in_the_whole_package(name):
     assert len([path for found, path in _classes() if found == name]) <= 1
 
 
-def test_third_party_packages_stay_where_they_are_needed():
-    wrong = [
-        f"{_name(path)}:{line}: {module}"
-        for path in FILES
-        for line, module in _imports(path)
-        if (package := module.split(".")[0]) not in sys.stdlib_module_names
-        and package != "sandbox"
-        and not _name(path).startswith(THIRD_PARTIES.get(package, ("nowhere",)))
-    ]
+def _is_third_party(module: str) -> bool:
+    return module.split(".")[0] not in sys.stdlib_module_names
 
-    assert wrong == []
+
+def test_third_party_packages_stay_where_they_are_needed():
+    def strays(name: str, module: str) -> bool:
+        places = {"sandbox": ("",), **THIRD_PARTIES}.get(module.split(".")[0], ("nowhere",))
+        return _is_third_party(module) and not name.startswith(places)
+
+    assert _imports_with(FILES, strays) == []
 
 
 def test_the_kit_needs_pytest_and_what_verifies_webhooks_and_nothing_else():
     """`sandbox` and httpx2 may be missing: they are imported where they are used, if at all."""
-    wanted = {"uat_sandbox", "pytest", "standardwebhooks"}
-    wrong = [
-        f"{_name(path)}:{line}: {module}"
-        for path in KIT_FILES
-        for line, module in _imports(path)
-        if (package := module.split(".")[0]) not in sys.stdlib_module_names
-        and package not in wanted | {"sandbox", "httpx2"}
-    ]
+    wanted = {"uat_sandbox", "pytest", "standardwebhooks", "sandbox", "httpx2"}
+    wrong = _imports_with(
+        KIT_FILES,
+        lambda _, module: _is_third_party(module) and module.split(".")[0] not in wanted,
+    )
     at_once = [
         f"{_name(path)}:{node.lineno}: {name}"
         for path in KIT_FILES
@@ -282,22 +264,17 @@ def test_the_kit_knows_one_module_of_the_server():
 def test_the_domain_imports_only_what_is_pure_of_the_standard_library():
     impure = {"asyncio", "http", "os", "random", "secrets", "socket", "threading", "time"}
 
-    wrong = [
-        f"{_name(path)}:{line}: {module}"
-        for path in FILES
-        if _room(path) == "domain"
-        for line, module in _imports(path)
-        if module in impure
-    ]
-
-    assert wrong == []
+    assert (
+        _imports_with(FILES, lambda name, module: name.startswith("domain/") and module in impure)
+        == []
+    )
 
 
 def test_the_domain_does_not_ask_for_the_time():
     wrong = [
         f"{_name(path)}:{node.lineno}"
         for path in FILES
-        if _room(path) == "domain"
+        if _name(path).startswith("domain/")
         for node in _nodes(path)
         if isinstance(node, ast.Attribute)
         and isinstance(node.value, ast.Name)
