@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from sandbox.app import build
@@ -36,7 +35,7 @@ STATES = (
 KEPT_KEY = "svc_uat_Kept00000000_" + "K" * 32
 """A key that the world's operator supplied, which may be read again."""
 
-ANSWER_S = 5
+ANSWER_S = 20
 """How long an answer is waited for where a file has to be written first."""
 
 SCENARIO = {
@@ -89,17 +88,15 @@ def a_sandbox(**more: Any) -> InProcess:
 
 
 @contextmanager
-def a_kept_sandbox(path: Path, **more: Any) -> Iterator[InProcess]:
-    """A fresh sandbox on a loop of its own, which writes its worlds to this file."""
+def looping(sandbox: InProcess) -> Iterator[InProcess]:
+    """The sandbox on a loop of its own, which writes its worlds to its file, if it has one."""
     loop = asyncio.new_event_loop()
-    sandbox = a_sandbox(store=path, **more)
     sandbox.run = on_loop(loop, ANSWER_S)
-    saver: Any = sandbox.sandbox.worlds.saver
     try:
         yield sandbox
-        loop.run_until_complete(saver.saved())
     finally:
-        saver.file.close()
+        if (saver := sandbox.sandbox.worlds.saver) is not None:
+            loop.run_until_complete(saver.close())
         under_way = asyncio.all_tasks(loop)
         for task in under_way:
             task.cancel()

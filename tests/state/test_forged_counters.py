@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.driving import InProcess
-from tests.state.filling import a_kept_sandbox
+from tests.state.filling import a_sandbox, looping
 from tests.support.payments import paid_id
 
 Forge = Callable[[dict[str, Any]], None]
@@ -38,13 +38,13 @@ def test_no_new_record_replaces_an_old_one_whatever_the_number_of_draws(
     tmp_path: Path, kind: str, forge: Forge
 ):
     path = tmp_path / f"state.{kind}"
-    with a_kept_sandbox(path) as sandbox:
+    with looping(a_sandbox(store=path)) as sandbox:
         ids = _payments(sandbox, 5, "before")
         _forge(sandbox, forge)
         ids += _payments(sandbox, 5, "after")
         _forge(sandbox, forge)
 
-    with a_kept_sandbox(path) as sandbox:
+    with looping(a_sandbox(store=path)) as sandbox:
         ids += _payments(sandbox, 5, "restarted")
 
         assert len(set(ids)) == 15

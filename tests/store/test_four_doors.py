@@ -16,7 +16,7 @@ from sandbox.webhooks.signing import write_secret
 from tests.directory import contract
 from tests.directory.making import a_credential
 from tests.driving import InProcess, Response, fresh
-from tests.state.filling import a_kept_sandbox
+from tests.state.filling import a_sandbox, looping
 
 SNAPSHOT = "/_sandbox/worlds/default/snapshot"
 ENDPOINTS = "/_sandbox/worlds/default/endpoints"
@@ -95,7 +95,7 @@ GOOD: Values = {
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Saved:
     """A state file and a snapshot of a world with one of everything, which nobody has edited."""
     path = tmp_path_factory.mktemp("kept") / "state.json"
-    with a_kept_sandbox(path) as sandbox:
+    with looping(a_sandbox(store=path)) as sandbox:
         a_credential(sandbox)
         body = {"id": "mine", "url": "http://127.0.0.1:9/hook", "secret": SECRET}
         assert sandbox.ask("POST", ENDPOINTS, json_body=body).status == 201

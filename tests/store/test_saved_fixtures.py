@@ -14,7 +14,7 @@ from sandbox.store.fixture import FixtureError
 from tests.conftest import NOW
 from tests.directory.making import messages
 from tests.driving import InProcess, fresh
-from tests.state.filling import a_kept_sandbox
+from tests.state.filling import a_sandbox, looping
 from tests.support.payments import paid
 from tests.worlds.worlds import add_world, create
 
@@ -149,14 +149,15 @@ def test_a_world_that_began_with_a_custom_fixture_can_be_saved_and_begun_with(tm
 @pytest.mark.parametrize(("fixture", "kind"), [("friday", "json"), ("busy", "db")])
 def test_a_kept_world_goes_back_to_it_after_a_restart(tmp_path, friday, fixture, kind):
     path = tmp_path / f"state.{kind}"
-    with a_kept_sandbox(path, fixture=str(friday) if fixture == "friday" else fixture) as sandbox:
+    name = str(friday) if fixture == "friday" else fixture
+    with looping(a_sandbox(store=path, fixture=name)) as sandbox:
         before = sandbox.control("GET", "/worlds/default/snapshot").body
         assert create(sandbox).status == 201
         assert sandbox.control("GET", "/worlds/default/snapshot").body != before
 
     # The file of the fixture is not needed any more.
     friday.unlink()
-    with a_kept_sandbox(path) as sandbox:
+    with looping(a_sandbox(store=path)) as sandbox:
         assert sandbox.control("POST", "/worlds/default/reset").status == 200
         assert sandbox.control("GET", "/worlds/default/snapshot").body == before
 

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
-from msgspec.structs import replace
+from msgspec import structs
 
 from tests.driving import InProcess, Response
 
@@ -18,13 +19,13 @@ def add_world(sandbox: InProcess, id: str, **more: Any) -> InProcess:
     """Another world of the same server, ready to be driven with its own cast."""
     answer = sandbox.control("POST", "/worlds", {"id": id, "clock": FROZEN} | more)
     assert answer.status == 201, answer.body
-    return InProcess(sandbox.sandbox, world=id)
+    return replace(sandbox, world=id)
 
 
 def make_another(sandbox: InProcess, id: str) -> None:
     """Make a world like the default one, without an event loop: in a file too."""
     worlds = sandbox.sandbox.worlds
-    worlds.create(replace(worlds.default.spec, id=id))
+    worlds.create(structs.replace(worlds.default.spec, id=id))
 
 
 @contextmanager
