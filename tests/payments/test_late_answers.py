@@ -4,6 +4,7 @@ import pytest
 
 from sandbox.domain.payments.edits import broken
 from tests.control.refusals import assert_refused
+from tests.directory.making import shown
 from tests.scenarios.running import after, follows
 from tests.support.payments import (
     EVENTS,
@@ -77,38 +78,23 @@ def unanswered(sandbox, tx):
     ]
 
 
-def by_scenario(sandbox, word, before, body):
-    """The attempt that timed out, and the events of its late answer."""
-    times_out(sandbox, word)
-    attempt, seen = acted(sandbox, before, OPERATIONS[word][0], **body), message_count(sandbox)
-    assert [one for _, one, _ in advance(sandbox, "1m")] == ["late_answer"]
-    return attempt, messages_since(sandbox, seen)
-
-
-def by_hand(sandbox, word, before, body):
-    attempt = acted(sandbox, before, OPERATIONS[word][0], outcome="timed_out", **body)
-    seen = message_count(sandbox)
-    assert unanswered(sandbox, before) == [(word, attempt["history"][-1]["amount"])]
-    told = answer(sandbox, before)
-    assert told.status == 200, told.body
-    assert (told.json()["payment"], told.json()["unanswered"]) == (read(sandbox, before), [])
-    return attempt, messages_since(sandbox, seen)
-
-
 @pytest.mark.proves("assumed D24-late")
 @pytest.mark.parametrize("action", ACTIONS)
-@pytest.mark.parametrize("way", [by_scenario, by_hand])
 def test_an_action_that_is_answered_late_has_the_effect_of_one_that_was_answered_in_time(
-    sandbox, action, way
+    sandbox, action
 ):
     state, word, body = ACTIONS[action]
-    twin = fresh_sandbox()
-    in_time = acted(twin, in_state(twin, state), OPERATIONS[word][0], **body)
+    twin, operation = fresh_sandbox(), OPERATIONS[word][0]
+    in_time = acted(twin, in_state(twin, state), operation, **body)
     before = in_state(sandbox, state)
+    attempt = acted(sandbox, before, operation, outcome="timed_out", **body)
+    seen = message_count(sandbox)
+    assert unanswered(sandbox, before) == [(word, attempt["history"][-1]["amount"])]
 
-    attempt, told = way(sandbox, word, before, body)
+    answered = shown(answer(sandbox, before))
 
-    record = read(sandbox, before)
+    record, told = read(sandbox, before), messages_since(sandbox, seen)
+    assert (answered["payment"], answered["unanswered"]) == (record, [])
     assert attempt["status"] == "error"
     assert money(record) == money(in_time)
     assert record["event_id"] == attempt["event_id"]

@@ -227,6 +227,21 @@ def test_a_payment_that_ended_before_its_tap_shows_no_card_and_is_found_by_none(
     assert found_by_card(sandbox) == [0, 0, 0]
 
 
+def test_a_late_answer_waits_for_the_tap_too(sandbox, requests):
+    follow = [{"do": "late_answer", "outcome": "approved", "after": "1s"}]
+    desk_opens(sandbox, outcome="pending_forever", follow=follow)
+    task = requests.open(sale(sandbox, **carrying("tok_amex")))
+    requests.advance("5s")
+
+    requests.tap(outcome="pending_forever")
+    requests.advance("2m")
+
+    answer = requests.end(task)
+    later = read(sandbox, answer.json())
+    assert (kind(answer.json()), kind(later)) == ("pending/pending", "captured/approved")
+    assert later["card_brand"] == "Amex"
+
+
 @pytest.mark.proves("assumed D2, 8.2-revoke")
 def test_a_key_that_is_revoked_while_a_tap_is_awaited_gets_401(sandbox, requests):
     desk_opens(sandbox)
