@@ -43,3 +43,8 @@ def test_both_readers_take_the_same_values_and_read_the_same_of_them(name: str):
 
     assert {repr(value): _by_document(TYPES[name], value) for value in VALUES} == read
     assert "refused" in read.values()
+
+
+def test_a_refusal_is_a_sentence_that_does_not_repeat_the_value():
+    with pytest.raises(ValueError, match=r"^string should have at most 200 characters$"):
+        from_document(field_types.WorldName, "hunter2" * 30)

@@ -140,13 +140,10 @@ def test_what_is_written_beside_a_number_does_not_hide_it():
 NO_NUMBERS = {
     "a wrong check digit": "4111111111111112",
     "the time in milliseconds": "1772366400000",
-    "an id": "d472ec81-0a38-4fcf-a9b1-567a82756d4c",
     "a merchant number": "886000001131",
-    "too short": "411111111111",
     "too long": "41111111111111111111",
     "no brand's first digits": "9111111111111111",
     "a masked number": "411111******1111",
-    "a masked number of 13 digits": "422222***2222",
     "an id in capitals": "41111111-1111-4111-8111-411111111111",
     "digits within an id without dashes": "d4111111111111111a38c4fcf9b156ad",
     "digits before a digit": "4111111111111111abc1",
@@ -169,7 +166,6 @@ NO_NUMBERS = {
     "a merchant's number of 15 digits": "886000001131001",
     "letters between": "4111a1111b1111c1111",
     "letters of another script between": "4111條1111條1111條1111",
-    "nothing": "",
     "nothing but zeroes": "0000000000000000",
 }
 

@@ -428,22 +428,17 @@ def kind(transaction: dict[str, Any]) -> str:
     return "/".join(transaction[name] for name in names)
 
 
-def ledger(transaction: dict[str, Any]) -> tuple[int, int, int, int]:
+def ledger(transaction: dict[str, Any]) -> tuple[int, ...]:
     """Authorized, captured, refunded, reversed: assumed 2.2."""
-    details = transaction["additional_details"]
-    return (
-        details["authorized_amount"],
-        details["captured_amount"],
-        transaction["refunded"],
-        transaction["reversed"],
-    )
+    names = ("authorized_amount", "captured_amount")
+    held = (transaction["additional_details"][name] for name in names)
+    return *held, transaction["refunded"], transaction["reversed"]
 
 
-def parts(transaction: dict[str, Any]) -> tuple[int, int, int, int, int]:
+def parts(transaction: dict[str, Any]) -> tuple[int, ...]:
     """Subtotal, tax, tip, surcharge, total."""
     names = ("subtotal", "tax_amount", "tip_amount", "surcharge_amount", "total_amount")
-    subtotal, tax, tip, surcharge, total = (transaction[name] for name in names)
-    return subtotal, tax, tip, surcharge, total
+    return tuple(transaction[name] for name in names)
 
 
 def rows_taken(sandbox: InProcess, answer: Response) -> set[str]:
