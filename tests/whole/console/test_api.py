@@ -46,6 +46,7 @@ def test_behind_a_proxy_its_requests_go_through_the_proxy(page, server):
         expect(_panel(page, "Answer")).to_contain_text('"transaction_type": "capture"')
         expect(_panel(page, "As a command")).to_contain_text(f"{PREFIX}/v3/payments/")
         assert f"{PREFIX}/_sandbox/worlds/default/send" in [one.path for one in proxy.requests]
+        page.goto("about:blank")
 
 
 def test_a_refusal_is_explained_and_a_key_that_is_not_of_the_cast_sends_as_well(page, server):
