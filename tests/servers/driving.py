@@ -8,13 +8,13 @@ from typing import Any
 
 import httpx2
 
-from tests.state.saved_worlds import SavedWorld
+from tests.driving import Served
 
 PAGE = 200
 WAITS_S = 15.0
 
 
-def pay(server: SavedWorld, **more: Any) -> httpx2.Response:
+def pay(server: Served, **more: Any) -> httpx2.Response:
     body = {"amount": 1_000, "terminal_id": server.facts["terminals"]["merchant"], **more}
     return server.ask("POST", "/v3/payment", key="merchant", json=body, timeout=30)
 
@@ -28,14 +28,14 @@ def until(has_come: Callable[[], bool], within_s: float = WAITS_S) -> float:
     return time.monotonic() - began
 
 
-def works(server: SavedWorld) -> bool:
+def works(server: Served) -> bool:
     try:
         return pay(server).status_code == 200
     except httpx2.TransportError:
         return False
 
 
-def payments(server: SavedWorld) -> set[str]:
+def payments(server: Served) -> set[str]:
     found: set[str] = set()
     for offset in count(0, PAGE):
         query = {"limit": PAGE, "offset": offset}

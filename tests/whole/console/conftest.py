@@ -36,12 +36,16 @@ def page(browser: Browser) -> Iterator[Page]:
 
 @pytest.fixture
 def desk(page: Page, server: Served) -> Desk:
-    """That page, at the console of the server, with counted clicks."""
-    return Desk(page, server)
+    """That page, at the console of a new world of the server, with counted clicks."""
+    desk = Desk(page, server, "shop")
+    desk.world()
+    return desk
 
 
 @pytest.fixture
 def own_desk(page: Page) -> Iterator[Desk]:
     """A page at the console of a server that no other test has used."""
     with serving("--clock", NOW) as found:
-        yield Desk(page, found)
+        desk = Desk(page, found, "shop")
+        desk.world()
+        yield desk

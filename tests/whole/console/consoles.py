@@ -2,9 +2,7 @@
 
 from typing import Final
 
-from playwright.sync_api import Page, expect
-
-from tests.driving import Served
+from playwright.sync_api import Page
 
 ROOMS: Final = {
     "overview": "Overview",
@@ -38,28 +36,6 @@ LETTERS: Final = {
     "o": "overview",
 }
 """After `g`, the letter of a room."""
-
-
-def go(page: Page, server: Served, place: str, *, at: str = "default") -> None:
-    page.goto(f"{server.facts['control_url']}/#/{at}/{place}")
-
-
-def ready(page: Page, room: str) -> None:
-    """Wait until the room is there, filled, and follows the world."""
-    expect(page.get_by_role("heading", level=1)).to_contain_text(ROOMS[room])
-    expect(page.locator(".live")).to_have_text("live")
-
-
-def pay(
-    server: Served, amount: int, *, card: str = "tok_visa_credit", path: str = "/v3/payment"
-) -> str:
-    """The id of a payment of the merchant."""
-    body = {
-        "amount": amount,
-        "terminal_id": server.facts["terminals"]["merchant"],
-        "card_reader_data": {"paymentCardData": card},
-    }
-    return str(server.ask("POST", path, key="merchant", json=body).json()["transaction_id"])
 
 
 SCENARIO = """name = "Mine"

@@ -2,7 +2,6 @@
 
 from playwright.sync_api import expect
 
-from tests.conftest import NOW
 from tests.webhooks.receiving import receiving
 from tests.whole.console.consoles import SCENARIO, retype
 from tests.whole.console.watching import faults
@@ -11,23 +10,21 @@ from tests.whole.console.watching import faults
 
 
 def test_a_mistake_in_a_fault_is_reported_and_injects_nothing(page, desk):
-    desk.world("mistaken")
-    desk.open("webhooks", at="mistaken")
+    desk.open("webhooks")
     page.get_by_role("button", name="Inject a fault").click()
     form = page.get_by_role("form", name="Inject a fault")
     form.get_by_label("Late, in ms").fill("soon")
     form.get_by_role("button", name="Inject it").click()
 
     expect(form.get_by_role("alert")).to_contain_text("delay_ms")
-    assert desk.ask("GET", "/worlds/mistaken/webhooks/next")["total"] == 0
+    assert desk.ask("GET", "webhooks/next")["total"] == 0
 
 
 def test_an_endpoint_is_recovered_rotated_and_says_when_failures_disable_it(page, desk):
-    desk.world("failing", clock={"now": NOW, "mode": "frozen"})
-    desk.pay("failing", 1200)
+    desk.pay(1200)
     with receiving(500) as receiver:
-        made = desk.ask("POST", "/worlds/failing/endpoints", {"url": receiver.url})
-        desk.open("webhooks", at="failing")
+        made = desk.ask("POST", "endpoints", {"url": receiver.url})
+        desk.open("webhooks")
         endpoint = page.locator(".ep")
         endpoint.get_by_text("More").click()
         endpoint.get_by_role("button", name="Recover").click()
@@ -40,7 +37,7 @@ def test_an_endpoint_is_recovered_rotated_and_says_when_failures_disable_it(page
         assert made["secret"] not in endpoint.inner_text()
         endpoint.get_by_role("button", name="Show the secrets").click()
         expect(endpoint).to_contain_text(made["secret"])
-        now = desk.ask("GET", f"/worlds/failing/endpoints/{made['id']}")
+        now = desk.ask("GET", f"endpoints/{made['id']}")
         expect(endpoint).to_contain_text(now["secret"])
         assert faults(page) == []
 
@@ -49,11 +46,10 @@ def test_an_endpoint_is_recovered_rotated_and_says_when_failures_disable_it(page
 
 
 def test_a_refund_that_timed_out_is_answered_late(page, desk):
-    desk.world("late")
-    id = desk.pay("late", 5000)["transaction_id"]
-    desk.ask("POST", "/worlds/late/scenario/next", {"outcome": "timed_out", "operation": "refund"})
-    desk.send("late", "POST", f"/v3/payments/{id}/refund", json={"amount": 2000})
-    desk.open(f"payments/{id}", at="late")
+    id = desk.pay(5000)["transaction_id"]
+    desk.ask("POST", "scenario/next", {"outcome": "timed_out", "operation": "refund"})
+    desk.send("POST", f"/v3/payments/{id}/refund", json={"amount": 2000})
+    desk.open(f"payments/{id}")
     payment = page.get_by_role("region", name="Payment")
     expect(payment).to_contain_text("refund of $20.00")
     assert faults(page) == []
@@ -62,15 +58,15 @@ def test_a_refund_that_timed_out_is_answered_late(page, desk):
 
     expect(payment.get_by_role("button", name="Approve it late")).to_have_count(0)
     expect(payment).to_contain_text("refund: captured (approved)")
-    assert desk.ask("GET", f"/worlds/late/payments/{id}")["ledger"]["refunded"] == 2000
+    assert desk.ask("GET", f"payments/{id}")["ledger"]["refunded"] == 2000
 
 
 def test_a_long_list_has_few_rows_in_the_page_and_reads_what_is_looked_at(page, desk):
-    desk.world("busy", fixture="busy")
-    total = desk.ask("GET", "/worlds/busy/payments?limit=1")["total"]
+    desk.world(fixture="busy")
+    total = desk.ask("GET", "payments?limit=1")["total"]
     assert total > 400
-    oldest = desk.ask("GET", "/worlds/busy/payments?order=oldest&limit=1&shape=row")
-    desk.open("payments", at="busy")
+    oldest = desk.ask("GET", "payments?order=oldest&limit=1&shape=row")
+    desk.open("payments")
     rows = page.get_by_role("list", name="Payments").locator("a.row")
     expect(rows.first).to_be_visible()
     assert 10 < rows.count() < 60
@@ -89,9 +85,8 @@ def test_a_long_list_has_few_rows_in_the_page_and_reads_what_is_looked_at(page, 
 
 
 def test_marked_payments_are_saved_as_a_file_with_what_was_sent(page, desk):
-    desk.world("saved")
-    ids = [desk.pay("saved", amount)["transaction_id"] for amount in (1000, 2000, 3000)]
-    desk.open("payments", at="saved")
+    ids = [desk.pay(amount)["transaction_id"] for amount in (1000, 2000, 3000)]
+    desk.open("payments")
     rows = page.get_by_role("list", name="Payments").locator("a.row")
     rows.first.focus()
     page.keyboard.press("x")
@@ -111,10 +106,9 @@ def test_marked_payments_are_saved_as_a_file_with_what_was_sent(page, desk):
 
 
 def test_a_payment_shows_its_receipt_and_copies_its_curl(page, desk):
-    desk.world("receipt")
-    id = desk.pay("receipt", 1234)["transaction_id"]
+    id = desk.pay(1234)["transaction_id"]
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    desk.open(f"payments/{id}", at="receipt")
+    desk.open(f"payments/{id}")
 
     page.get_by_role("button", name="Receipt").click()
     page.get_by_role("button", name="Copy as curl").click()
@@ -131,10 +125,9 @@ def test_a_payment_shows_its_receipt_and_copies_its_curl(page, desk):
 
 
 def test_a_scenario_is_edited_with_its_mistakes_under_their_lines(page, desk):
-    desk.world("edited")
-    desk.ask("PUT", "/worlds/edited/scenario", {"name": "approve_all"})
-    runs = desk.ask("GET", "/worlds/edited/scenario")["name"]
-    desk.open("scenarios", at="edited")
+    desk.ask("PUT", "scenario", {"name": "approve_all"})
+    runs = desk.ask("GET", "scenario")["name"]
+    desk.open("scenarios")
     page.get_by_role("button", name="New").click()
     retype(page, SCENARIO.replace("outcome", "outcme"))
 
@@ -152,7 +145,7 @@ def test_a_scenario_is_edited_with_its_mistakes_under_their_lines(page, desk):
     run.click()
 
     expect(page.get_by_role("heading", name="Mine runs")).to_be_visible()
-    assert desk.pay("edited", 1000)["status"] == "declined"
+    assert desk.pay(1000)["status"] == "declined"
     page.get_by_role("button", name="Stop").click()
     expect(page.get_by_role("heading", name="Mine runs")).to_have_count(0)
 
@@ -173,9 +166,8 @@ def test_a_draft_with_a_secret_is_not_kept(page, desk):
 
 
 def test_enter_starts_a_payment_on_the_phone_and_changes_nothing_else(page, desk):
-    desk.world("phone")
-    desk.ask("PUT", "/worlds/phone/scenario", {"name": "slow_tap"})
-    desk.open("terminal", at="phone")
+    desk.ask("PUT", "scenario", {"name": "slow_tap"})
+    desk.open("terminal")
     page.get_by_role("button", name="Hold", exact=True).click()
     page.get_by_role("textbox", name="Amount").fill("12.00")
 

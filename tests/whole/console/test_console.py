@@ -6,36 +6,19 @@ from playwright.sync_api import expect
 from tests.conftest import NOW
 from tests.driving import serving
 from tests.webhooks.receiving import receiving
-from tests.whole.console.consoles import ROOMS, go, pay, ready
+from tests.whole.console.consoles import ROOMS
 from tests.whole.console.watching import faults
 
 ATTACK = '"><img src=x onerror="document.title=\'pwned\'"><script>alert(1)</script>{{7*7}}'
 
 
-@pytest.fixture(scope="module")
-def hold(server) -> str:
-    """The id of a hold, in a world in which more has happened."""
-    world = server.facts["control_url"] + "/worlds/default"
-    server.client.post(f"{world}/endpoints", json={"url": "http://127.0.0.1:9/x"})
-    pay(server, 3120, card="tok_declined")
-    refuse(server)
-    return pay(server, 44406, path="/v3/preauth")
-
-
-def refuse(server):
-    """A payment of no amount."""
-    body = {"amount": -1, "terminal_id": server.facts["terminals"]["merchant"]}
-    assert server.ask("POST", "/v3/payment", key="merchant", json=body).status_code == 400
-
-
 # --- stories ---------------------------------------------------------------------------------
 
 
-def test_what_a_client_does_shows_up_by_itself_with_the_reason(page, server, hold):
-    go(page, server, "overview")
-    ready(page, "overview")
+def test_what_a_client_does_shows_up_by_itself_with_the_reason(page, desk):
+    desk.open("overview")
 
-    refuse(server)
+    desk.pay(-1)
 
     refused = page.locator(".feed a.ln").first
     expect(refused).to_contain_text("400")
@@ -44,13 +27,13 @@ def test_what_a_client_does_shows_up_by_itself_with_the_reason(page, server, hol
     expect(page.get_by_role("region", name="Request")).to_contain_text("authenticate")
 
 
-def test_paused_updates_appear_once_they_are_resumed(page, server, hold):
-    go(page, server, "overview")
-    ready(page, "overview")
+def test_paused_updates_appear_once_they_are_resumed(page, desk):
+    desk.pay(3120)
+    desk.open("overview")
     page.get_by_role("button", name="Pause updates").click()
     before = page.locator(".feed a.ln").first.inner_text()
 
-    pay(server, 777)
+    desk.pay(777)
 
     page.get_by_role("button", name="1 new").click()
     assert page.locator(".feed a.ln").first.inner_text() != before
@@ -58,8 +41,7 @@ def test_paused_updates_appear_once_they_are_resumed(page, server, hold):
 
 
 def test_a_payment_that_waits_is_tapped_with_a_key_of_the_keyboard(page, desk):
-    desk.world("desk")
-    desk.open("terminal", at="desk")
+    desk.open("terminal")
     page.get_by_role("button", name="Have payments wait for a card").click()
     page.get_by_role("button", name="Start on the phone").click()
     expect(page.get_by_text("Waits for a card")).to_be_visible()
@@ -71,9 +53,8 @@ def test_a_payment_that_waits_is_tapped_with_a_key_of_the_keyboard(page, desk):
 
 
 def test_a_message_shows_what_was_sent_and_that_it_verifies(page, desk):
-    desk.world("told")
     with receiving() as receiver:
-        desk.open("webhooks", at="told")
+        desk.open("webhooks")
         page.get_by_role("button", name="Endpoint").click()
         page.get_by_label("Address").fill(receiver.url)
         page.get_by_role("button", name="Add it").click()
@@ -85,44 +66,45 @@ def test_a_message_shows_what_was_sent_and_that_it_verifies(page, desk):
         detail = page.get_by_role("region", name="Message")
         expect(detail.locator(".sg")).to_contain_text("genuine")
         expect(detail.get_by_role("table")).to_contain_text("200")
-        (endpoint,) = desk.ask("GET", "/worlds/told/endpoints")["endpoints"]
+        (endpoint,) = desk.ask("GET", "endpoints")["endpoints"]
         assert endpoint["secret"] not in page.locator("body").inner_text()
 
 
 def test_a_world_that_is_gone_offers_the_nearest(page, desk):
-    desk.world("friday")
-    desk.open("journal", at="friday")
-    desk.ask("DELETE", "/worlds/friday")
+    desk.open("journal")
+    desk.ask("DELETE", "")
     page.reload()
-    expect(page.get_by_role("heading", level=1)).to_have_text("There is no world friday")
+    expect(page.get_by_role("heading", level=1)).to_have_text("There is no world shop")
 
     page.get_by_role("main").get_by_role("link", name="default", exact=True).click()
 
-    ready(page, "journal")
+    desk.ready("journal")
     assert page.url.endswith("#/default/journal")
 
 
 # --- every room -------------------------------------------------------------------------------
 
 
-def test_every_room_is_accessible_and_fits_every_width(page, server, hold):
+def test_every_room_is_accessible_and_fits_every_width(page, desk):
+    desk.ask("POST", "endpoints", {"url": "http://127.0.0.1:9/x"})
+    desk.pay(3120, "tok_declined")
+    desk.pay(-1)
+    hold = desk.pay(44406, hold=True)["transaction_id"]
     wrong: list[str] = []
     places = {"payments": f"payments/{hold}", "access": "access/merchant"}
     for room in ROOMS:
-        go(page, server, places.get(room, room))
-        ready(page, room)
+        desk.open(places.get(room, room))
         wrong += [f"{room}: {fault}" for fault in faults(page)]
 
     assert wrong == []
 
 
-def test_a_world_whose_texts_are_attacks_shows_them_as_text(desk):
-    page = desk.page
-    made = desk.world("evil", name=ATTACK[:60])
+def test_a_world_whose_texts_are_attacks_shows_them_as_text(page, desk):
+    made = desk.world(name=ATTACK[:60])
     hook = {"url": "http://127.0.0.1:9/x", "description": ATTACK[:100]}
-    desk.ask("POST", "/worlds/evil/endpoints", hook)
+    desk.ask("POST", "endpoints", hook)
     rule = {"name": ATTACK, "when": {"operation": "sale"}, "then": {"outcome": "lost_card"}}
-    desk.ask("PUT", "/worlds/evil/scenario", {"name": ATTACK, "about": ATTACK, "rule": [rule]})
+    desk.ask("PUT", "scenario", {"name": ATTACK, "about": ATTACK, "rule": [rule]})
     sale = {"amount": 100, "terminal_id": made["terminals"]["merchant"]}
     for method, path, key, body in (
         ("POST", "/v3/payment?x=<img src=x onerror=alert(1)>", "merchant", sale | {ATTACK: ATTACK}),
@@ -130,17 +112,16 @@ def test_a_world_whose_texts_are_attacks_shows_them_as_text(desk):
         ("PUT", f"/v2/accounts/{made['accounts']['merchant']}", "admin", {"name": ATTACK}),
         ("GET", "/nowhere/<script>alert(1)</script>", "merchant", None),
     ):
-        desk.send("evil", method, path, key=key, json=body)
+        desk.send(method, path, key=key, json=body)
     sent = {"method": "POST", "path": "/v3/payment", "key": "merchant", "body": sale}
-    desk.ask("POST", "/worlds/evil/send", sent)
+    desk.ask("POST", "send", sent)
     rooms = {"payments": "payments", "webhooks": "messages", "journal": "requests"}
-    listed = {room: desk.ask("GET", f"/worlds/evil/{name}")[name] for room, name in rooms.items()}
+    listed = {room: desk.ask("GET", name)[name] for room, name in rooms.items()}
     dialogs: list[str] = []
     page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
     places = [f"{room}/{one['id']}" for room, all in listed.items() for one in all[:5]]
     for place in [*ROOMS, *places]:
-        go(page, desk.server, place, at="evil")
-        ready(page, place.partition("/")[0])
+        desk.open(place)
         expect(page.locator("main img[src=x], main script")).to_have_count(0)
         assert "pwned" not in page.title()
 

@@ -2,16 +2,14 @@
 
 from playwright.sync_api import expect
 
-from tests.conftest import NOW
 from tests.control.exports import GIVES_UP
 from tests.whole.console.watching import faults
 
 
-def test_what_a_customer_sees_whose_card_has_only_fifty_dollars(desk):
-    page = desk.page
-    desk.world("demo", fixture="busy")
-    desk.ask("DELETE", "/worlds/demo/requests")
-    desk.open("terminal", at="demo")
+def test_what_a_customer_sees_whose_card_has_only_fifty_dollars(page, desk):
+    desk.world(fixture="busy")
+    desk.ask("DELETE", "requests")
+    desk.open("terminal")
     phone, amount = page.locator(".phone"), page.get_by_role("textbox", name="Amount")
     page.get_by_role("combobox", name="Terminal").select_option("taqueria")
     desk.clicks += 1
@@ -39,11 +37,9 @@ def test_what_a_customer_sees_whose_card_has_only_fifty_dollars(desk):
     assert faults(page) == []
 
 
-def test_a_late_webhook_that_contradicts_the_answer_becomes_a_test(desk):
-    page = desk.page
-    desk.world("late", clock={"now": NOW, "mode": "frozen"})
-    desk.ask("POST", "/worlds/late/receivers", {})
-    desk.open("webhooks", at="late")
+def test_a_late_webhook_that_contradicts_the_answer_becomes_a_test(page, desk):
+    desk.ask("POST", "receivers", {})
+    desk.open("webhooks")
 
     desk.click("button", "Inject a fault")
     form = page.get_by_role("form", name="Inject a fault")
@@ -83,11 +79,9 @@ def test_a_late_webhook_that_contradicts_the_answer_becomes_a_test(desk):
     assert faults(page) == []
 
 
-def test_a_maintenance_during_a_batch_close_becomes_a_test(desk):
-    page = desk.page
-    desk.world("down", clock={"now": NOW, "mode": "frozen"})
-    desk.pay("down", 4800)
-    desk.open("time", at="down")
+def test_a_maintenance_during_a_batch_close_becomes_a_test(page, desk):
+    desk.pay(4800)
+    desk.open("time")
 
     desk.click("button", "Maintenance for 10 minutes")
     expect(page.get_by_text("Under maintenance until")).to_be_visible()
@@ -110,10 +104,9 @@ def test_a_maintenance_during_a_batch_close_becomes_a_test(desk):
     assert faults(page) == []
 
 
-def test_a_newcomer_takes_a_first_payment_and_gets_the_command_that_does_the_same(desk):
-    page = desk.page
-    world = desk.world("new")
-    desk.open("overview", at="new")
+def test_a_newcomer_takes_a_first_payment_and_gets_the_command_that_does_the_same(page, desk):
+    world = desk.world()
+    desk.open("overview")
 
     desk.click("button", "Tap a first payment")
     expect(page.locator(".feed ol")).to_contain_text("captured")
@@ -133,13 +126,10 @@ def test_a_newcomer_takes_a_first_payment_and_gets_the_command_that_does_the_sam
     assert faults(page) == []
 
 
-def test_amounts_are_typed_and_shown_in_the_currency_of_the_terminal(desk):
-    page = desk.page
-    location = desk.world("tokyo")["locations"]["merchant"]
-    assert desk.send(
-        "tokyo", "PUT", f"/v1/locations/{location}", json={"currency": "JPY"}
-    ).is_success
-    desk.open("terminal", at="tokyo")
+def test_amounts_are_typed_and_shown_in_the_currency_of_the_terminal(page, desk):
+    location = desk.world()["locations"]["merchant"]
+    assert desk.send("PUT", f"/v1/locations/{location}", json={"currency": "JPY"}).is_success
+    desk.open("terminal")
     amount = page.get_by_role("textbox", name="Amount")
     expect(page.locator(".form")).to_contain_text("¥")
 
@@ -149,8 +139,8 @@ def test_amounts_are_typed_and_shown_in_the_currency_of_the_terminal(desk):
     desk.keys("1")
 
     expect(page.locator(".phone")).to_contain_text("¥5,600")
-    (one,) = desk.ask("GET", "/worlds/tokyo/payments")["payments"]
+    (one,) = desk.ask("GET", "payments")["payments"]
     assert (one["total"], one["currency"]) == (5600, "JPY")
-    desk.open(f"payments/{one['id']}", at="tokyo")
+    desk.open(f"payments/{one['id']}")
     desk.click("button", "Refund")
     expect(page.get_by_role("textbox", name="Amount: Refund")).to_have_value("5600")

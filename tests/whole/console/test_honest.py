@@ -10,26 +10,20 @@ from tests.whole.console.watching import faults
 # --- amounts ----------------------------------------------------------------------------------
 
 
-def surcharged(desk, world):
+def surcharged(desk):
     """A payment of $79.42 and a fee that waits for its cardholder's answer."""
-    view = desk.world(world)
-    body = {
-        "amount": 7942,
-        "terminal_id": view["terminals"]["surcharge_merchant"],
-        "card_reader_data": {"paymentCardData": "tok_visa_credit"},
-    }
-    paid = desk.send(world, "POST", "/v3/payment", key="partner", json=body).json()
+    paid = desk.pay(7942, at="surcharge_merchant", key="partner")
     assert paid["status"] == "surcharge_pending"
     return paid
 
 
-def record(desk, world, id):
-    return desk.ask("GET", f"/worlds/{world}/payments/{id}")["payment"]
+def record(desk, id):
+    return desk.ask("GET", f"payments/{id}")["payment"]
 
 
 def test_a_surcharge_is_accepted_for_what_it_is(page, desk):
-    paid = surcharged(desk, "accepted")
-    desk.open(f"payments/{paid['transaction_id']}?as=partner", at="accepted")
+    paid = surcharged(desk)
+    desk.open(f"payments/{paid['transaction_id']}?as=partner")
     page.get_by_role("button", name="Accept the surcharge").click()
     amount = page.get_by_role("textbox", name="Amount: Accept the surcharge")
     expect(amount).to_have_value(f"{paid['total_amount'] / 100:.2f}")
@@ -38,14 +32,14 @@ def test_a_surcharge_is_accepted_for_what_it_is(page, desk):
     page.keyboard.press("Enter")
 
     expect(page.locator(".hd .st")).to_have_text("captured")
-    now = record(desk, "accepted", paid["transaction_id"])
+    now = record(desk, paid["transaction_id"])
     assert now["total_amount"] == paid["total_amount"]
     assert now["additional_details"]["captured_amount"] == paid["total_amount"]
 
 
 def test_a_surcharge_is_declined_and_the_diagram_has_what_can_come(page, desk):
-    paid = surcharged(desk, "declined")
-    desk.open(f"payments/{paid['transaction_id']}?as=partner", at="declined")
+    paid = surcharged(desk)
+    desk.open(f"payments/{paid['transaction_id']}?as=partner")
     diagram = page.get_by_role("img", name="The payment is surcharge_pending.")
     expect(diagram).to_have_attribute("aria-label", re.compile(r"become captured, canceled\.$"))
 
@@ -55,9 +49,8 @@ def test_a_surcharge_is_declined_and_the_diagram_has_what_can_come(page, desk):
 
 
 def test_an_increment_has_no_amount_until_the_user_types_one(page, desk):
-    desk.world("held")
-    id = desk.pay("held", 5600, hold=True)["transaction_id"]
-    desk.open(f"payments/{id}", at="held")
+    id = desk.pay(5600, hold=True)["transaction_id"]
+    desk.open(f"payments/{id}")
     can = page.locator("ul.mv")
     expect(can.get_by_role("listitem").filter(has_text="Capture")).to_contain_text("up to $56.00")
     expect(can.get_by_role("listitem").filter(has_text="Increment")).not_to_contain_text("up to")
@@ -71,7 +64,7 @@ def test_an_increment_has_no_amount_until_the_user_types_one(page, desk):
     page.keyboard.press("Enter")
 
     expect(page.locator(".hd h2")).to_contain_text("$60.00")
-    assert record(desk, "held", id)["total_amount"] == 6000
+    assert record(desk, id)["total_amount"] == 6000
     assert faults(page) == []
 
 
@@ -95,21 +88,21 @@ def test_a_comma_stands_before_thousands_or_before_the_decimals(page, desk):
 
 
 def test_what_comes_next_is_not_in_another_century(page, desk):
-    desk.world("fresh", clock={"now": "2026-11-25T12:00:00Z", "mode": "frozen"})
-    assert desk.ask("GET", "/worlds/fresh/agenda")["total"] > 0
-    desk.open("overview", at="fresh")
+    desk.world(clock={"now": "2026-11-25T12:00:00Z", "mode": "frozen"})
+    assert desk.ask("GET", "agenda")["total"] > 0
+    desk.open("overview")
     due = page.locator(".panel").filter(has_text="Coming up")
     expect(due).to_contain_text("Nothing falls due within a year.")
     expect(due.get_by_role("button", name="To the next")).to_be_disabled()
     navigation = page.get_by_role("navigation").get_by_role("link", name="Time")
     expect(navigation).to_have_text("Time")
-    desk.open("time", at="fresh")
+    desk.open("time")
     expect(page.get_by_role("button", name="To the next")).to_be_disabled()
 
-    desk.pay("fresh", 5600, hold=True)
+    desk.pay(5600, hold=True)
 
     expect(page.get_by_role("button", name="To the next")).to_be_enabled()
-    desk.open("overview", at="fresh")
+    desk.open("overview")
     expect(due.locator(".due li")).to_have_count(1)
     expect(due).to_contain_text("Hold of $56.00")
 
@@ -118,8 +111,7 @@ def test_what_comes_next_is_not_in_another_century(page, desk):
 
 
 def test_a_refusal_takes_the_place_of_the_payment_before_it(page, desk):
-    desk.world("refusing")
-    desk.open("terminal", at="refusing")
+    desk.open("terminal")
     phone, announced = page.locator(".phone"), page.locator("[role=status]")
     page.get_by_role("button", name="1 Visa").click()
     expect(phone).to_contain_text("Approved")
@@ -142,8 +134,8 @@ def test_a_refusal_takes_the_place_of_the_payment_before_it(page, desk):
 
 
 def test_each_terminal_comes_with_a_key_that_may_use_it(page, desk):
-    view = desk.world("keys")
-    desk.open("terminal", at="keys")
+    view = desk.world()
+    desk.open("terminal")
     terminal = page.get_by_role("combobox", name="Terminal")
     expected = {name: name if name in view["keys"] else "partner" for name in view["terminals"]}
     expect(page.get_by_role("button", name="1 Visa")).to_be_visible()
@@ -158,15 +150,14 @@ def test_each_terminal_comes_with_a_key_that_may_use_it(page, desk):
 
 
 def test_a_forced_outcome_goes_with_its_own_request_alone(page, desk):
-    desk.world("forced")
-    desk.open("terminal", at="forced")
+    desk.open("terminal")
     page.get_by_role("combobox", name="Sent with key").select_option("other_merchant")
     page.get_by_role("combobox", name="Or any outcome").select_option("lost_card")
 
     page.get_by_role("button", name="Force this outcome").click()
 
     expect(page.locator(".phone")).to_contain_text("Not accepted")
-    assert desk.ask("GET", "/worlds/forced/scenario/next")["total"] == 0
+    assert desk.ask("GET", "scenario/next")["total"] == 0
     page.get_by_role("combobox", name="Sent with key").select_option("merchant")
     page.get_by_role("button", name="Force this outcome").click()
     expect(page.locator(".phone")).to_contain_text("Declined")
@@ -175,25 +166,24 @@ def test_a_forced_outcome_goes_with_its_own_request_alone(page, desk):
 
 
 def test_queued_outcomes_are_shown_and_can_be_forgotten(page, desk):
-    desk.world("queued")
     for queued in ({"outcome": "lost_card"}, {"outcome": "stolen_card", "operation": "auth"}):
-        desk.ask("POST", "/worlds/queued/scenario/next", queued)
-    desk.open("terminal", at="queued")
+        desk.ask("POST", "scenario/next", queued)
+    desk.open("terminal")
     decides = page.locator(".dec")
     expect(decides).to_contain_text("lost card, stolen card (auth)")
 
     decides.get_by_role("button", name="Empty the queue").click()
 
     expect(decides).to_contain_text("no outcome waits")
-    assert desk.ask("GET", "/worlds/queued/scenario/next")["total"] == 0
+    assert desk.ask("GET", "scenario/next")["total"] == 0
 
 
 def test_a_first_payment_that_is_refused_is_not_called_approved(page, desk):
-    path = f"/v5/apikeys/{desk.world('unable')['keys']['merchant']['id']}"
-    revoked = desk.send("unable", "PUT", path, key="partner", json={"status": "revoked"})
+    path = f"/v5/apikeys/{desk.world()['keys']['merchant']['id']}"
+    revoked = desk.send("PUT", path, key="partner", json={"status": "revoked"})
     assert revoked.is_success, revoked.text
-    desk.ask("DELETE", "/worlds/unable/requests")
-    desk.open("overview", at="unable")
+    desk.ask("DELETE", "requests")
+    desk.open("overview")
 
     page.get_by_role("button", name="Tap a first payment").click()
 
@@ -205,8 +195,7 @@ def test_a_first_payment_that_is_refused_is_not_called_approved(page, desk):
 
 
 def test_each_file_has_a_draft_of_its_own_and_is_saved_as_a_file(page, desk):
-    desk.world("drafts")
-    desk.open("scenarios/approve_all?edit=new", at="drafts")
+    desk.open("scenarios/approve_all?edit=new")
     retype(page, SCENARIO)
     page.get_by_role("link", name="Slow tap").click()
     page.get_by_role("button", name="Edit its file").click()
@@ -221,10 +210,9 @@ def test_each_file_has_a_draft_of_its_own_and_is_saved_as_a_file(page, desk):
     assert saved.value.suggested_filename == "mine.toml"
     text = saved.value.path().read_text("utf-8")
     assert "lost_card" in text
-    desk.open("scenarios/slow_tap?edit=slow_tap", at="drafts")
+    desk.open("scenarios/slow_tap?edit=slow_tap")
     expect(editor).to_contain_text("Other")
-    desk.world("elsewhere")
-    desk.open("scenarios/slow_tap?edit=slow_tap", at="elsewhere")
+    desk.open("scenarios/slow_tap?edit=slow_tap", at="default")
     expect(editor).to_contain_text("Slow tap")
 
 
@@ -232,12 +220,11 @@ def test_each_file_has_a_draft_of_its_own_and_is_saved_as_a_file(page, desk):
 
 
 def test_requests_are_named_by_what_their_operation_does(page, desk):
-    desk.world("named")
-    paid = desk.pay("named", 1000, hold=True)
+    paid = desk.pay(1000, hold=True)
     for path in ("v1", "v3"):
         desk.ask(
             "POST",
-            "/worlds/named/send",
+            "send",
             {
                 "method": "POST",
                 "path": f"/{path}/payments/{paid['transaction_id']}/capture",
@@ -245,7 +232,7 @@ def test_requests_are_named_by_what_their_operation_does(page, desk):
                 "body": {},
             },
         )
-    desk.open("journal", at="named")
+    desk.open("journal")
     lines = page.get_by_role("list", name="Requests, newest first").get_by_role("link")
     expect(lines.nth(0)).to_contain_text("Capture an authorization")
     expect(lines.nth(1)).to_contain_text("Capture an authorization")
@@ -261,11 +248,10 @@ def test_a_browser_has_nothing_to_complain_of_without_a_scenario(page, desk):
     said = []
     page.on("console", lambda one: said.append(one.text))
     page.on("response", lambda one: said.append(one.url) if one.status >= 400 else None)
-    desk.world("calm")
-    desk.open("overview", at="calm")
-    desk.pay("calm", 1000)
+    desk.open("overview")
+    desk.pay(1000)
     expect(page.locator(".feed ol")).to_contain_text("captured")
-    desk.open("scenarios?edit=new", at="calm")
+    desk.open("scenarios?edit=new")
     expect(page.get_by_role("textbox", name="Scenario file")).to_be_visible()
     expect(page.get_by_role("status").filter(has_text="No mistake")).to_be_visible()
     assert said == []

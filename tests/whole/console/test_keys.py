@@ -3,8 +3,8 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.driving import Served
-from tests.whole.console.consoles import LETTERS, ROOMS, go, pay, ready
+from tests.whole.console.consoles import LETTERS, ROOMS
+from tests.whole.console.watching import Desk
 
 STEPS_MAX = 1000
 WHERE = """
@@ -19,14 +19,12 @@ WHERE = """
 """
 
 
-@pytest.fixture
-def page(page: Page, server: Served) -> Page:
-    """The overview of a world with a few payments."""
+@pytest.fixture(autouse=True)
+def overview(desk: Desk) -> None:
+    """Open the overview of a world with a few payments."""
     for amount in (1000, 2000, 3000):
-        pay(server, amount)
-    go(page, server, "overview")
-    ready(page, "overview")
-    return page
+        desk.pay(amount)
+    desk.open("overview")
 
 
 def test_g_and_a_letter_go_to_each_room(page):
@@ -42,9 +40,8 @@ def test_g_and_a_letter_go_to_each_room(page):
 
 
 @pytest.mark.parametrize(("room", "detail"), [("payments", "Payment"), ("journal", "Request")])
-def test_a_list_is_walked_opened_and_left_by_keyboard(page, server, room, detail):
-    go(page, server, room)
-    ready(page, room)
+def test_a_list_is_walked_opened_and_left_by_keyboard(page, desk, room, detail):
+    desk.open(room)
     links = page.locator("main a.row, main a.ln")
     expect(links).not_to_have_count(0)
 
@@ -83,7 +80,7 @@ def toggle(page: Page) -> None:
     expect(box).to_be_checked(checked=not was_on)
 
 
-def test_single_keys_can_be_switched_off_for_good(page):
+def test_single_keys_can_be_switched_off_for_good(page, desk):
     page.keyboard.press("?")
     toggle(page)
     page.keyboard.press("Escape")
@@ -96,7 +93,7 @@ def test_single_keys_can_be_switched_off_for_good(page):
     expect(page.get_by_role("complementary", name="Time")).to_have_count(0)
 
     page.reload()
-    ready(page, "overview")
+    desk.ready("overview")
     page.keyboard.press("t")
     expect(page.get_by_role("complementary", name="Time")).to_have_count(0)
     page.keyboard.press("Control+k")
@@ -118,11 +115,10 @@ def test_what_is_typed_into_a_field_is_not_a_shortcut(page):
     expect(page.get_by_role("heading", level=1)).to_contain_text("Payments")
 
 
-def test_tab_comes_to_everything_in_each_room_and_out_of_it(page, server):
+def test_tab_comes_to_everything_in_each_room_and_out_of_it(page, desk):
     wrong: list[str] = []
     for room in ROOMS:
-        go(page, server, room)
-        ready(page, room)
+        desk.open(room)
         page.evaluate("document.activeElement?.blur()")
         said = ""
         for _ in range(STEPS_MAX):
@@ -138,9 +134,8 @@ def test_tab_comes_to_everything_in_each_room_and_out_of_it(page, server):
     assert wrong == []
 
 
-def test_a_key_taps_the_card_for_what_was_typed_a_moment_before(page, server):
-    go(page, server, "terminal")
-    ready(page, "terminal")
+def test_a_key_taps_the_card_for_what_was_typed_a_moment_before(page, desk):
+    desk.open("terminal")
     expect(page.get_by_role("button", name="Visa").first).to_be_visible()
 
     # One after the other, before the browser has painted.
@@ -155,5 +150,5 @@ def test_a_key_taps_the_card_for_what_was_typed_a_moment_before(page, server):
 
     expect(page.locator(".phone")).to_contain_text("444.06")
     expect(page.locator(".phone")).to_contain_text("Approved")
-    (newest, *_) = server.control("GET", "/worlds/default/payments").json()["payments"]
+    (newest, *_) = desk.ask("GET", "payments")["payments"]
     assert (newest["status"], newest["total"]) == ("authorized", 44406)

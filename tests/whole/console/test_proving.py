@@ -24,8 +24,7 @@ expect = { status = "declined" }
 
 
 def test_a_file_is_proved_with_its_mistakes_under_their_lines_before_it_runs(page, desk):
-    desk.world("proved")
-    desk.open("scenarios?edit=new", at="proved")
+    desk.open("scenarios?edit=new")
     retype(page, STORY)
     prove = page.get_by_role("button", name="Prove", exact=True)
     prove.click()
@@ -39,7 +38,7 @@ def test_a_file_is_proved_with_its_mistakes_under_their_lines_before_it_runs(pag
     assert before == "[[example]]"
     assert faults(page) == []
     # Nothing happened here, and another text is another matter.
-    assert desk.ask("GET", "/worlds/proved/payments")["total"] == 0
+    assert desk.ask("GET", "payments")["total"] == 0
     retype(page, STORY.replace('status = "declined"', 'status = "captured"'))
     expect(mistake).to_have_count(0)
     expect(proof).to_have_count(0)
@@ -48,9 +47,8 @@ def test_a_file_is_proved_with_its_mistakes_under_their_lines_before_it_runs(pag
 
 
 def test_examples_of_what_runs_are_played_in_the_world(page, desk):
-    desk.world("played")
-    desk.ask("PUT", "/worlds/played/scenario", {"toml": STORY})
-    desk.open("scenarios", at="played")
+    desk.ask("PUT", "scenario", {"toml": STORY})
+    desk.open("scenarios")
     page.get_by_role("button", name="Play up to hopeful").click()
 
     came = page.get_by_role("region", name="What was played")
@@ -60,6 +58,6 @@ def test_examples_of_what_runs_are_played_in_the_world(page, desk):
     expect(second).to_contain_text("status: expected 'declined', came 'captured'")
     expect(second).to_contain_text("POST /v3/payment")
     assert faults(page) == []
-    assert desk.ask("GET", "/worlds/played/payments")["total"] == 2
+    assert desk.ask("GET", "payments")["total"] == 2
     second.get_by_role("link", name="captured").click()
     expect(page.get_by_role("region", name="Payment")).to_contain_text("captured")

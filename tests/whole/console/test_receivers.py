@@ -2,18 +2,15 @@
 
 from playwright.sync_api import expect
 
-from tests.conftest import NOW
 from tests.whole.console.watching import faults
 
 
-def test_retries_are_seen_without_a_receiver_of_ones_own(desk):
-    page = desk.page
-    desk.world("hooks", clock={"now": NOW, "mode": "frozen"})
-    desk.open("webhooks", at="hooks")
+def test_retries_are_seen_without_a_receiver_of_ones_own(page, desk):
+    desk.open("webhooks")
 
     desk.click("button", "Use the built-in receiver")
     expect(page.locator(".eplist")).to_contain_text("Built-in receiver")
-    desk.pay("hooks", 1000)
+    desk.pay(1000)
     desk.click("link", "transaction.sale")
     message = page.get_by_role("region", name="Message")
     expect(message).to_contain_text("500")
@@ -32,10 +29,8 @@ def test_retries_are_seen_without_a_receiver_of_ones_own(desk):
     assert faults(page) == []
 
 
-def test_a_receiver_answers_what_was_typed(desk):
-    page = desk.page
-    desk.world("mine")
-    desk.open("webhooks", at="mine")
+def test_a_receiver_answers_what_was_typed(page, desk):
+    desk.open("webhooks")
     desk.click("button", "Endpoint", exact=True)
     answers = page.get_by_role("textbox", name="Its answers to each message, in turn")
 
@@ -47,5 +42,5 @@ def test_a_receiver_answers_what_was_typed(desk):
     desk.click("button", "Use the built-in receiver", within=".eplist .line")
 
     expect(page.locator(".eplist")).to_contain_text("Built-in receiver")
-    (one,) = desk.ask("GET", "/worlds/mine/receivers")["receivers"]
+    (one,) = desk.ask("GET", "receivers")["receivers"]
     assert one["answers"] == [503, 204]

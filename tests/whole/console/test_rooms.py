@@ -7,35 +7,30 @@ from playwright.sync_api import expect
 
 from sandbox.domain.batches import REASONS
 from sandbox.domain.currencies import CURRENCIES, in_units
-from tests.conftest import NOW
 from tests.whole.console.watching import faults
-
-FROZEN = {"now": NOW, "mode": "frozen"}
-
 
 # --- money ------------------------------------------------------------------------------------
 
 
 def test_what_falls_due_is_told_in_the_currency_of_the_payment(desk):
-    shop = f"/v1/locations/{desk.world('yen', clock=FROZEN)['locations']['merchant']}"
+    shop = f"/v1/locations/{desk.world()['locations']['merchant']}"
     for currency in ("USD", "JPY"):
-        desk.send("yen", "PUT", shop, json={"currency": currency})
-        assert desk.pay("yen", 7942, hold=True)["currency"] == currency
+        desk.send("PUT", shop, json={"currency": currency})
+        assert desk.pay(7942, hold=True)["currency"] == currency
 
-    desk.open("time", at="yen")
+    desk.open("time")
     expect(desk.page.get_by_role("button", name="Hold of $79.42")).to_be_visible()
     expect(desk.page.get_by_role("button", name="Hold of ¥7,942")).to_be_visible()
-    desk.open("overview", at="yen")
+    desk.open("overview")
     expect(desk.page.locator(".due")).to_contain_text("Hold of $79.42")
     expect(desk.page.locator("main")).not_to_contain_text("minor units")
 
 
 def test_a_key_that_can_no_longer_be_used_needs_attention(desk):
-    desk.world("needy", clock=FROZEN)
-    desk.pay("needy", 1200)
-    assert desk.send("needy", "GET", "/v1/accounts", key="revoked").is_error
+    desk.pay(1200)
+    assert desk.send("GET", "/v1/accounts", key="revoked").is_error
 
-    desk.open("overview", at="needy")
+    desk.open("overview")
 
     needs = desk.page.get_by_role("list", name="Needs you")
     expect(needs).to_contain_text("it is revoked (spec 3.1-revoke)")
@@ -65,11 +60,10 @@ def test_the_page_writes_and_reads_amounts_of_every_currency_as_the_server_does(
 # --- finding ----------------------------------------------------------------------------------
 
 
-def test_whatever_has_an_id_is_found_in_every_world(own_desk):
-    page = own_desk.page
-    made = own_desk.world("far")
-    paid = own_desk.pay("far", 1234, "tok_amex")
-    (entry,) = own_desk.ask("GET", "/worlds/far/requests?limit=1")["requests"]
+def test_whatever_has_an_id_is_found_in_every_world(page, own_desk):
+    made = own_desk.world()
+    paid = own_desk.pay(1234, "tok_amex")
+    (entry,) = own_desk.ask("GET", "requests?limit=1")["requests"]
     asked = {
         paid["transaction_id"]: ("region", "Payment", paid["transaction_id"]),
         f"x-sandbox-request-id: {entry['id']}": ("region", "Request", "$12.34"),
@@ -77,17 +71,17 @@ def test_whatever_has_an_id_is_found_in_every_world(own_desk):
         paid["event_id"]: ("region", "Payment", "$12.34"),
     }
     for question, (role, name, text) in asked.items():
-        own_desk.open("overview", at="far")
+        own_desk.open("overview")
         page.keyboard.press("Control+k")
         page.get_by_role("searchbox", name="Find").fill(question)
         page.keyboard.press("Enter")
         expect(page.get_by_role(role, name=name)).to_contain_text(text)
-    own_desk.open("overview")
+    own_desk.open("overview", at="default")
     page.keyboard.press("Control+k")
     find = page.get_by_role("searchbox", name="Find")
     find.fill("8431")
     expect(page.get_by_role("dialog")).to_contain_text("sale of 12.34 USD, captured")
-    expect(page.get_by_role("dialog")).to_contain_text("(world far)")
+    expect(page.get_by_role("dialog")).to_contain_text("(world shop)")
     find.fill("no-such-thing")
     expect(page.get_by_role("dialog")).to_contain_text("Nothing in any world")
     assert faults(page) == []
@@ -96,19 +90,17 @@ def test_whatever_has_an_id_is_found_in_every_world(own_desk):
 # --- worlds -----------------------------------------------------------------------------------
 
 
-def test_a_world_is_marked_forked_renamed_saved_and_opened_again(desk, tmp_path):
-    page = desk.page
-    desk.world("first", clock=FROZEN)
-    desk.pay("first", 1000)
-    desk.open("payments", at="first")
-    page.get_by_role("link", name="first", exact=True).click()
+def test_a_world_is_marked_forked_renamed_saved_and_opened_again(page, desk, tmp_path):
+    desk.pay(1000)
+    desk.open("payments")
+    page.get_by_role("link", name="shop", exact=True).click()
 
     page.get_by_label("Name of the mark").fill("one payment")
     desk.click("button", "Mark this moment")
     expect(page.locator(".marks")).to_contain_text("one payment")
-    desk.pay("first", 2000)
+    desk.pay(2000)
     desk.click("button", "Return to mark")
-    row = page.get_by_role("row", name="first", exact=False).first
+    row = page.get_by_role("row", name="shop", exact=False).first
     expect(row.get_by_role("cell").nth(4)).to_have_text("1")
     assert faults(page) == []
 
@@ -139,30 +131,27 @@ def test_a_world_is_marked_forked_renamed_saved_and_opened_again(desk, tmp_path)
     assert len(desk.ask("GET", "/worlds?shape=row")["worlds"]) == before
 
 
-def test_a_reset_and_a_deletion_ask_first(desk):
-    page = desk.page
-    desk.world("doomed")
-    desk.pay("doomed", 1000)
-    desk.open("worlds", at="doomed")
+def test_a_reset_and_a_deletion_ask_first(page, desk):
+    desk.pay(1000)
+    desk.open("worlds")
 
     desk.click("button", "Reset")
     desk.click("button", "Keep it")
-    assert desk.ask("GET", "/worlds/doomed/payments")["total"] == 1
+    assert desk.ask("GET", "payments")["total"] == 1
     desk.click("button", "Reset")
     desk.click("button", "Reset it")
     expect(page.get_by_role("status").filter(has_text="Reset")).to_be_visible()
-    assert desk.ask("GET", "/worlds/doomed/payments")["total"] == 0
+    assert desk.ask("GET", "payments")["total"] == 0
 
-    row = page.get_by_role("row", name="doomed")
+    row = page.get_by_role("row", name="shop")
     row.get_by_role("button", name="Delete").click()
-    expect(row).to_contain_text("Delete doomed and all that is in it?")
+    expect(row).to_contain_text("Delete shop and all that is in it?")
     row.get_by_role("button", name="Delete it").click()
-    expect(page.get_by_role("row", name="doomed")).to_have_count(0)
+    expect(page.get_by_role("row", name="shop")).to_have_count(0)
     assert page.url.endswith("#/default/worlds")
 
 
-def test_a_new_world_begins_with_a_fixture_and_keeps_the_room(desk):
-    page = desk.page
+def test_a_new_world_begins_with_a_fixture_and_keeps_the_room(page, desk):
     desk.open("journal")
     page.keyboard.press("g")
     page.keyboard.press("l")
@@ -179,11 +168,9 @@ def test_a_new_world_begins_with_a_fixture_and_keeps_the_room(desk):
 # --- time -------------------------------------------------------------------------------------
 
 
-def test_the_clock_opens_over_a_room_and_stops_just_before_what_falls_due(desk):
-    page = desk.page
-    desk.world("held", clock=FROZEN)
-    hold = desk.pay("held", 44406, hold=True)["transaction_id"]
-    desk.open(f"payments/{hold}", at="held")
+def test_the_clock_opens_over_a_room_and_stops_just_before_what_falls_due(page, desk):
+    hold = desk.pay(44406, hold=True)["transaction_id"]
+    desk.open(f"payments/{hold}")
     desk.keys("t")
     clock = page.get_by_role("complementary", name="Time")
     expect(clock).to_contain_text("12:00:00")
@@ -199,10 +186,8 @@ def test_the_clock_opens_over_a_room_and_stops_just_before_what_falls_due(desk):
     expect(status).to_have_text("canceled")
 
 
-def test_where_the_clock_goes_may_be_typed_as_people_say_it(desk):
-    page = desk.page
-    desk.world("typed", clock=FROZEN)
-    desk.open("journal", at="typed")
+def test_where_the_clock_goes_may_be_typed_as_people_say_it(page, desk):
+    desk.open("journal")
     page.get_by_title("Move the clock").click()
     clock = page.get_by_role("complementary", name="Time")
     asked = clock.get_by_label("Advance by or to")
@@ -224,10 +209,9 @@ def test_where_the_clock_goes_may_be_typed_as_people_say_it(desk):
     expect(page.locator(".bar")).to_contain_text("Sat 1 Aug 2026")
 
 
-def test_a_maintenance_is_ended_and_the_next_fault_is_begun_at_the_clock(desk):
-    page = desk.page
-    key = desk.world("failing", clock=FROZEN)["keys"]["merchant"]["key"]
-    desk.open("time", at="failing")
+def test_a_maintenance_is_ended_and_the_next_fault_is_begun_at_the_clock(page, desk):
+    key = desk.world()["keys"]["merchant"]["key"]
+    desk.open("time")
 
     desk.click("button", "Maintenance for 10 minutes")
     desk.click("button", "End the maintenance")
@@ -286,15 +270,13 @@ def test_whatever_never_came_up_can_be_made_to_happen(desk):
     assert done["wrong"] == []
 
 
-def test_coverage_is_compared_with_a_file(own_desk, tmp_path):
-    page = own_desk.page
-    own_desk.world("mine")
-    own_desk.pay("mine", 1000)
+def test_coverage_is_compared_with_a_file(page, own_desk, tmp_path):
+    own_desk.pay(1000)
     theirs = own_desk.ask("GET", "/worlds/default/coverage")
     theirs["events"]["exercised"] = {"terminal.blocked": 3}
     file = tmp_path / "coverage.json"
     file.write_text(json.dumps(theirs))
-    own_desk.open("coverage", at="mine")
+    own_desk.open("coverage")
 
     page.get_by_label("choose one").set_input_files(file)
 
@@ -310,8 +292,7 @@ def test_coverage_is_compared_with_a_file(own_desk, tmp_path):
 # --- access -----------------------------------------------------------------------------------
 
 
-def test_an_operation_of_the_matrix_is_looked_at(desk):
-    page = desk.page
+def test_an_operation_of_the_matrix_is_looked_at(page, desk):
     desk.open("access/merchant_read_only")
 
     page.get_by_role("link", name="batches.list", exact=True).click()
@@ -324,12 +305,10 @@ def test_an_operation_of_the_matrix_is_looked_at(desk):
 # --- batches ----------------------------------------------------------------------------------
 
 
-def test_a_batch_is_closed_and_accepted_in_part_and_says_where_each_record_is(desk):
-    page = desk.page
-    desk.world("evening", clock=FROZEN)
-    first = desk.pay("evening", 13684)["transaction_id"]
-    desk.pay("evening", 2000)
-    desk.open("overview", at="evening")
+def test_a_batch_is_closed_and_accepted_in_part_and_says_where_each_record_is(page, desk):
+    first = desk.pay(13684)["transaction_id"]
+    desk.pay(2000)
+    desk.open("overview")
     desk.keys("gb")
     page.get_by_role("list", name="Batches").get_by_role("link", name="$156.84").click()
     detail = page.get_by_role("region", name="Batch")
@@ -356,11 +335,9 @@ def test_a_batch_is_closed_and_accepted_in_part_and_says_where_each_record_is(de
     expect(page.get_by_role("region", name="Payment")).to_contain_text("$136.84")
 
 
-def test_a_file_is_compared_with_the_payments_and_a_settlement_is_saved(desk, tmp_path):
-    page = desk.page
-    desk.world("ledger", clock=FROZEN)
-    paid, other = desk.pay("ledger", 2000), desk.pay("ledger", 700)
-    desk.open("batches", at="ledger")
+def test_a_file_is_compared_with_the_payments_and_a_settlement_is_saved(page, desk, tmp_path):
+    paid, other = desk.pay(2000), desk.pay(700)
+    desk.open("batches")
     file = tmp_path / "ledger.csv"
     file.write_text(f"transaction_id,amount\n{paid['transaction_id']},1999\nelsewhere,5\n")
 
@@ -383,11 +360,10 @@ def test_a_file_is_compared_with_the_payments_and_a_settlement_is_saved(desk, tm
     assert saved.value.path().read_text().startswith("batch_id,batch_number,")
 
 
-def test_a_batch_is_sent_back_for_each_reason_that_the_processor_has(desk):
-    page = desk.page
-    desk.world("sent-back", clock=FROZEN, switches={"batch.settlement": "manual"})
-    desk.pay("sent-back", 2000)
-    desk.open("batches?terminal=merchant", at="sent-back")
+def test_a_batch_is_sent_back_for_each_reason_that_the_processor_has(page, desk):
+    desk.world(switches={"batch.settlement": "manual"})
+    desk.pay(2000)
+    desk.open("batches?terminal=merchant")
     page.get_by_role("list", name="Batches").get_by_role("link").first.click()
     page.get_by_role("button", name="Close it").click()
     because = page.get_by_label("because")

@@ -2,10 +2,7 @@
 
 from playwright.sync_api import expect
 
-from tests.conftest import NOW
 from tests.whole.console.watching import Desk, faults
-
-FROZEN = {"now": NOW, "mode": "frozen"}
 
 
 def find(desk: Desk, text: str) -> None:
@@ -15,8 +12,7 @@ def find(desk: Desk, text: str) -> None:
     desk.page.keyboard.press("Enter")
 
 
-def test_a_batch_that_is_accepted_in_part_is_shown_to_the_product_owner(desk):
-    page = desk.page
+def test_a_batch_that_is_accepted_in_part_is_shown_to_the_product_owner(page, desk):
     desk.open("overview")
     desk.keys("gl")
     desk.click("button", "Load a busy month")
@@ -50,18 +46,15 @@ def test_a_batch_that_is_accepted_in_part_is_shown_to_the_product_owner(desk):
     assert desk.clicks <= 9
 
 
-def test_a_developer_finds_out_why_ci_got_a_404_and_takes_it_along(desk):
-    page = desk.page
+def test_a_developer_finds_out_why_ci_got_a_404_and_takes_it_along(page, desk):
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    made = desk.world("ci", fixture="busy", clock="2026-03-01T06:00:00Z")
-    (stay,) = desk.ask("GET", "/worlds/ci/payments?account=hotel&status=authorized&limit=1")[
-        "payments"
-    ]
+    made = desk.world(fixture="busy", clock="2026-03-01T06:00:00Z")
+    (stay,) = desk.ask("GET", "payments?account=hotel&status=authorized&limit=1")["payments"]
     capture = f"/v3/payments/{stay['id']}/capture"
-    answer = desk.send("ci", "POST", capture, key="taqueria", json={})
+    answer = desk.send("POST", capture, key="taqueria", json={})
     assert answer.status_code == 404
 
-    desk.open("overview", at="ci")
+    desk.open("overview")
     find(desk, f"x-sandbox-request-id: {answer.headers['x-sandbox-request-id']}")
     expect(page.get_by_role("region", name="Request")).to_contain_text("hierarchy")
     desk.click("link", "Open in the lens")
@@ -82,10 +75,8 @@ def test_a_developer_finds_out_why_ci_got_a_404_and_takes_it_along(desk):
     assert desk.clicks <= 4
 
 
-def test_what_becomes_of_an_uncaptured_hold_and_of_legacy_keys(desk):
-    page = desk.page
-    desk.world("holds", clock=FROZEN)
-    desk.open("terminal", at="holds")
+def test_what_becomes_of_an_uncaptured_hold_and_of_legacy_keys(page, desk):
+    desk.open("terminal")
     desk.click("button", "Hold", exact=True)
     page.get_by_role("textbox", name="Amount").fill("444.06")
     desk.keys("1")
@@ -111,16 +102,14 @@ def test_what_becomes_of_an_uncaptured_hold_and_of_legacy_keys(desk):
     desk.click("button", "Return to mark")
 
     expect(page.locator(".bar")).to_contain_text("Sun 1 Mar 2026")
-    (one,) = desk.ask("GET", "/worlds/holds/payments")["payments"]
+    (one,) = desk.ask("GET", "payments")["payments"]
     assert one["status"] == "authorized"
     assert desk.clicks <= 7
 
 
-def test_what_the_integration_never_met_is_shown_in_a_fork(own_desk):
-    page = own_desk.page
-    own_desk.world("release")
-    own_desk.pay("release", 1000)
-    own_desk.open("overview", at="release")
+def test_what_the_integration_never_met_is_shown_in_a_fork(page, own_desk):
+    own_desk.pay(1000)
+    own_desk.open("overview")
 
     own_desk.click("link", "Coverage", within="nav")
     own_desk.click("button", "All worlds")
@@ -128,7 +117,7 @@ def test_what_the_integration_never_met_is_shown_in_a_fork(own_desk):
 
     expect(page.get_by_role("region", name="Request")).to_contain_text("/block")
     expect(page.locator(".bar")).to_contain_text("Shows terminal.blocked")
-    assert "#/release/" not in page.url
-    assert len(own_desk.ask("GET", "/worlds/release/requests")["requests"]) == 1
+    assert "#/shop/" not in page.url
+    assert len(own_desk.ask("GET", "requests")["requests"]) == 1
     assert own_desk.clicks <= 3
     assert faults(page) == []

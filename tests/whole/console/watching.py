@@ -1,5 +1,6 @@
 """Pages of the console that ask nobody but this machine, and of which no browser complains."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -10,7 +11,9 @@ from httpx2 import Response
 from playwright.sync_api import Browser, Page, expect
 
 from sandbox.control import console_files
+from tests.cli.asking import add_world
 from tests.driving import Served
+from tests.whole.console.consoles import ROOMS
 
 _WATCH = """
 window.violations = [];
@@ -49,43 +52,47 @@ def watched(browser: Browser) -> Iterator[Page]:
 
 
 class Desk:
-    """One browser page at a console, with counted clicks."""
+    """One browser page at the console of a world, with counted clicks."""
 
-    def __init__(self, page: Page, server: Served) -> None:
+    def __init__(self, page: Page, server: Served, id: str = "default") -> None:
         self.page = page
         self.server = server
+        self.id = id
         self.control = server.facts["control_url"]
         self.clicks = 0
 
-    def world(self, id: str, **more: Any) -> dict[str, Any]:
-        """A new world with this id, in the place of one that another test had."""
-        self.server.control("DELETE", f"/worlds/{id}")
-        made: dict[str, Any] = self.ask("POST", "/worlds", {"id": id} | more)
-        return made
+    def world(self, **more: Any) -> dict[str, Any]:
+        """A new world, in the place of the one before."""
+        return add_world(self.server, self.id, **more)
 
     def ask(self, method: str, path: str, body: Any = None) -> Any:
-        """Ask the control API as a program does."""
-        answer = self.server.client.request(method, self.control + path, json=body)
+        """Ask about the world as a program does; of the server if the path has a slash first."""
+        whole = path if path.startswith("/") else f"/worlds/{self.id}/{path}".rstrip("/")
+        answer = self.server.control(method, whole, json=body)
         assert answer.status_code < 400, answer.text
         return answer.json() if answer.content else None
 
     def pay(
-        self, world: str, amount: int, card: str = "tok_visa_credit", *, hold: bool = False
+        self,
+        amount: int,
+        card: str = "tok_visa_credit",
+        *,
+        hold: bool = False,
+        at: str = "merchant",
+        key: str = "merchant",
     ) -> Any:
-        """A payment at the merchant of a world, by its own key. Gives the platform's answer."""
+        """A payment at a terminal of the cast, the merchant's. Gives the platform's answer."""
         body = {
             "amount": amount,
-            "terminal_id": self.ask("GET", f"/worlds/{world}")["terminals"]["merchant"],
+            "terminal_id": self.ask("GET", "")["terminals"][at],
             "card_reader_data": {"paymentCardData": card},
         }
         path = "/v3/preauth" if hold else "/v3/payment"
-        return self.send(world, "POST", path, json=body).json()
+        return self.send("POST", path, key=key, json=body).json()
 
-    def send(
-        self, world: str, method: str, path: str, *, key: str = "merchant", **more: Any
-    ) -> Response:
+    def send(self, method: str, path: str, *, key: str = "merchant", **more: Any) -> Response:
         """What the platform answers to a key of the world's cast."""
-        keys = self.ask("GET", f"/worlds/{world}")["keys"]
+        keys = self.ask("GET", "")["keys"]
         return self.server.ask(method, path, key=keys[key]["key"], **more)
 
     def open_with(self, module: str, place: str) -> None:
@@ -96,9 +103,15 @@ class Desk:
         )
         self.open(place)
 
-    def open(self, place: str, *, at: str = "default") -> None:
-        """Open a place of the console and wait until it follows the world."""
-        self.page.goto(f"{self.control}/#/{at}/{place}")
+    def open(self, place: str, *, at: str = "") -> None:
+        """Open a place of the console, and wait until it is ready."""
+        self.page.goto(f"{self.control}/#/{at or self.id}/{place}")
+        self.ready(place)
+
+    def ready(self, place: str) -> None:
+        """Wait until the room of the place is there, and follows the world."""
+        heading = self.page.get_by_role("heading", level=1)
+        expect(heading).to_contain_text(ROOMS[re.split("[/?]", place)[0]])
         expect(self.page.locator(".live")).to_have_text("live")
 
     def click(self, role: Any, name: str, *, exact: bool = False, within: str = "body") -> None:
