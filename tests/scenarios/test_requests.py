@@ -1,14 +1,11 @@
 """Rules for any request: what they name, when they apply, and how often by chance."""
 
-import asyncio
-
 import pytest
 
 from sandbox.scenarios.words import Latency
 from tests.conftest import NOW
 from tests.scenarios.running import LOST, counts, put, running
-from tests.support.payments import act, paid, pay
-from tests.webhooks.calling import control
+from tests.support.payments import act, advance, paid, pay
 
 FAILS = {"fault": "http_503"}
 WORLD = "/worlds/default"
@@ -16,10 +13,6 @@ WORLD = "/worlds/default"
 
 def get(sandbox, path, by="psp"):
     return sandbox.ask("GET", path, key=by)
-
-
-def advance(sandbox, by):
-    asyncio.run(control(sandbox, "POST", f"{WORLD}/clock/advance", {"by": by}))
 
 
 WHENS = [
@@ -88,15 +81,11 @@ def test_a_rule_applies_from_a_time_until_another(sandbox):
 
         assert [one.status for one in seen] == [200, 503, 503, 200]
         assert [one.headers.get("retry-after") for one in seen] == [None, "600", "60", None]
-
-
-def test_a_reset_begins_the_times_of_a_scenario_again(sandbox):
+    # A reset begins the times of a scenario again.
     running(sandbox, {"when": {"until": "1m"}, "then": FAILS})
     advance(sandbox, "5m")
     late = get(sandbox, "/v2/terminals")
-
     sandbox.control("POST", f"{WORLD}/reset")
-
     assert (late.status, get(sandbox, "/v2/terminals").status) == (200, 503)
 
 

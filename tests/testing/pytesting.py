@@ -12,6 +12,16 @@ import pytest
 
 from tests.processes import Process
 
+SETTINGS = """
+import pytest
+from sandbox.settings import Settings
+
+@pytest.fixture(scope="session")
+def sandbox_settings():
+    return Settings(seed=42)
+"""
+"""A conftest.py with settings of its own."""
+
 
 @dataclass(frozen=True)
 class Run:

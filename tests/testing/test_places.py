@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.testing.conftest import pay
-from tests.testing.pytesting import run_pytest
+from tests.testing.pytesting import SETTINGS, run_pytest
 from uat_sandbox import SandboxError, sandbox_server
 from uat_sandbox.finding import place, serving_command
 from uat_sandbox.process import sandbox_process
@@ -93,13 +93,7 @@ def test_an_error_names_who_gave_the_url_and_is_told_once(tmp_path):
 
 
 def test_settings_that_a_command_cannot_follow_are_refused(tmp_path):
-    (tmp_path / "conftest.py").write_text(
-        "import pytest\n"
-        "from sandbox.settings import Settings\n"
-        "@pytest.fixture(scope='session')\n"
-        "def sandbox_settings():\n"
-        "    return Settings(seed=42)\n"
-    )
+    (tmp_path / "conftest.py").write_text(SETTINGS)
     (tmp_path / "test_it.py").write_text("def test_it(sandbox): pass\n")
 
     run = run_pytest(tmp_path, "--sandbox-command=uvx uat-sandbox", "test_it.py")

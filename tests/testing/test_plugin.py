@@ -5,7 +5,6 @@ import json
 import re
 from base64 import b64decode
 from collections import Counter
-from importlib.metadata import entry_points
 
 import pytest
 
@@ -287,11 +286,3 @@ def test_a_file_that_cannot_be_written_is_refused_at_once(tmp_path):
 
         assert run.code == 4
         assert said in run.output
-
-
-def test_pytest_finds_the_plugin_by_itself_in_the_kit_only():
-    (plugin,) = [one for one in entry_points(group="pytest11") if "sandbox" in one.value]
-
-    assert plugin.value == "uat_sandbox.plugin"
-    assert plugin.dist is not None
-    assert plugin.dist.name == "pytest-uat-sandbox"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.testing.pytesting import run_pytest
+from tests.testing.pytesting import SETTINGS, run_pytest
 from uat_sandbox.seeds import seed_of
 
 TESTS = """
@@ -54,16 +54,6 @@ def test_each_world_has_ids_of_its_own_and_the_next_run_has_the_same(tmp_path):
 
 def test_no_name_of_a_test_gives_a_seed_that_looks_like_a_card_number():
     assert max(len(str(seed_of("test_it", number))) for number in range(2_000)) <= 12
-
-
-SETTINGS = """
-import pytest
-from sandbox.settings import Settings
-
-@pytest.fixture(scope="session")
-def sandbox_settings():
-    return Settings(seed=42)
-"""
 
 
 def test_a_seed_can_be_fixed_for_all_worlds(tmp_path):

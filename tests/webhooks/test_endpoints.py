@@ -1,6 +1,6 @@
 """Operators say where webhooks go, and who hears what; accounts have applications.
 
-Source: spec 4.4-paths-provisioning, 6.1.3, 6.1.11; assumed 8.3, 8.3-audience, D22, D25.
+Source: spec 4.4-paths-provisioning, 6.1.3, 6.1.11; assumed 8.3, D22, D25.
 """
 
 import json
@@ -228,23 +228,6 @@ def test_recovering_ends_where_its_endpoint_is_deleted_meanwhile(sandbox):
     sandbox.control("DELETE", f"{ENDPOINTS}/e")
 
     assert (first, list(recovering)) == (True, [])
-
-
-@pytest.mark.proves("assumed 8.3-audience")
-def test_what_happens_to_an_account_is_heard_there_and_above_and_nowhere_else(sandbox):
-    """For every event, tests/webhooks/test_golden_events.py says the same."""
-    owners = ("merchant", "partner", "psp", "other_partner")
-    for owner in owners:
-        add(sandbox, id=owner, account_id=sandbox.account(owner))
-
-    path = f"/v2/accounts/{sandbox.account('partner')}"
-    sandbox.ask("PUT", path, key="partner", json_body={"description": "new"})
-    an_account(sandbox, path="/v2/accounts")
-
-    created = ["account.created", "api_key.created"]
-    heard = {owner: types_reached(sandbox, owner) for owner in owners}
-    assert heard.pop("merchant") == heard.pop("other_partner") == []
-    assert heard == {"partner": ["account.updated", *created], "psp": ["account.updated", *created]}
 
 
 @pytest.mark.proves("spec 6.1.3")

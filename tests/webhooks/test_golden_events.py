@@ -1,7 +1,9 @@
-"""The golden bodies of the events, and the samples that are sent of them."""
+"""The golden bodies of the events, and the samples that are sent of them, and to whom."""
 
 import json
 from typing import Any
+
+import pytest
 
 from sandbox import library
 from sandbox.domain.events import EVENTS
@@ -41,6 +43,7 @@ def audience(sent: dict[str, Any]) -> list[str]:
 SUBJECTS = {"transaction": "transaction_id", "terminal": "terminal_id"}
 
 
+@pytest.mark.proves("assumed 8.3-audience")
 def test_every_sample_has_the_golden_body_of_its_event_and_is_for_its_account_and_those_above(
     sandbox,
 ):

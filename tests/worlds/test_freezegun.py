@@ -1,4 +1,7 @@
-"""In the process of a test a sandbox follows the time that freezegun freezes (assumed D23)."""
+"""In the process of a test a sandbox follows the time that freezegun freezes (assumed D23).
+
+What happens by itself and webhooks are in tests/testing/test_surroundings.py.
+"""
 
 import json
 from datetime import timedelta
@@ -14,8 +17,6 @@ from tests.conftest import NOW
 from tests.directory.making import messages
 from tests.driving import InProcess
 from tests.support.payments import sold
-from tests.webhooks.calling import deliver_sample
-from tests.webhooks.receiving import receiving
 
 
 @pytest.mark.proves("assumed D23")
@@ -45,14 +46,3 @@ def test_a_snapshot_of_a_frozen_process_comes_back_elsewhere_as_it_was():
     assert [json.loads(restored)[name] for name in tables] == [
         json.loads(saved)[name] for name in tables
     ]
-
-
-@pytest.mark.parametrize("real_asyncio", [True, False])
-def test_webhooks_arrive_while_time_is_frozen(real_asyncio):
-    with receiving() as receiver, freeze_time(NOW, real_asyncio=real_asyncio):
-        sandbox = InProcess(build(Settings(webhooks=(receiver.url,))))
-        for count in (1, 2, 3):
-            deliver_sample(sandbox)
-            assert len(receiver.requests) == count
-
-    assert {one.headers["webhook-timestamp"] for one in receiver.requests} == {"1772366400"}
