@@ -75,7 +75,7 @@ def test_an_endpoint_that_never_answers_or_ends_is_given_up_and_what_came_is_kep
 
     for sent in attempts:
         assert (sent.is_timeout, sent.error) == (True, "no complete answer within 1 s")
-        assert sent.duration_ms >= 1_000
+        assert 1_000 <= sent.duration_ms < 20_000
     silent, dripped, *endless = attempts
     assert (silent.status_code, silent.response) == (None, "")
     assert (dripped.status_code, set(dripped.response)) == (200, {"."})

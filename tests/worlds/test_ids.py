@@ -2,6 +2,7 @@
 
 import re
 from copy import copy
+from functools import partial
 
 import pytest
 
@@ -9,7 +10,6 @@ from sandbox.store.ids import Ids
 from sandbox.store.world_state import Counters
 
 UUID4 = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
-MESSAGE = re.compile(r"msg_[A-Za-z0-9]{27}")
 
 MANY = 10_000
 
@@ -30,40 +30,31 @@ def test_a_known_seed_gives_known_ids():
     assert first == "14c532b2"
 
 
-@pytest.mark.proves("assumed 0.5-ids")
-def test_uuids_are_of_version_4_in_lower_case():
+@pytest.mark.proves("assumed 0.5-ids, 8.3-id, 8.3")
+def test_ids_and_key_material_have_their_form_and_never_repeat():
     ids = Ids(seed=1, world_id="a")
+    for draw, form in (
+        (ids.uuid, UUID4),
+        (ids.message_id, "msg_[A-Za-z0-9]{27}"),
+        (partial(ids.secret_chars, 12), "[A-Za-z0-9]{12}"),
+    ):
+        drawn = {draw() for _ in range(MANY)}
+        assert len(drawn) == MANY
+        assert [one for one in drawn if not re.fullmatch(form, one)] == []
+    assert len(set("".join(drawn))) == 62
 
-    drawn = [ids.uuid() for _ in range(MANY)]
-    drawn += [ids.uuid_of(f"account:{n}") for n in range(MANY)]
-    others = [Ids(seed=seed, world_id="a") for seed in (0, -1, 2**200)]
-    drawn += [other.uuid_of(name) for other in others for name in ("", "\0", "é \U0001f600")]
+
+def test_what_follows_from_a_name_has_its_form_and_differs_from_name_to_name():
+    worlds = [Ids(seed=seed, world_id="a") for seed in (0, -1, 2**200)]
+    names = ("", "\0", "é \U0001f600", *(f"account:{n}" for n in range(MANY)))
+    drawn = [ids.uuid_of(name) for ids in worlds for name in names]
 
     assert [id for id in drawn if not UUID4.fullmatch(id)] == []
-    assert len(set(drawn)) == 2 * MANY + 9
+    assert len(set(drawn)) == len(worlds) * len(names)
     assert {id[19] for id in drawn} == {"8", "9", "a", "b"}
-
-
-@pytest.mark.proves("assumed 8.3-id, 8.3")
-def test_message_ids_are_msg_and_27_letters_and_digits():
-    ids = Ids(seed=1, world_id="a")
-
-    drawn = [ids.message_id() for _ in range(MANY)]
-
-    assert [id for id in drawn if not MESSAGE.fullmatch(id)] == []
-    assert len(set(drawn)) == MANY
-
-
-def test_key_material_is_letters_and_digits_of_the_length_asked_for_and_never_repeats():
-    ids = Ids(seed=1, world_id="a")
-
     for length in (1, 12, 16, 32, 64):
-        made = [ids.secret_chars(length), ids.chars_of("x", length), ids.fixed_chars("x", length)]
-        assert all(re.fullmatch(f"[A-Za-z0-9]{{{length}}}", one) for one in made)
-        assert len(set(made)) == 3 or length == 1
-    drawn = [ids.secret_chars(12) for _ in range(MANY)]
-    assert len(set(drawn)) == MANY
-    assert len(set("".join(drawn))) == 62
+        for chars in (worlds[0].chars_of("x", length), worlds[0].fixed_chars("x", length)):
+            assert re.fullmatch(f"[A-Za-z0-9]{{{length}}}", chars)
 
 
 def test_draws_go_on_where_a_counter_says():
