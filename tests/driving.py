@@ -63,7 +63,12 @@ class InProcess:
     def key_id(self, name: str) -> str:
         return self.cast.keys[name][0]
 
-    def ask(
+    def ask(self, method: str, path: str, **sent: Any) -> Response:
+        """One request, as `exchange` makes it."""
+        exchange = self.exchange(method, path, **sent)
+        return self.carry_out(exchange.scope, exchange.payload)
+
+    def exchange(
         self,
         method: str,
         path: str,
@@ -73,8 +78,8 @@ class InProcess:
         body: bytes | None = None,
         headers: list[tuple[bytes, bytes]] | None = None,
         query: str = "",
-    ) -> Response:
-        """One request. `json_body` goes as JSON, `body` as it is; `headers` replace all others."""
+    ) -> Exchange:
+        """A request. `json_body` goes as JSON, `body` as it is; `headers` replace all others."""
         sent = list(headers or [])
         if headers is None:
             sent = [(name.encode(), value.encode()) for name, value in self.defaults.items()]
@@ -85,8 +90,7 @@ class InProcess:
         payload = b"" if json_body is ... else json.dumps(json_body).encode()
         if body is not None:
             payload = body
-        scope = http_scope(method, path, headers=sent, query=query)
-        return self.carry_out(scope, payload)
+        return Exchange(http_scope(method, path, headers=sent, query=query), payload)
 
     def carry_out(self, scope: dict[str, Any], payload: bytes) -> Response:
         """The answer to a request as a server hands it over. Sandboxes elsewhere have their own."""

@@ -2,15 +2,13 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Coroutine, Iterable, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Coroutine, Iterable
+from typing import Any
 from urllib.parse import quote
 
 from msgspec import Struct, field
 
 Application = Callable[[Any, Any, Any], Coroutine[Any, Any, None]]
-
-_JSON: Final = "application/json"
 
 
 class Response(Struct, frozen=True, gc=False):
@@ -95,21 +93,3 @@ def http_scope(
         "client": ("127.0.0.1", 50000),
         "root_path": "",
     }
-
-
-def json_request(
-    method: str,
-    path: str,
-    body: Any = None,
-    *,
-    headers: Mapping[str, str] | None = None,
-    query: str = "",
-) -> Exchange:
-    """A request for JSON, with a body unless it is None."""
-    sent = {"accept": _JSON, **(headers or {})}
-    payload = b""
-    if body is not None:
-        sent["content-type"] = _JSON
-        payload = json.dumps(body).encode()
-    pairs = [(name.encode(), value.encode()) for name, value in sent.items()]
-    return Exchange(http_scope(method, path, headers=pairs, query=query), payload)

@@ -2,13 +2,12 @@
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from sandbox.app import build
 from sandbox.domain.clock import ClockSetting
 from sandbox.domain.instants import parse_rfc3339
-from sandbox.settings import Settings
-from tests.in_process import json_request
+from tests import driving
 
 WORLD = "/_sandbox/worlds/default"
 
@@ -21,8 +20,8 @@ class InProcess:
 
     def __init__(self, fixture: str, now: str) -> None:
         frozen = ClockSetting(now=parse_rfc3339(now), mode="frozen")
-        self._sandbox = build(Settings(clock=frozen, fixture=fixture, seed=1))
-        self.cast = cast = self._sandbox.worlds.default.cast
+        self._asked = driving.fresh(clock=frozen, fixture=fixture, seed=1)
+        self.cast = cast = self._asked.cast
         kinds = ("accounts", "terminals", "locations")
         self.ids: dict[str, Mapping[str, str]] = {kind: getattr(cast, kind) for kind in kinds}
 
@@ -36,12 +35,12 @@ class InProcess:
         outcome: str | None = None,
     ) -> Any:
         """Return the answer to a key of the cast. Raises RuntimeError for anything but 2xx."""
-        headers = {"x-service-apikey": self.cast.keys[by][1]}
-        if outcome is not None:
-            headers["x-sandbox-outcome"] = outcome
+        forced = {} if outcome is None else {"x-sandbox-outcome": outcome}
+        asked = replace(self._asked, defaults=self._asked.defaults | forced)
         path, _, query = path.partition("?")
-        request = json_request(method, path, body, headers=headers, query=query)
-        answer = asyncio.run(request.run(self._sandbox.app))
+        sent = ... if body is None else body
+        request = asked.exchange(method, path, key=by, json_body=sent, query=query)
+        answer = asyncio.run(request.run(asked.sandbox.app))
         if not 200 <= answer.status < 300:
             raise RuntimeError(f"{method} {path} answered {answer.status}: {answer.body.decode()}")
         return answer.json() if answer.body else {}

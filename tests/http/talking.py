@@ -13,6 +13,7 @@ from sandbox.server import run
 from sandbox.server.embedded import LoopThread
 from sandbox.server.protocol import Protocol
 from sandbox.settings import Settings
+from tests.in_process import Response
 
 HOST = "127.0.0.1"
 WAIT_S = 60.0
@@ -21,15 +22,6 @@ JSON = "content-type: application/json"
 
 HEALTH = b"GET /_sandbox/health HTTP/1.1\r\nhost: localhost\r\n\r\n"
 LAST_HEALTH = HEALTH.replace(b"\r\n\r\n", b"\r\nconnection: close\r\n\r\n")
-
-
-@dataclass(frozen=True)
-class Answer:
-    """One answer as it came: status, headers by lower-case name, body."""
-
-    status: int
-    headers: dict[str, str]
-    body: bytes
 
 
 class Client:
@@ -50,7 +42,7 @@ class Client:
         for part in parts:
             self.socket.sendall(part)
 
-    def answer(self, *, has_body: bool = True) -> Answer:
+    def answer(self, *, has_body: bool = True) -> Response:
         """The next answer. Raises EOFError where the connection is closed without one."""
         line = self._reader.readline()
         if not line:
@@ -60,9 +52,9 @@ class Client:
             name, _, value = field.partition(": ")
             headers[name.lower()] = value
         size = int(headers.get("content-length", 0)) if has_body else 0
-        return Answer(int(line.split()[1]), headers, self._reader.read(size))
+        return Response(int(line.split()[1]), headers, self._reader.read(size))
 
-    def ask(self, *parts: bytes) -> Answer:
+    def ask(self, *parts: bytes) -> Response:
         self.send(*parts)
         return self.answer()
 

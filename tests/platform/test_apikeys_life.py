@@ -203,18 +203,9 @@ def test_a_legacy_key_accepts_an_expiry_up_to_the_end_of_legacy_keys(sandbox):
     assert (shown["expires_at"], shown["name"]) == ("2026-07-31T00:00:00.000Z", "Demo legacy key")
 
 
-@pytest.mark.proves("spec 2.1-legacy, 2.1-key", "assumed 1.2-last4, 8.2-legacy")
-def test_a_legacy_key_is_shown_whole_and_as_what_it_is(sandbox):
-    plaintext = sandbox.key("legacy")
-
-    assert plaintext.startswith("svc_")
-    shown = read(sandbox, sandbox.key_id("legacy"))
-    assert (shown["key"], shown["key_last4"]) == (plaintext, plaintext[-4:])
-    assert (shown["permissions"], shown["is_legacy"]) == (["legacy_all"], True)
-    assert (shown["status"], shown["expires_at"]) == ("active", "2026-07-31T00:00:00.000Z")
-
-
-@pytest.mark.proves("spec 2.1-key, 2.1-retrievable, 3.1-revoke, 5.4")
+@pytest.mark.proves(
+    "spec 2.1-key, 2.1-legacy, 2.1-retrievable, 3.1-revoke, 5.4", "assumed 1.2-last4, 8.2-legacy"
+)
 def test_legacy_and_retrievable_keys_show_their_plaintext_and_live_like_any_other(sandbox):
     for name, is_shown in (
         *(("legacy", True), ("retrievable", True), ("merchant_read_only", False)),
@@ -224,7 +215,11 @@ def test_legacy_and_retrievable_keys_show_their_plaintext_and_live_like_any_othe
         expected = key if is_shown else None
         listed = sandbox.ask("GET", "/v5/apikeys", key="partner").json()
         assert [one["key"] for one in listed if one["id"] == id] == [expected], name
-        assert read(sandbox, id, by="partner")["key"] == expected
+        shown = read(sandbox, id, by="partner")
+        assert (shown["key"], shown["key_last4"]) == (expected, key[-4:])
+        is_legacy = name == "legacy"
+        assert (shown["is_legacy"], shown["permissions"] == ["legacy_all"]) == (is_legacy,) * 2
+        assert (shown["expires_at"] == "2026-07-31T00:00:00.000Z") is is_legacy
         for status in ("revoked", "active"):
             assert put(sandbox, id, by="partner", status=status).json()["key"] == expected
             assert authenticates(sandbox, key) is (status == "active")

@@ -122,14 +122,6 @@ def test_missing_headers_are_noted_in_the_journal_or_refused_by_strict_headers(s
 # --- API keys and errors of other profiles ----------------------------------------------------
 
 
-@pytest.mark.proves("spec 5-apikey", "assumed 0.4-bearer, C6")
-def test_a_key_is_read_from_its_own_header_alone(sandbox):
-    key = sandbox.key("merchant")
-    for name in ("authorization", "x-api-key", "x-service-apikey-2", "x-service_apikey", "apikey"):
-        answer = sandbox.ask("GET", KEYS, headers=[(name.encode(), key.encode())])
-        assert_key_refusal(answer, 401, "authentication_failed")
-
-
 @pytest.mark.proves("spec 5-apikey, 7-other")
 def test_a_profile_names_the_header_of_the_key_and_the_fields_of_errors_but_on_keys():
     branded = fresh(profile=BRANDED)

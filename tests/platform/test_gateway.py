@@ -95,34 +95,19 @@ def test_above_its_quota_a_key_gets_429_until_the_next_second(sandbox):
     assert (other.status, get(sandbox).status) == (200, 200)
 
 
-def test_of_two_quotas_the_one_that_is_nearer_to_its_end_is_told(sandbox):
-    limit(sandbox, second=5, minute=2)
+def test_of_two_quotas_the_nearer_to_its_end_is_told_and_what_is_refused_uses_up_none(sandbox):
+    limit(sandbox, second=2, minute=3)
     advance(sandbox, "20s")
 
-    answers = [get(sandbox) for _ in range(3)]
-
-    assert [one.status for one in answers] == [200, 200, 429]
-    assert limits_of(answers[2]) == ["2", "0", "40", "5;w=1, 2;w=60"]
-    assert answers[2].headers["retry-after"] == "40"
-
-
-def test_what_is_refused_does_not_use_up_the_quota(sandbox):
-    limit(sandbox, second=1, minute=3)
-    for _ in range(5):
-        get(sandbox)
+    first = [get(sandbox) for _ in range(5)]
     advance(sandbox, "1s")
+    second = [get(sandbox) for _ in range(2)]
 
-    assert limits_of(get(sandbox)) == ["1", "0", "1", "1;w=1, 3;w=60"]
-
-
-def test_without_a_quota_nothing_is_told(sandbox):
-    limit(sandbox, second=1)
-    limit(sandbox, second=0)
-
-    answers = [get(sandbox) for _ in range(3)]
-
-    assert [one.status for one in answers] == [200] * 3
-    assert limits_of(answers[0]) == [None] * 4
+    assert [one.status for one in first + second] == [200, 200, 429, 429, 429, 200, 429]
+    assert limits_of(second[0]) == ["3", "0", "39", "2;w=1, 3;w=60"]
+    assert second[1].headers["retry-after"] == "39"
+    limit(sandbox, second=0, minute=0)
+    assert limits_of(get(sandbox)) == [None] * 4
 
 
 def test_a_quota_is_a_whole_number(sandbox):

@@ -30,13 +30,9 @@ def _body(text: str | bytes) -> dict[str, Any]:
 
 # tests/openapi/test_secrets_by_row has every field, path and parameter; here are the spellings.
 PLACES: dict[str, Placing] = {
-    "path": lambda key: {"method": "GET", "path": f"/v5/apikeys/{key}"},
     "unknown path": lambda key: {"method": "GET", "path": f"/v1/{key}/{key}"},
-    "path behind an account": lambda key: {"method": "GET", "path": f"/v1/accounts/{key}"},
-    "query name": lambda key: _listing(f"{key}=1"),
     "encoded query": lambda key: _listing("x=" + "".join(f"%{ord(char):02X}" for char in key)),
     "query after a plus": lambda key: _listing(f"x=a+{key}"),
-    "account": lambda key: _creation(account_id=key),
     "unknown field, cut off": lambda key: _creation(**{"-" * 70 + key: 1}),
     "nested": lambda key: _creation(a={"b": [{"c": [key]}]}),
     "duplicate field": lambda key: _body(f'{{"{key}":1,"{key}":2}}'),

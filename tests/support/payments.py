@@ -24,7 +24,6 @@ from tests.directory.making import (
     terminal_id,
 )
 from tests.driving import InProcess, Response, fresh
-from tests.in_process import json_request
 
 INITIATIONS = {"sale": "/v3/payment", "auth": "/v3/preauth"}
 
@@ -76,10 +75,15 @@ def ask(
     query: str = "",
 ) -> Response:
     """One request."""
+    return _forcing(sandbox, outcome).ask(method, path, key=by, json_body=body, query=query)
+
+
+def _forcing(sandbox: InProcess, outcome: str | None) -> InProcess:
+    """The sandbox, asked with the header that forces an outcome."""
     if outcome is not None:
         sandbox = copy(sandbox)
         sandbox.defaults = sandbox.defaults | {"x-sandbox-outcome": outcome}
-    return sandbox.ask(method, path, key=by, json_body=body, query=query)
+    return sandbox
 
 
 async def ask_on_loop(
@@ -92,10 +96,9 @@ async def ask_on_loop(
     outcome: str | None = None,
 ) -> Response:
     """One request that may wait while others are served."""
-    headers = {"x-service-apikey": sandbox.key(by)}
-    if outcome is not None:
-        headers["x-sandbox-outcome"] = outcome
-    return await json_request(method, path, body, headers=headers).run(sandbox.sandbox.app)
+    sent = ... if body is None else body
+    exchange = _forcing(sandbox, outcome).exchange(method, path, key=by, json_body=sent)
+    return await exchange.run(sandbox.sandbox.app)
 
 
 def world_of(sandbox: InProcess) -> World:
