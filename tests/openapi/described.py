@@ -2,12 +2,10 @@
 
 import json
 import re
-from datetime import datetime
 from functools import cache, cached_property
 from typing import Any
-from uuid import UUID
 
-from jsonschema import Draft202012Validator, FormatChecker
+from jsonschema import Draft202012Validator
 from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
@@ -20,17 +18,7 @@ from tests.driving import FROZEN, InProcess, Response
 CONSOLE = re.compile(rf"{PREFIX}/(docs|assets/[^/]*/[^/]*)?")
 """The console's page and its files."""
 
-FORMATS = FormatChecker()
-
-
-@FORMATS.checks("uuid", raises=ValueError)
-def is_uuid(value: Any) -> bool:
-    return not isinstance(value, str) or bool(UUID(value))
-
-
-@FORMATS.checks("date-time", raises=ValueError)
-def is_instant(value: Any) -> bool:
-    return not isinstance(value, str) or bool(datetime.fromisoformat(value))
+FORMATS = Draft202012Validator.FORMAT_CHECKER
 
 
 class _Path:

@@ -25,32 +25,15 @@ KEYS = {
 }
 
 
-def _in_fours(between: str) -> str:
-    return between.join(LIVE[at : at + 4] for at in range(0, len(LIVE), 4))
-
-
 CARDS = {
     "plain": LIVE,
-    "with spaces": _in_fours(" "),
-    "with dashes": _in_fours("-"),
-    "with dots": _in_fours("."),
-    "with slashes": _in_fours("/"),
-    "with underscores": _in_fours("_"),
-    "with two spaces": _in_fours("  "),
-    "with no-break spaces": _in_fours("\xa0"),
-    "with thin spaces": _in_fours("\u2009"),
-    "with tabs": _in_fours("\t"),
-    "with line breaks": _in_fours("\n"),
-    "with en dashes": _in_fours("\u2013"),
-    "with zero width spaces": _in_fours("\u200b"),
+    "with spaces": "4532 0151 1283 0366",
+    "with line breaks": "4532\n0151\n1283\n0366",
     "in full-width digits": "".join(chr(0xFF10 + int(digit)) for digit in LIVE),
-    "in Arabic digits": "".join(chr(0x660 + int(digit)) for digit in LIVE),
-    "with its expiry date": f"{LIVE}1228",
-    "with a security code beside it": f"{LIVE} 123",
     "as a stripe has it": f"%B{LIVE}^DOE/JANE^25121010000?",
-    "within a sentence": f"the card {LIVE}, please",
     "of another brand": "6759649826438453",
 }
+"""Spellings of card numbers; tests/domain/test_secrets.py has more."""
 
 SECRETS = KEYS | {f"a card number {spelling}": text for spelling, text in CARDS.items()}
 

@@ -19,8 +19,6 @@ from tests.openapi.described import FORMATS, Described
 from tools import golden_answers
 from tools.openapi import FOLDER, documents
 
-LIMITS = {"ge", "le", "gt", "lt"}
-
 
 @pytest.fixture(scope="module")
 def asked():
@@ -94,17 +92,6 @@ def test_no_rule_stands_beside_the_fields_of_a_schema(document):
     ]
 
     assert beside == []
-
-
-def test_limits_are_keywords_of_json_schema(asked):
-    for surface in ("platform", "control"):
-        for query in ("", "strict=1"):
-            document = served(asked, surface, query)
-            assert [name for name, one in schemas_in(document) if LIMITS & one.keys()] == []
-    percentage = served(asked, "platform")["components"]["schemas"]["Adjust"]["properties"][
-        "percentage"
-    ]
-    assert (percentage["minimum"], percentage["maximum"]) == (0, 100)
 
 
 def test_every_list_of_words_is_named_once(document):
