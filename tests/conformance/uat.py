@@ -16,7 +16,7 @@ from sandbox.conformance.verification import Wanted, ask
 from sandbox.domain.profile import Profile, parse_profile
 from sandbox.settings import Settings
 from tests.driving import InProcess
-from tests.support.payments import set_switches
+from tests.support.payments import set_switch
 
 RUN = "0a1b2c3d"
 
@@ -44,7 +44,8 @@ class Uat(InProcess):
     ) -> None:
         profile = profile or Profile()
         super().__init__(build(Settings(profile=profile)), header=profile.api_key_header)
-        set_switches(self, switches or {})
+        for name, value in (switches or {}).items():
+            set_switch(self, name, value)
         self.keys = {"own": self.key("merchant"), "partner": self.key("partner")}
         self.asked: list[Asked] = []
         self.trouble: Callable[[Asked, Callable[[], HttpAnswer]], HttpAnswer] = (

@@ -16,7 +16,7 @@ from tests.support.payments import (
     paid,
     pay,
     read,
-    set_switches,
+    set_switch,
 )
 from tests.testing.pytesting import run_pytest
 from tests.webhooks.calling import control, living
@@ -57,7 +57,7 @@ def day():
     hour later, a batch that closes, and a request without a key."""
     sandbox = fresh_sandbox()
     sandbox.control("PUT", f"{WORLD}/readings", {"status_after_partial_refund": "refunded"})
-    set_switches(sandbox, {"batch.settlement": "manual"})
+    set_switch(sandbox, "batch.settlement", "manual")
     run_scenario(sandbox, name="approve_all")
     sale = paid(sandbox)
     act(sandbox, sale, "refund", amount=300)
