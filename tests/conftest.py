@@ -42,7 +42,7 @@ def pytest_sessionfinish() -> None:
 def sandbox() -> InProcess:
     """A fresh sandbox under the neutral profile, its clock frozen at NOW."""
     if elsewhere.TESTED:
-        return elsewhere.sandbox_elsewhere(NOW)
+        return elsewhere.ElsewhereProcess()
     return fresh()
 
 
@@ -50,7 +50,7 @@ def sandbox() -> InProcess:
 def served() -> Iterator[Served]:
     """One sandbox on a real socket for all tests that need one and do not disturb the others."""
     if elsewhere.TESTED == "elsewhere":
-        yield elsewhere.served_elsewhere(NOW)
+        yield elsewhere.served_elsewhere()
         return
     with serving("--clock", NOW) as server:
         yield server

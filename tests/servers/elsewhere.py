@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,11 +21,9 @@ import httpx2
 import pytest
 
 from sandbox.app import Sandbox, build
-from sandbox.domain.clock import ClockSetting
-from sandbox.domain.instants import parse_rfc3339
 from sandbox.settings import Settings
 from sandbox.worlds.world import Cast
-from tests.driving import InProcess, Served
+from tests.driving import FROZEN, NOW, InProcess, Served
 from tests.in_process import Application, Exchange, Response
 from tests.servers.postgres import serving_postgres, until_listening
 from tests.servers.serving import serving
@@ -138,10 +136,10 @@ class Elsewhere(Servers):
     change their parts.
     """
 
-    def __init__(self, now: str) -> None:
+    def __init__(self) -> None:
         postgres = _stack.enter_context(serving_postgres())
         url, folder = postgres.new_database(), Path(_stack.enter_context(TemporaryDirectory()))
-        options = ("--clock", now, "--worlds-max", "100000")
+        options = ("--clock", NOW, "--worlds-max", "100000")
         self._servers = [
             (name, _stack.enter_context(serving(url, folder, name, *options)))
             for name in ("one", "other")
@@ -180,10 +178,19 @@ class Elsewhere(Servers):
 class OtherServer(Servers):
     """An ASGI server that knows nothing of the sandbox, with the application of `create_app`."""
 
-    def __init__(self, name: str, now: str) -> None:
+    def __init__(self, name: str) -> None:
         super().__init__(free_port())
-        _stack.enter_context(_running(name, self.port))
-        self.fresh = InProcess(_likeness(now)).control("GET", "/worlds/default/snapshot").body
+        command = [part.format(port=self.port) for part in COMMANDS[name]]
+        environment = {one: value for one, value in os.environ.items() if one != "TESTED_SANDBOX"}
+        process = subprocess.Popen(
+            [sys.executable, "-m", *command],
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        _stack.callback(process.wait, timeout=20)
+        _stack.callback(process.terminate)
+        self.fresh = InProcess(_likeness()).control("GET", "/worlds/default/snapshot").body
         until_listening(self.port)
 
     def control(self, method: str, path: str, **more: Any) -> httpx2.Response:
@@ -191,41 +198,26 @@ class OtherServer(Servers):
         return httpx2.request(method, url, timeout=20, **more)
 
 
-@contextlib.contextmanager
-def _running(name: str, port: int) -> Iterator[None]:
-    command = [part.format(port=port) for part in COMMANDS[name]]
-    environment = {one: value for one, value in os.environ.items() if one != "TESTED_SANDBOX"}
-    process = subprocess.Popen(
-        [sys.executable, "-m", *command],
-        env=environment,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        yield
-    finally:
-        process.terminate()
-        process.wait(timeout=20)
+@cache
+def _servers() -> Servers:
+    return Elsewhere() if TESTED == "elsewhere" else OtherServer(TESTED)
 
 
 @cache
-def _servers(now: str) -> Servers:
-    return Elsewhere(now) if TESTED == "elsewhere" else OtherServer(TESTED, now)
-
-
-@cache
-def _likeness(now: str) -> Sandbox:
-    frozen = ClockSetting(now=parse_rfc3339(now), mode="frozen")
-    return build(Settings(clock=frozen))
+def _likeness() -> Sandbox:
+    return build(Settings(clock=FROZEN))
 
 
 class ElsewhereProcess(InProcess):
-    """A sandbox in another process. Keys and accounts are those of one that began alike."""
+    """A fresh sandbox in another process, its clock frozen.
 
-    def __init__(self, now: str) -> None:
-        servers = _servers(now)
+    Keys and accounts are those of one that began alike.
+    """
+
+    def __init__(self) -> None:
+        servers = _servers()
         servers.begin_anew()
-        self._like = InProcess(_likeness(now))
+        self._like = InProcess(_likeness())
         self.world, self.header = self._like.world, self._like.header
         self.defaults = self._like.defaults
         self.run = servers.answer
@@ -250,14 +242,9 @@ class ElsewhereProcess(InProcess):
         return self.run(Exchange(scope, payload), self._app)
 
 
-def sandbox_elsewhere(now: str) -> InProcess:
-    """A fresh sandbox in another process, its clock frozen."""
-    return ElsewhereProcess(now)
-
-
-def served_elsewhere(now: str) -> Served:
+def served_elsewhere() -> Served:
     """A server that has no world, for tests that need one on a socket."""
-    servers = _servers(now)
+    servers = _servers()
     assert isinstance(servers, Elsewhere)
     return servers.served
 

@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from sandbox.domain.clock import TAP_EXPIRES, Timer
 from sandbox.domain.directory import Account
 from sandbox.domain.keys import ApiKey
-from sandbox.domain.webhooks import Delivery, Endpoint
+from sandbox.domain.webhooks import Endpoint
 from sandbox.store.store import Store, UnitOfWork
-from sandbox.store.tables import OLDEST_FIRST, DuplicateValue, UnitClosed
+from sandbox.store.tables import DuplicateValue, UnitClosed
 from sandbox.store.world_state import Counters
 from tests.properties import examples
 from tests.store.records import AT, account, ids, key, message, put
@@ -137,22 +137,6 @@ def test_an_id_can_be_used_again_after_its_record_was_removed_and_is_the_newest_
 
     assert list(store.all(Endpoint)) == ["b", "a"]
     assert [one.id for one in store.begin().find(Endpoint, {})[0]] == ["a", "b"]
-
-
-def test_deliveries_are_found_by_their_message_and_while_they_are_open_by_their_endpoint(store):
-    first, second, other = (
-        Delivery(message_id=message, endpoint_id=endpoint)
-        for message, endpoint in (("m1", "e"), ("m2", "e"), ("m1", "f"))
-    )
-    delivered = replace(first, status="delivered")
-
-    put(store, first, second, other, delivered)
-
-    found = [
-        store.begin().find(Delivery, where, order=OLDEST_FIRST)[0]
-        for where in ({"open_at": "e"}, {"message": "m1"})
-    ]
-    assert found == [[second], [delivered, other]]
 
 
 def test_a_message_keeps_the_record_as_it_was_and_those_of_a_moment_do_not_grow(store):
