@@ -154,20 +154,6 @@ def test_no_text_of_a_fixture_may_hold_one(tmp_path: Path, what):
         assert str(refused.value) == f"{path}: {table}, {number}: {'.'.join(place)}: {sentence}"
 
 
-def test_nor_may_one_of_a_saved_world_that_is_given_as_a_fixture(tmp_path: Path, full):
-    number = next(iter(full["endpoints"]))
-    endpoint = full["endpoints"][number] | {"description": LIVE}
-    path = tmp_path / "friday.json"
-    path.write_text(json.dumps(full), encoding="utf-8")
-    assert fresh(fixture=str(path)).sandbox.worlds.default.spec.fixture.name == "friday"
-
-    broken = full | {"endpoints": full["endpoints"] | {number: endpoint}}
-    path.write_text(json.dumps(broken), encoding="utf-8")
-
-    with pytest.raises(FixtureError, match="description: a card number is not allowed"):
-        fresh(fixture=str(path))
-
-
 SCENARIO = """
 name = "story"
 about = "a story of money"
