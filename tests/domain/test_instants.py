@@ -98,14 +98,6 @@ def test_an_instant_lies_its_milliseconds_after_the_start_of_1970(since_1970_ms)
     assert to_wire(from_ms(1_772_366_400_123)) == "2026-03-01T12:00:00.123Z"
 
 
-@given(instant=st.datetimes(timezones=st.just(UTC)))
-def test_below_a_millisecond_everything_is_cut_off_and_nothing_is_rounded_up(instant):
-    cut = to_millisecond(instant)
-
-    assert cut.microsecond % 1000 == 0
-    assert timedelta(0) <= instant - cut < timedelta(milliseconds=1)
-
-
 # --- lengths of time, as people write them ----------------------------------------------------
 
 DURATIONS = {

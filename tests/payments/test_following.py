@@ -101,6 +101,18 @@ def test_a_late_answer_charges_no_unconfirmed_surcharge_and_finds_what_was_calle
     assert state(sandbox, called_off) == "canceled/merchant_canceled"
 
 
+@pytest.mark.proves("assumed F4, D24")
+def test_a_prompt_expires_when_the_scenario_says_unless_it_was_confirmed(sandbox):
+    follows(sandbox, after("10m", "surcharge_expires"), when={"operation": "sale"})
+    id, confirmed = (paid_id(sandbox, at="surcharge_merchant") for _ in range(2))
+    operate(sandbox, confirmed, "confirm")
+
+    due = ("2026-03-01T12:10:00.000Z", "surcharge_expires", id)
+    assert advance(sandbox, "1h") == [due]
+    assert state(sandbox, id) == "canceled/surcharge_expired"
+    assert state(sandbox, confirmed) == "captured/approved"
+
+
 @pytest.mark.proves("assumed D24")
 def test_the_merchant_cancels_at_the_reader_what_is_not_decided(sandbox, requests):
     follows(sandbox, after("20s", "cancel"), when={"operation": "sale"})

@@ -75,19 +75,6 @@ def test_many_refunds_at_once_never_give_back_more_than_was_captured(sandbox, at
     assert steps == ["route", "authenticate", "visibility", "target", "apply"]
 
 
-@pytest.mark.proves("assumed 2.6-serial")
-def test_many_increments_and_one_capture_end_with_all_that_was_held_by_then(sandbox, at_once):
-    id = paid_id(sandbox, operation="auth")
-    asked = [action(id, "incremental_auth", amount=10)] * AT_ONCE
-    asked[25] = action(id, "capture")
-
-    answers = at_once(*asked)
-
-    assert statuses(answers) == {(200, ""): 26, (400, "invalid_transaction_state"): AT_ONCE - 26}
-    after = read(sandbox, id)
-    assert (after["status"], after["total_amount"]) == ("captured", 1250)
-
-
 @pytest.mark.proves("assumed 2.6-serial, M11")
 def test_many_sales_with_one_event_id_make_one_sale_and_others_go_on(sandbox, at_once):
     once, other = sale(sandbox, event_id="once"), sale(sandbox)
