@@ -17,6 +17,7 @@ from tests.support.payments import (
     parts,
     pay,
     read,
+    world_of,
 )
 
 START_MS = 1_772_366_400_000
@@ -215,6 +216,26 @@ def test_an_action_and_the_close_of_a_batch_are_followed_too(sandbox):
     fired = advance(sandbox, "1h")
 
     assert [done for _, done, _ in fired] == ["block_terminal", "batch_result"]
+
+
+def test_two_payments_have_their_own_follow_ups_and_a_reset_forgets_them(sandbox):
+    late = after("10s", "late_answer", outcome="approved")
+    revoking = after("20s", "revoke_key")
+    follows(sandbox, late, revoking, outcome="pending_forever")
+    first = paid_id(sandbox)
+    advance(sandbox, "5s")
+    second = paid_id(sandbox)
+    key_id = sandbox.key_id("partner")
+
+    assert advance(sandbox, "1h") == [
+        ("2026-03-01T12:00:10.000Z", "late_answer", first),
+        ("2026-03-01T12:00:15.000Z", "late_answer", second),
+        ("2026-03-01T12:00:20.000Z", "revoke_key", key_id),
+        ("2026-03-01T12:00:25.000Z", "revoke_key", key_id),
+    ]
+    paid_id(sandbox, by="psp")
+    sandbox.control("POST", "/worlds/default/reset")
+    assert (advance(sandbox, "1h"), len(world_of(sandbox).store.messages())) == ([], 0)
 
 
 def test_what_was_not_done_is_not_followed_and_at_once_is_after_the_answer(sandbox):

@@ -128,6 +128,18 @@ def test_a_reset_ends_what_waits_without_a_trace(sandbox, requests, operation):
     assert (kinds, world_of(sandbox).busy) == (["transaction.create", "transaction.sale"], {})
 
 
+def test_a_prompt_that_expires_while_its_confirmation_waits_stays_expired(sandbox, requests):
+    id = ready_for(sandbox, "confirm")
+    delay(sandbox)
+    task = requests.open(action(id, "confirm"))
+
+    requests.ask("PUT", CLOCK, {"now": "2026-03-01T12:06:00Z"})
+
+    # assumed F4, F34.
+    assert error(requests.end(task)) == (400, "invalid_transaction_state")
+    assert read(sandbox, id)["status_reason"] == "surcharge_expired"
+
+
 def timed(requests, request, **more):
     """The answer, and how many milliseconds it took by the loop's own clock."""
 
