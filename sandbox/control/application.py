@@ -55,15 +55,14 @@ _REFUSED: Final[dict[type[Exception], tuple[int, str, str, str]]] = {
     QueueFull: (409, "queue_full", "", "DELETE .../scenario/next forgets them"),
     WebhookFaultsFull: (409, "queue_full", "", "DELETE .../webhooks/next forgets them"),
 }
-"""What the other rooms raise: the status and the code, what stands before the message, and
-details."""
+"""The errors of other rooms: status, code, prefix of the message, and details."""
 
 
 class Control:
     """Answers every request under `/_sandbox`.
 
-    If there are `tokens`, all but open rows need one as a bearer token (assumed D25). With or
-    without them they do nothing for a page of another origin (assumed D25-origins).
+    If there are `tokens`, all rows but open ones need one as a bearer token (assumed D25). Pages of
+    other origins are always refused (assumed D25-origins).
     """
 
     def __init__(self, services: Services, *, ticks: Callable[[], float]) -> None:
@@ -103,7 +102,7 @@ class Control:
             await _send(send, status, shown, headers, answering)
 
     def _fault_of(self, error: Exception) -> ControlFault:
-        """How to refuse a request that ended with this error."""
+        """Return the refusal of a request that ended with this error."""
         if isinstance(error, ControlFault):
             return error
         if isinstance(error, WorldLost | Unavailable):
@@ -121,23 +120,23 @@ class Control:
         return ControlFault(500, "internal_error", "The sandbox failed; its log says why.")
 
     def _error(self, fault: ControlFault) -> dict[str, Any]:
-        """Return the body of a refusal. It repeats no key (assumed D5), nor a whole book."""
+        """Return the body of a refusal, with secrets masked (assumed D5) and long texts cut."""
         scrub = self._services.worlds.profile.scrub_start
         message, details = (scrub(one, TEXT_CHARS_MAX) for one in (fault.message, fault.details))
         near = {} if fault.nearest is None else {"nearest": fault.nearest}
         return {"error": fault.error, "message": message, "details": details, **near, **fault.more}
 
     async def refuse(self, scope: Scope, send: Send, refusal: Refusal) -> None:
-        """Answer a request that is refused before its endpoint is looked for."""
+        """Answer a request that is refused before it is routed."""
         fault = ControlFault(refusal.fault.status, refusal.fault.code, refusal.reason)
         headers = {"retry-after": "1"} if refusal.fault is UNAVAILABLE else {}
         await _send(send, fault.status, self._error(fault), headers)
 
     def _route(self, scope: Scope) -> tuple[ControlRow, ControlRequest]:
-        """Return the row, and the request with who asks. Raises ControlFault."""
+        """Return the row, and the request with its sender. Raises ControlFault."""
         match: Match[ControlRow] | None = match_of(scope)
         if not is_written_below(scope, PREFIX):
-            # What blocks this path in a proxy blocks every spelling of it.
+            # A proxy that blocks this path must block every spelling of it.
             match = None
         who = self._who(scope)
         # Authentication comes before any information about what exists.
@@ -167,9 +166,9 @@ class Control:
             raise ControlFault(403, "foreign_origin", why)
 
     def _who(self, scope: Scope) -> identity.Identity | None:
-        """Who asks, by token or session; None if that is unknown.
+        """Return who sent the request, by token or session; None if unknown.
 
-        The scheme is read in any case (RFC 9110, 11.1; assumed D25-token).
+        The case of the scheme does not matter (RFC 9110, 11.1; assumed D25-token).
         """
         if (who := self._sessions.who(scope)) is not None:
             return who
@@ -201,7 +200,7 @@ class Control:
         request.find_world()
         if request.found_world is not None:
             worlds.touch(request.found_world)
-            # Without an event loop, or under a clock that a test moves, no alarm has rung.
+            # Without an event loop, or if a test moved the clock, timers may not have fired yet.
             await catch_up(request.found_world)
         query = _check(row.query, _read_query, request.scope["query_string"])
         given = {} if row.query is Query else {"query": query}
@@ -217,12 +216,12 @@ class Control:
         try:
             if worlds.saver is not None:
                 found = request.found_world
-                # Another state may have taken its place under the same id.
+                # The world may have been replaced under the same id.
                 await worlds.saver.saved(found and (worlds.get(found.id) or found))
         except StoreError as error:
             if isinstance(error, Unavailable):
                 raise
-            # Reading still works.
+            # Reads still work.
             if row.method != "GET":
                 why = "the state file cannot be written"
                 raise ControlFault(507, "not_written", why, details=str(error)) from None
@@ -244,7 +243,7 @@ def _check(shape: type[BaseModel], read: Callable[[bytes], dict[str, Any]], sent
 
 
 def _must_hold_no_secret(body: bytes, key_format: KeyFormat) -> None:
-    """Raise ControlFault for a key or a card number, which no field takes.
+    """Raise ControlFault for a key or a card number, which no field accepts.
 
     Source: assumed 6.4-everywhere.
     """

@@ -1,4 +1,4 @@
-"""The batches of a world, their records, and when they close by themselves."""
+"""The batches of a world, their records, and their schedules."""
 
 import csv
 import io
@@ -27,7 +27,7 @@ from sandbox.worlds.world import World
 
 
 class BatchesQuery(RecordsQuery):
-    """Which batches: words of `status` are separated by commas.
+    """Which batches: `status` is one or several words, separated by commas.
 
     `account` and `terminal` are ids or names of the cast.
     """
@@ -36,8 +36,8 @@ class BatchesQuery(RecordsQuery):
 class BatchAnswer(Body, example={"answer": "rejected", "reason": "hash_mismatch"}):
     """The processor's result for a batch.
 
-    `reason` is a word of the list of reasons or a sentence; `rejected` are transaction ids, or a
-    number of members.
+    `reason` is a known reason or a sentence; `rejected` are transaction ids, or a number of
+    members.
     """
 
     answer: Literal["accepted", "rejected", "partially_accepted"]
@@ -46,7 +46,7 @@ class BatchAnswer(Body, example={"answer": "rejected", "reason": "hash_mismatch"
 
 
 class BatchScheduleBody(Body, example={"times": ["23:30"], "zone": "America/New_York"}):
-    """When a terminal's batches close: local times of 24 hours in a time zone, on some days."""
+    """When a terminal's batches close: times (24 hours) in a time zone, on some days."""
 
     times: Annotated[list[batches.TimeOfDay], Field(min_length=1, max_length=batches.TIMES_MAX)]
     days: Annotated[list[batches.DayCode], Field(min_length=1, max_length=7)] | None = None
@@ -58,14 +58,14 @@ EntryKind = Literal["capture", "refund"]
 EntryResult = Literal["accepted", "refused"]
 
 _RESULTS: Final[dict[str, EntryResult]] = {"accepted": "accepted", "rejected": "refused"}
-"""The result of the records that are still in a batch which was accepted, maybe in part, or not."""
+"""The result of the records that are still in an accepted or a rejected batch."""
 
 
 @shows(batches.Batch, without=("response", "batch_metadata", *_RENAMED))
 class BatchRow(View):
     """A batch in a list. Amounts are minor units of `currency`.
 
-    `refused` is the number of records that the processor sent back, null without a result.
+    `refused` is the number of records that the processor sent back, or null without a result.
     """
 
     number: str | None = attribute("processor_batch_id")
@@ -85,10 +85,10 @@ class BatchesPage(View):
 
 
 class BatchEntry(View):
-    """A record of a batch. `now_in` is the batch of its payment's capture now, null for none.
+    """A record of a batch. `now_in` is the current batch of the payment's capture, or null.
 
     `result` is null until the processor answers. `event_id` is that of the attempt, and `record_id`
-    the transaction_id of the action's own record, where a reading gives it one.
+    is the transaction_id of the action's own record, if a reading gives it one.
     """
 
     transaction_id: str = attribute("id")
@@ -117,7 +117,7 @@ class BatchDetail(View):
     """A batch with its records, the oldest payment first.
 
     `why` says what the status means for this batch and what comes next. `is_due_at` is the time of
-    the processor's answer, null if none is planned.
+    the processor's answer, or null if none is planned.
     """
 
     batch: BatchRow
@@ -151,7 +151,7 @@ class BatchQuery(Query):
 def read_batch(request: ControlRequest, query: BatchQuery) -> Written[BatchDetail]:
     """Read a batch with each record's result, and where the record is now.
 
-    As CSV it is the settlement: a row for each record.
+    The CSV is the settlement, with a row for each record.
     """
     detail = view_batch(request.world, request.get_record(batches.Batch, "batch"))
     if query.format == "json":
@@ -168,7 +168,7 @@ def settlement_csv(detail: BatchDetail) -> str:
     writer.writeheader()
     for one in detail.records:
         row = {**about, **vars(one), "transaction_id": one.record_id or one.transaction_id}
-        # A spreadsheet would take such a text for a formula, and run what is in it.
+        # A spreadsheet would run such a text as a formula.
         unsafe = (name for name, one in row.items() if isinstance(one, str) and one[:1] in _FORMULA)
         writer.writerow(row | {name: f"'{row[name]}" for name in unsafe})
     return text.getvalue()
@@ -216,7 +216,7 @@ def _entries(batch: batches.Batch, payment: Payment) -> Iterator[BatchEntry]:
     """Yield the capture entry of a payment, and its refund entries. Source: assumed M10."""
     result = _RESULTS.get(batch.status.removeprefix("partially_"))
     entries: list[tuple[EntryKind, int, Attempt, Any]] = []
-    # What was refused may have come back into the same batch only by an edit.
+    # A refused record can only come back into the same batch by an edit.
     is_in = payment.batch_id == batch.id
     if is_in or batch.id in payment.refused_in:
         captured = (one for one in payment.history if one.status in ("captured", "settled"))
@@ -303,7 +303,7 @@ def _parse_result(body: BatchAnswer, members: list[Payment]) -> batches.Result:
 
 
 def _rejected_members(wanted: int | list[str] | None, members: list[Payment]) -> tuple[str, ...]:
-    """Return the ids of the members that are refused: as named, or the first ones."""
+    """Return the ids of the refused members: the named ones, or the first ones."""
     if wanted is None:
         raise invalid("rejected: say which members, by their ids, or how many")
     ids = [payment.id for payment in members]
@@ -318,7 +318,7 @@ def _rejected_members(wanted: int | list[str] | None, members: list[Payment]) ->
 
 @shows(batches.BatchSchedule)
 class BatchScheduleView(View):
-    """When the batches of a terminal close; `next` is the moment of the next time."""
+    """When the batches of a terminal close; `next` is the next time."""
 
     terminal_id: str
     times: list[str]
@@ -326,7 +326,7 @@ class BatchScheduleView(View):
 
 
 class BatchSchedules(View):
-    """The terminals whose batches close by themselves."""
+    """The terminals whose batches close on schedule."""
 
     schedules: list[BatchScheduleView]
     total: int = TOTAL
@@ -334,7 +334,7 @@ class BatchSchedules(View):
 
 @get(f"{WORLD}/batch-schedules", "schedules.list")
 def list_schedules(request: ControlRequest) -> BatchSchedules:
-    """List the terminals whose batches close by themselves."""
+    """List the terminals whose batches close on schedule."""
     store = request.world.store
     there = (id for id, one in store.all(Terminal).items() if one.deleted_at is None)
     timers = (store.timer(BATCH_CLOSES, id) for id in there)
@@ -343,7 +343,7 @@ def list_schedules(request: ControlRequest) -> BatchSchedules:
 
 @put(f"{WORLD}/batch-schedules/{{id}}", "schedules.set")
 def set_schedule(request: ControlRequest, body: BatchScheduleBody) -> BatchScheduleView:
-    """Close the batches of a terminal at local times."""
+    """Set when the batches of a terminal close."""
     terminal_id, world = _find_terminal(request), request.world
     days = None if body.days is None else tuple(body.days)
     schedule = batches.batch_schedule(tuple(body.times), days, body.zone)
@@ -356,7 +356,7 @@ def set_schedule(request: ControlRequest, body: BatchScheduleBody) -> BatchSched
 
 @delete(f"{WORLD}/batch-schedules/{{id}}", "schedules.delete")
 def delete_schedule(request: ControlRequest) -> None:
-    """Let the batches of a terminal close by hand alone."""
+    """Delete the schedule of a terminal; its batches then only close by hand."""
     unit = request.world.store.begin()
     unit.cancel(BATCH_CLOSES, _find_terminal(request))
     unit.commit()

@@ -1,8 +1,8 @@
-"""Captures: all that can be seen of a world, in one gzipped document, and the page that shows them.
+"""Captures: everything visible in a world as one gzipped document, and the page that shows them.
 
 A capture is for reading elsewhere: in the report of a test run, or in another sandbox. It holds no
-API key and no secret of an endpoint, so it may be handed on. The policy of the page names the
-hashes of its script and of its style sheet; nothing else runs, and nothing is loaded.
+API key and no secret of an endpoint, so it can be shared. The page's policy has the hashes of its
+script and its style sheet; nothing else runs, and nothing is loaded.
 """
 
 import gzip
@@ -48,20 +48,20 @@ from sandbox.worlds.world import World
 PROGRAM: Final = "uat-sandbox"
 
 CAPTURE_FORMAT: Final = 1
-"""The format of captures. One that adds fields only stays the same."""
+"""The format of captures. Adding fields does not change it."""
 
 PAYMENTS_MAX: Final = 200
-"""The newest payments, with their stories."""
+"""How many payments a capture has, the newest ones, with their stories."""
 
 BATCHES_MAX: Final = 50
 MESSAGES_MAX: Final = 1_000
 AGENDA_MAX: Final = 500
 
 KEYS_MAX: Final = 50
-"""Keys with a table of all operations: those of the cast, and those that sent requests."""
+"""How many keys have a table of all operations: the cast's, and those that sent requests."""
 
 LENS_MAX: Final = 40
-"""Refused operations, the newest, that the lens answers for every one of these keys."""
+"""How many refused operations, the newest ones, the lens answers for each of these keys."""
 
 _TARGET: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
 _ENDPOINT_SECRET: Final = re.compile(rb"whsec_[A-Za-z0-9+/=_-]+")
@@ -89,7 +89,7 @@ class CapturedServer(View):
 
 
 class Totals(View):
-    """How many there are in the world; a capture holds a part of very many."""
+    """How many there are in the world; a capture may hold fewer."""
 
     payments: int
     messages: int
@@ -97,32 +97,32 @@ class Totals(View):
 
 
 class CapturedMoves(permissions.Moves):
-    """What could be done with a payment, by a key: that of its account if the cast has one."""
+    """What could be done with a payment by a key: its account's, if the cast has one."""
 
     id: str
     key: str | None
 
 
 class CapturedCheck(VerifyView):
-    """What the receiver of the last attempt at a message found."""
+    """The receiver's check of the last attempt at a message."""
 
     message_id: str
     endpoint_id: str
 
 
 class CapturedLens(View):
-    """What keys may: all operations of each key, and the refused ones with each decision."""
+    """What keys may do: all operations of each key, and refused ones with each decision."""
 
     tables: list[permissions.LensTable]
     answers: list[permissions.LensView]
 
 
 class Capture(View):
-    """All that can be seen of a world, without keys and secrets. Lists are oldest first.
+    """Everything visible in a world, without keys and secrets. Lists are oldest first.
 
     `message_rows` and `request_rows` are the same messages and requests, as lists show them.
-    `payments`, `stories` and `moves` are of the newest payments, and `batches` are the newest ones;
-    of all four the newest is first.
+    `payments`, `stories` and `moves` concern the newest payments, and `batches` are the newest
+    ones; these four are newest first.
     """
 
     program: str
@@ -152,7 +152,7 @@ class Capture(View):
 
 @get(f"{WORLD}/capture", "capture.read", media_type=GZIP)
 async def read_capture_file(request: ControlRequest) -> Written[Capture]:
-    """Capture a world: all that can be seen of it, without keys, as gzipped JSON.
+    """Capture a world: everything visible in it, without keys, as gzipped JSON.
 
     Source: assumed D25-captures.
     """
@@ -236,7 +236,7 @@ def _checks(world: World, message: Message) -> Iterator[CapturedCheck]:
 
 
 async def _lens(world: World, keys: list[ApiKey]) -> CapturedLens:
-    """List what the keys may, and what each would have been answered where one was refused."""
+    """List what the keys may do, and what each would have been answered where one was refused."""
     tables = (permissions.view_permissions(world, key) for key in keys)
     answers: list[permissions.LensView] = []
     for row, target in _list_refused(world.journal.entries()):
@@ -247,7 +247,7 @@ async def _lens(world: World, keys: list[ApiKey]) -> CapturedLens:
 
 
 def _list_refused(entries: list[Entry]) -> list[tuple[Row, str | None]]:
-    """Return the operations that were refused, each with the record that it was about."""
+    """Return the refused operations, each with the record that it was about."""
     found: dict[tuple[Row, str | None], None] = {}
     for entry in reversed(entries):
         row = permissions.PERMITTED.get(entry.route or "")
@@ -260,7 +260,7 @@ def _list_refused(entries: list[Entry]) -> list[tuple[Row, str | None]]:
 
 
 CAPTURES_BELONG_HERE: Final = "<!-- captures -->"
-"""The place of captures: scripts of the type application/gzip with gzipped JSON in base64."""
+"""The place for captures: scripts of type application/gzip, with gzipped JSON in base64."""
 
 _POLICY: Final = (
     "default-src 'none'; script-src '{script}'; style-src '{style}'; img-src data:; "
@@ -301,13 +301,13 @@ def _policy_hash(text: str) -> str:
 
 
 BYTES_MAX: Final = 256 * 1_048_576
-"""A capture that is larger when it is unpacked is refused."""
+"""Size limit of an unpacked capture."""
 
 _SHAPES: Final = {int: "a number", str: "text", dict: "an object", list: "a list"}
 
 
 class NotACapture(ValueError):
-    """A file that holds no capture which this version reads; the message says why."""
+    """A file without a capture that this version can read; the message says why."""
 
 
 class NamedCapture(NamedTuple):
@@ -353,7 +353,7 @@ def _unpacked(file: bytes) -> bytes:
 
 
 def _check_member(name: str, value: Any, shape: Any) -> None:
-    """Raise NotACapture for a member that has not the shape of its type."""
+    """Raise NotACapture for a member of the wrong type."""
     shapes = get_args(shape) if type(None) in get_args(shape) else (shape,)
     origins = [get_origin(one) or one for one in shapes]
     kinds = [dict if issubclass(one, View) else one for one in origins]

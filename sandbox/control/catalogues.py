@@ -1,4 +1,4 @@
-"""Catalogues: outcomes, test cards, amounts that choose, and state machines."""
+"""Catalogues: outcomes, test cards, amounts that choose an outcome, and state machines."""
 
 from functools import cache
 from typing import Annotated, Final
@@ -70,7 +70,7 @@ def outcome_view(row: Outcome) -> CatalogueOutcome:
 class CardView(View):
     """A test card, which a payment names by its `token`; the `number` is masked.
 
-    Above `above_amount` it is approved in part; `later` is for later operations.
+    Above `above_amount` it is approved in part; `later` has outcomes of later operations.
     """
 
     token: str
@@ -113,7 +113,7 @@ class TriggerView(View):
 
 
 class Triggers(View):
-    """The amounts that choose."""
+    """The amounts that choose an outcome."""
 
     triggers: list[TriggerView]
     total: int = TOTAL
@@ -130,10 +130,10 @@ def list_triggers(request: ControlRequest) -> Triggers:
 
 @shows(Step, without=("target", "source"))
 class MachineRow(View):
-    """One transition. `state` is "-" before there is a record; `id` is null where it has none.
+    """One transition. `state` is "-" before there is a record; `id` is null if it has none.
 
-    `when` says what else has to hold; "" always holds. `event` is null where nothing is announced
-    or the outcome decides.
+    `when` says what else must hold; "" always holds. `event` is null if nothing is announced, or if
+    the outcome decides.
     """
 
     id: str | None = None

@@ -1,9 +1,7 @@
-"""The clock of a world, the agenda, which tells what falls due, and maintenance.
+"""The clock of a world, its agenda, and maintenance.
 
-For a while of maintenance every request to the platform is refused with 503.
-
-The rules of the agenda are those of the handlers in `sandbox.platform.timers`, read without a
-change.
+The agenda lists what falls due, and previews what the handlers in `sandbox.platform.timers` will
+do. During maintenance, every request to the platform is refused with 503.
 """
 
 from collections import Counter
@@ -34,7 +32,7 @@ from sandbox.worlds.due_timers import advance_to, catch_up
 from sandbox.worlds.world import KINDS, World
 
 MOMENT = timedelta(milliseconds=1)
-"""Clocks count milliseconds."""
+"""The smallest step of a clock."""
 
 
 class ClockView(View):
@@ -61,9 +59,9 @@ class ClockBody(Body, example={"mode": "frozen"}):
 
 
 class Advance(Body, example={"by": "3d"}):
-    """How far to move a clock ahead: by a duration, to an instant, or to what falls due next.
+    """How far to advance a clock: by a duration, to an instant, or to what falls due next.
 
-    With `before` it stops just before that moment, so that what falls due then does not happen.
+    With `before` it stops just before that moment, so what falls due then does not happen yet.
     """
 
     by: DurationText | None = None
@@ -72,7 +70,7 @@ class Advance(Body, example={"by": "3d"}):
     _has_one = either("by", "to")
 
     def end(self, now: Instant, due: Instant | None) -> Instant:
-        """Return the instant to which the clock is moved; `due` is when something falls due next.
+        """Return the instant to advance to; `due` is when something falls due next.
 
         Raises ControlFault if there is none.
         """
@@ -135,9 +133,9 @@ async def advance_clock(request: ControlRequest, body: Advance) -> Advanced:
 
 
 class AgendaQuery(Query):
-    """Which things that fall due: of a kind, of one record, until an instant.
+    """Which entries of the agenda: of a kind, about one record, until an instant.
 
-    `after` is the id of one of them: the list goes on behind it.
+    `after` is the id of an entry; the list continues after it.
     """
 
     kind: str | None = None
@@ -151,9 +149,9 @@ SubjectKind = Literal["payment", "batch", "key", "terminal", "delivery"]
 
 
 class Subject(View):
-    """What something happens to: its kind, its id, and how people know it.
+    """What something happens to: its kind, its id, and its name for people.
 
-    A payment has its amount in minor units, and its currency; for everything else both are null.
+    A payment has its amount, in minor units, and its currency; otherwise both are null.
     """
 
     kind: SubjectKind
@@ -193,9 +191,9 @@ class Agenda(View):
 
 
 class _Told(NamedTuple):
-    """What a timer leads to, by which clause, and to which status for which reason.
+    """What a timer will do, by which clause, and the status and reason it leads to.
 
-    `name` is how people know its subject, unless it is a payment.
+    `name` is the name of its subject for people, unless it is a payment.
     """
 
     says: str
@@ -208,8 +206,8 @@ class _Told(NamedTuple):
 async def list_agenda(request: ControlRequest, query: AgendaQuery) -> Agenda:
     """List what falls due in a world, and what it leads to.
 
-    With `until` it is what an advance to that moment begins with. What comes of these things, such
-    as the webhooks and their retries, is not in it.
+    With `until` it is what an advance to that moment begins with. What follows from that, such as
+    webhooks and their retries, is not listed.
     """
     world = request.world
     must_be_known("kind", query.kind, TIMER_KINDS)
@@ -258,7 +256,7 @@ def _nothing(why: str, clause: str, name: str = "") -> _Told:
 
 
 def _end(payment: Payment | None, effect: Conclusion | None, says: str, clause: str) -> _Told:
-    """Tell what the row of the state machine makes of the payment, or why it makes nothing."""
+    """Describe what the row does to the payment, or why it does nothing."""
     if effect is None:
         now = f"{payment.status} by now" if payment else "gone"
         return _nothing(f"the payment is {now}", clause)
@@ -267,7 +265,7 @@ def _end(payment: Payment | None, effect: Conclusion | None, says: str, clause: 
 
 
 def _ends(world: World, timer: Timer) -> _Told:
-    """Tell that a payment ends as the row of the timer says."""
+    """Describe how the timer's row ends a payment."""
     says, clause = _ENDS[timer.kind]
     payment, effect = world.store.get(Payment, timer.subject), None
     if payment and (rows := transitions_from(timer.kind, payment.status)):
@@ -321,7 +319,7 @@ def _key_expires(world: World, timer: Timer) -> _Told:
 
 
 def _moves(world: World, timer: Timer) -> _Told:
-    """Tell that a scenario moves on the life of a key or terminal."""
+    """Describe a change of a key or a terminal by a scenario."""
     trigger, _, kind = timer.kind.partition("_")
     life = KEY_LIFE if kind == "key" else TERMINALS.life
     record = world.store.get(KINDS[kind], timer.subject)
@@ -350,7 +348,7 @@ _ENDS: Final[Mapping[str, tuple[str, str]]] = {
     clock.HOLD_REVERSED: ("the host reverses an orphaned hold", "assumed F42"),
     clock.CANCEL: ("a scenario cancels the payment", "assumed F5"),
 }
-"""What ends a payment, and by which clause, by the kind of timer."""
+"""How each kind of timer ends a payment, and by which clause."""
 
 _TELLS: Final[Mapping[str, tuple[SubjectKind, Callable[[World, Timer], _Told]]]] = {
     **dict.fromkeys(_ENDS, ("payment", _ends)),
@@ -362,27 +360,27 @@ _TELLS: Final[Mapping[str, tuple[SubjectKind, Callable[[World, Timer], _Told]]]]
     **dict.fromkeys((clock.BLOCK_TERMINAL, clock.UNBLOCK_TERMINAL), ("terminal", _moves)),
     clock.WEBHOOK_RETRY: ("delivery", _retry),
 }
-"""What a kind of timer happens to, and how it is told."""
+"""For each kind of timer: the kind of its subject, and the function that describes it."""
 
 
 # --- maintenance ------------------------------------------------------------------------------
 
 
 class MaintenanceBody(Body, example={"lasts": "10m"}):
-    """How long the maintenance lasts from now on, on the world's clock."""
+    """How long the maintenance lasts from now, on the world's clock."""
 
     lasts: DurationText
 
 
 class Maintenance(View):
-    """Until when the platform is under maintenance; null if it is not."""
+    """When the maintenance of the platform ends; null if there is none."""
 
     until: Time | None
 
 
 @get(f"{WORLD}/maintenance", "maintenance.read")
 def read_maintenance(request: ControlRequest) -> Maintenance:
-    """Read until when a world is under maintenance."""
+    """Read when the maintenance of a world ends."""
     until = request.world.state.maintenance_until
     return Maintenance(until=None if until is None or until <= request.world.now() else until)
 

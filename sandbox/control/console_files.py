@@ -1,8 +1,8 @@
-"""The console: its page, the files that the page loads, and the way to it.
+"""The console: its page, the files that the page loads, and the redirect to it.
 
-The modules are joined into one script when the first page is asked for, and the style sheets into
-one. A browser loads one file sooner than fifty, and loads no modules at all for a page that is a
-file. Nothing is built before.
+The modules are joined into one script when the page is first requested, and so are the style
+sheets: a browser loads one file sooner than fifty, and a page opened from a file cannot load
+modules at all. There is no build step.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ from sandbox.platform.security import HEADERS_OF, AnswerKind
 FOLDER: Final = Path(__file__).parent / "console"
 
 VENDOR: Final = FOLDER / "vendor"
-"""The folder of modules of others, as they publish them."""
+"""The folder of third-party modules, as published."""
 
 _STYLES: Final = ("base.css", "rooms.css", "acting.css")
 _IMPORT: Final = re.compile(r'\bimport\s*(?:\{([^}]*)\}|(\w+))\s*from\s*"([^"]+)";?')
@@ -38,7 +38,7 @@ _LOOSE: Final = re.compile(r"^\s*(?:import|export)\b", re.MULTILINE)
 
 
 def join_scripts() -> str:
-    """All modules as one, each a function that gives what it exports, those it needs first."""
+    """Return all modules as one script, each as a function that returns its exports."""
     written: dict[str, str] = {}
     _add_module("main.js", written)
     return "".join(written.values())
@@ -50,7 +50,7 @@ def fill_page(name: str, **parts: object) -> str:
 
 
 def join_styles() -> str:
-    """All style sheets as one."""
+    """Return all style sheets as one."""
     return "".join((FOLDER / name).read_text("utf-8") for name in _STYLES)
 
 
@@ -64,7 +64,7 @@ def _add_module(name: str, written: dict[str, str]) -> None:
 
 
 def _file_of(source: str) -> str:
-    """Return the file of a module: one of ours, or of a package, by its last word."""
+    """Return the file of a module: one of ours, or of a package by the end of its name."""
     own = source.removeprefix("./")
     return f"{source.rpartition('/')[2]}.mjs" if own == source else own
 
@@ -74,12 +74,12 @@ def _variable(name: str) -> str:
 
 
 def _as_function(code: str) -> str:
-    """Return the body of a function that does what the module does, and returns its exports."""
+    """Return the body of a function that runs the module and returns its exports."""
     exports: list[str] = []
 
     def imported(found: re.Match[str]) -> str:
         names, default, source = found.groups()
-        # Of names it makes a pattern: `a as b` becomes `a: b`.
+        # The names become a pattern: `a as b` becomes `a: b`.
         taken = f" default: {default} " if default else re.sub(r"\s+as\s+", ": ", names)
         return f"const {{{taken}}} = {_variable(_file_of(source))};"
 
@@ -108,7 +108,7 @@ def _as_function(code: str) -> str:
 def read_console_page(request: ControlRequest) -> Written[str]:
     """Return the web console, which shows its room of the API at `docs`.
 
-    It names its files with their version, and can be mounted anywhere.
+    The names of its files have their version, and it can be mounted anywhere.
     """
     return Written(fill_page("index.html", version=version()).encode())
 
@@ -136,7 +136,7 @@ def read_console_file(request: ControlRequest) -> Written[str]:
 
 @cache
 def _assets() -> dict[str, bytes]:
-    """Every file by its name. The editor is loaded when a room needs it."""
+    """Return every file by its name. The editor is loaded when a room needs it."""
     return {
         "console.js": join_scripts().encode(),
         "console.css": join_styles().encode(),
@@ -146,7 +146,7 @@ def _assets() -> dict[str, bytes]:
 
 @cache
 def version() -> str:
-    """Return the version of the files, which a browser may then keep for ever.
+    """Return the version of the files, which lets browsers cache them forever.
 
     It changes when any file does.
     """
@@ -168,7 +168,7 @@ async def welcome(request: Request) -> Response:
     headers = {name.decode(): value.decode() for name, value in HEADERS_OF[AnswerKind.OPEN]}
     server = scope.get("server")
     if state.control_port is None or (server is not None and server[1] == state.control_port):
-        # The address of a server's console stays; what its first page is, may change.
+        # The address of the console is permanent; the front page of the server is not.
         status = 308 if path_of(scope) == PREFIX else 307
         where = f"{scope[ROOT_PATH]}{PREFIX}/"
         return Response(status_code=status, headers={**headers, "location": where})

@@ -1,4 +1,4 @@
-"""What the function of a control endpoint gets: the request, and the services of the server."""
+"""The context of a control endpoint: the request, and the services of the server."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -31,14 +31,14 @@ Named = Account | Terminal | ApiKey
 NOUNS: Final = {kind: noun for noun, kind in KINDS.items()}
 
 COMPARED_MAX: Final = 1_000
-"""The most ids of worlds to compare an unknown one with: some milliseconds."""
+"""How many ids of worlds to compare an unknown one with, which takes some milliseconds."""
 
 
 class PlayedRequest(View):
-    """What was sent and what came.
+    """A request of a step, and its answer.
 
-    `request_id` is null for an action of the control API: a tap, or a move of the clock. `status`
-    is null where the connection was closed without an answer.
+    `request_id` is null for an action of the control API: a tap, or an advance of the clock.
+    `status` is null if the connection was closed without an answer.
     """
 
     request_id: str | None
@@ -60,7 +60,7 @@ class PlayedMessage(View):
 class PlayedExample(View):
     """One step: its requests, its messages, the payment or batch after it, and its mistakes.
 
-    `mistakes` say what did not come as the example expects; none if all did.
+    `mistakes` say what differs from what the example expects.
     """
 
     number: int
@@ -75,21 +75,20 @@ class PlayedExample(View):
 
 
 Act = Callable[[str, Any], Awaitable[tuple[int, Any]]]
-"""Carries out a control action of a world, by the end of its path; gives status and answer."""
+"""Carries out a control action of a world by the end of its path; returns status and answer."""
 
 
 class Services(Struct, frozen=True, kw_only=True):
     """The services of the control API, given by the composition root.
 
     `default_fixture` and `default_seed` apply to a world created without them. `prove` runs the
-    examples of a scenario in a sandbox of its own and gives the mistakes of each by its number,
-    `play` runs some of them in a world. `repeat` sends
-    requests that were seen to a sandbox of its own, and tells what differs.
-    `why_not_to` tells why webhooks may not go to a host; None if they may. `platform_url` is the
-    URL of the platform, seen from the control API. `inside` sends requests to the platform.
-    `tokens` tells who uses the control API, and `endpoints` are its rows. `ca` is the certificate
-    of the server's own authority as PEM, if it has one. `elsewhere` are the other servers, if
-    worlds are shared.
+    examples of a scenario in a new sandbox and returns the mistakes of each by its number; `play`
+    runs some of them in a world. `repeat` sends recorded requests to a new sandbox, and says what
+    differs. `why_not_to` says why webhooks may not go to a host; None if they may. `platform_url`
+    is the URL of the platform, seen from the control API. `inside` sends requests to the platform.
+    `tokens` identifies the users of the control API, and `endpoints` are its rows. `ca` is the
+    certificate of the server's own authority as PEM, if it has one. `elsewhere` are the other
+    servers, if worlds are shared.
     """
 
     worlds: Worlds
@@ -112,10 +111,7 @@ class Services(Struct, frozen=True, kw_only=True):
 
 @dataclass
 class ControlRequest:
-    """One control request: who asks, the world of the path, and what goes with the answer.
-
-    `answer_headers` go with the answer.
-    """
+    """One control request: its sender, the world of its path, and headers for the answer."""
 
     services: Services
     params: dict[str, str]
@@ -139,7 +135,7 @@ class ControlRequest:
     def find_world(self) -> None:
         """Find the world that the path names, if it names one. Raises ControlFault.
 
-        Where servers share worlds, it was found before, so it has moved meanwhile, or is deleted:
+        If servers share worlds, it was found before, so it has moved meanwhile or was deleted:
         raises WorldLost.
         """
         services, name = self.services, self.params.get("w")
@@ -156,9 +152,9 @@ class ControlRequest:
         return self.require(self.world.store.get(kind, self.id), noun)
 
     def require(self, value: T | None, noun: str, *, at: str = "", more: str = "") -> T:
-        """Return the value that an id of the request finds.
+        """Return the value that was found by an id of the request.
 
-        Raises ControlFault if it finds none.
+        Raises ControlFault if there is none.
         """
         if value is None:
             raise not_found(f"{at}the world has no {noun} with this id{more}")
@@ -167,7 +163,7 @@ class ControlRequest:
     def get_named(self, kind: type[R], text: str, field: str = "", is_in_path: bool = False) -> R:
         """Get the account, terminal or key with this id or name of the cast. Raises ControlFault.
 
-        `field` is where the request has it.
+        `field` is the field of the request that names it.
         """
         noun = NOUNS[kind]
         cast = self.world.cast.ids_of(noun)
@@ -179,7 +175,7 @@ class ControlRequest:
         return record
 
     def find_id(self, kind: type[Named], text: str | None, field: str = "") -> str | None:
-        """Find the id of what the query names like this, if it names one. Raises ControlFault."""
+        """Find the id for an id or a name of the cast, if one is given. Raises ControlFault."""
         return None if text is None else self.get_named(kind, text, field).id
 
     def find_page(
@@ -187,10 +183,9 @@ class ControlRequest:
     ) -> tuple[list[R], int, int | None]:
         """Find a page of records, their total number, and the cursor of the next page.
 
-        A condition that is None, or an empty list, is none. `how` gives a time and an order, as
-        `UnitOfWork.find` takes them.
-        The cursor is the number of records that are still to come, so records that are added in
-        front of a page do not move it.
+        Conditions that are None or an empty list are ignored. `how` has a time and an order, as
+        `UnitOfWork.find` takes them. The cursor is the number of records that are still to come, so
+        records that are added before a page do not move it.
         """
         unit, offset = self.world.store.begin(), 0
         given = {name: value for name, value in where.items() if value not in (None, [])}
@@ -206,7 +201,7 @@ class ControlRequest:
 
 @dataclass(eq=False)
 class ControlFault(Exception):
-    """A control request that is refused.
+    """The refusal of a control request.
 
     `nearest` is the known word closest to a misspelt one; `more` are further fields of the body.
     """
@@ -222,35 +217,35 @@ class ControlFault(Exception):
 
 
 def invalid(message: str, nearest: str | None = None) -> ControlFault:
-    """Return a body or query that cannot be."""
+    """Return the refusal of an invalid body or query."""
     return ControlFault(400, "validation_error", message, nearest=nearest)
 
 
 def not_found(message: str, **more: Any) -> ControlFault:
-    """Something that the path names and that is not there."""
+    """Return the refusal of a path that names something that does not exist."""
     return ControlFault(404, "not_found", message, **more)
 
 
 def conflict(error: str, message: str, **more: Any) -> ControlFault:
-    """Return a request that conflicts with the state of things."""
+    """Return the refusal of a request that conflicts with the current state."""
     return ControlFault(409, error, message, **more)
 
 
 def unknown_among(ids: Iterable[str], id: str, who: Identity) -> ControlFault:
-    """No world of these that is within reach has this id."""
+    """Return the refusal of an unknown id of a world, with the nearest one within reach."""
     near = nearest(id, islice(filter(who.can_reach, ids), COMPARED_MAX))
     return ControlFault(404, "unknown_world", f"there is no world {id!r}", nearest=near)
 
 
 def must_be_known(field: str, word: str | None, known: Iterable[str]) -> None:
-    """Raise ControlFault, with the nearest known word, for a word that is none of them."""
+    """Raise ControlFault for an unknown word, with the nearest known one."""
     if word is not None and word not in known:
         raise invalid(f"{field}: there is no {word[:80]!r}", nearest(word, known))
 
 
 @asynccontextmanager
 async def exclusive_world(request: ControlRequest) -> AsyncIterator[World]:
-    """Give the world of the path, once no other request saves, loads, resets or deletes it.
+    """Yield the world of the path, once no other request saves, loads, resets or deletes it.
 
     Raises ControlFault if it is gone by then.
     """
@@ -260,9 +255,9 @@ async def exclusive_world(request: ControlRequest) -> AsyncIterator[World]:
 
 
 def parse_words(name: str, text: str | None, known: Iterable[str]) -> list[str]:
-    """Return the words of a parameter, which commas separate.
+    """Return the words of a parameter, which are separated by commas.
 
-    Raises ControlFault, with the nearest known word, for one that is none of them.
+    Raises ControlFault for an unknown word, with the nearest known one.
     """
     words = [] if text is None else [word.strip() for word in text.split(",")]
     for word in words:
@@ -271,5 +266,5 @@ def parse_words(name: str, text: str | None, known: Iterable[str]) -> list[str]:
 
 
 def cast_names(world: World, kind: str) -> dict[str, str]:
-    """Return the name in the cast of each account, terminal, location or key, by its id."""
+    """Return the names in the cast by id, for one kind of record."""
     return {id: name for name, id in world.cast.ids_of(kind).items()}

@@ -1,6 +1,6 @@
 """Coverage: the parts of the platform that were used, and those that were not.
 
-Every section covers a table of the sandbox, and has a count for each of its rows.
+Every section covers a table of the sandbox, with a count for each of its rows.
 """
 
 from collections import Counter
@@ -28,16 +28,16 @@ TABLES: Final[Mapping[str, tuple[str, ...]]] = {
     "statuses": STATUSES,
     "status_reasons": STATUS_REASONS,
     "events": tuple(EVENTS),
-    # Faults that a client cannot tell apart share one code. A request for another host reaches
-    # nothing that counts.
+    # Faults that a client cannot tell apart share one code. A request for another host is not
+    # counted at all.
     "refusals": tuple(dict.fromkeys(fault.code for fault in FAULTS if fault is not MISDIRECTED)),
     "outcomes": (*OUTCOMES, *TRANSPORT_FAULTS),
 }
-"""Everything that can be used, section by section."""
+"""Everything that can be used, by section."""
 
 
 class Section(View):
-    """The entries of a table that were used, and how often; and the unused ones."""
+    """The entries of a table that were used, with their counts, and the unused ones."""
 
     exercised: dict[str, int]
     never: list[str]
@@ -66,7 +66,7 @@ def read_coverage(request: ControlRequest) -> Coverage:
 async def read_total_coverage(request: ControlRequest) -> Coverage:
     """Read the coverage of the platform in all worlds.
 
-    A team sees that of its own worlds which are there.
+    A team only sees its own worlds.
     """
     worlds, who = request.services.worlds, request.who
     own = None if who.team == OPERATOR else who.worlds(worlds)
@@ -79,7 +79,7 @@ async def read_total_coverage(request: ControlRequest) -> Coverage:
 
 
 def _add(sections: list[Section]) -> Section:
-    """Add up a section of several servers."""
+    """Return the sum of a section over several servers."""
     counts: Counter[str] = Counter()
     for section in sections:
         counts.update(section.exercised)
@@ -109,7 +109,7 @@ def _section(counts: Counter[str], table: Iterable[str]) -> Section:
 
 
 def _counts(coverage: CoverageCounters) -> dict[str, Counter[Any]]:
-    """How often each name of each section was counted, and None of what had none."""
+    """Return the count of each name of each section; None counts entries without one."""
     counts: dict[str, Counter[Any]] = {name: Counter() for name in Coverage.model_fields}
     for answered, count in coverage.answers.items():
         if answered.route is not None:

@@ -40,7 +40,7 @@ class FindQuery(Query):
 
 
 class Counts(View):
-    """How much an account has itself, without what its descendants have."""
+    """How many records belong to an account itself, without its descendants."""
 
     accounts: int
     terminals: int
@@ -51,8 +51,9 @@ class Counts(View):
 class DirectoryEntry(View):
     """An account, a terminal, a location or a key.
 
-    `parent_id` is the account that it belongs to, null for a root; `cast` its name in the cast.
-    Only accounts have `counts`, only terminals `currency`, and only keys the last three fields.
+    `parent_id` is the account that it belongs to, or null for a root; `cast` is its name in the
+    cast. Only accounts have `counts`, only terminals have `currency`, and only keys have the last
+    three fields.
     """
 
     kind: RecordKind
@@ -116,16 +117,16 @@ def _counts(unit: UnitOfWork, id: str) -> Counts:
 
 
 TAKEN_OVER_MAX: Final = 100
-"""The most worlds without a server to take over for one search."""
+"""How many worlds that no server owns to take over for one search."""
 
 FOUND_MAX: Final = 50
-"""The most things of one answer."""
+"""How many things an answer may have."""
 
 
 class FoundThing(View):
-    """Something with the id, and what it is in words.
+    """Something with the id, and a description of it.
 
-    `href` is the path of the control API that reads it, null where only the directory lists it.
+    `href` is its path in the control API, or null if only the directory lists it.
     """
 
     world: str
@@ -136,7 +137,7 @@ class FoundThing(View):
 
 
 class Findings(View):
-    """What was found, at most 50; `more` says whether there is more."""
+    """Up to 50 things that were found; `more` says whether there are more."""
 
     found: list[FoundThing]
     more: bool
@@ -144,11 +145,11 @@ class Findings(View):
 
 @get(f"{PREFIX}/find", "find", refuses=(404,))
 async def find_anything(request: ControlRequest, query: FindQuery) -> Findings:
-    """Find whatever has an id, in all worlds."""
+    """Find anything by its id, in all worlds."""
     who, all_worlds, others = request.who, request.services.worlds, other_servers(request)
     ids = [world.id for world in all_worlds]
     if others is not None:
-        # Worlds that no server has are taken over to be looked into, a few at a time.
+        # Take over worlds that no server owns, a limited number at a time, to search them.
         kept = await list_stored_worlds(request, others, ids)
         for one in [one for one in kept if not one.is_held][:TAKEN_OVER_MAX]:
             await others.have_world(one.id)
@@ -171,7 +172,7 @@ async def find_anything(request: ControlRequest, query: FindQuery) -> Findings:
 
 
 def _find_payments(world: World, q: str) -> list[Payment]:
-    """Return the payments with this id, with an attempt of this event_id, or with such a card."""
+    """Return the payments with this id, event_id, or last four digits of the card."""
     where: Where = {"event_id": q}
     if len(q) == LAST_DIGITS and q.isascii() and q.isdecimal():
         where = {"card_number": q}
@@ -181,7 +182,7 @@ def _find_payments(world: World, q: str) -> list[Payment]:
 
 
 def _find_in(world: World, q: str) -> Iterator[FoundThing]:
-    """Everything in a world that has this id, or this name in the cast."""
+    """Yield everything in a world with this id, or with this name in the cast."""
     store = world.store
 
     def thing(kind: str, id: str, says: str, room: str | None = None) -> FoundThing:

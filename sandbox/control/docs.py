@@ -26,7 +26,7 @@ from sandbox.platform.security import origin_of
 
 
 class ControlDocumentQuery(Query):
-    """Which document of the control API: for generators of clients, or `strict` for fuzzing."""
+    """Which document of the control API: for client generators, or `strict` for fuzzing."""
 
     strict: bool = False
 
@@ -74,14 +74,14 @@ def _write(
 def _render(
     document: Callable[..., Document], about: Any, *, cast: bytes, **more: Any
 ) -> Written[Document]:
-    """Return the document, which is written once for the same arguments."""
+    """Return the document, cached by its arguments."""
     return Written(to_json(document(about, cast=from_json(cast), **more)))
 
 
 def _url(request: ControlRequest, root: str) -> str:
-    """Where the platform is, seen from the document: `root`, unless it has a port of its own.
+    """Return the URL of the platform from the document: `root`, unless it has its own port.
 
-    A proxy in front may speak TLS or add a prefix, of which the request does not tell.
+    It is relative because a proxy may speak TLS or add a prefix that the request does not show.
     """
     if (other := request.services.platform_url) == "/":
         return root
@@ -106,7 +106,7 @@ _ABOUT: Final = (
     "It imitates nothing and explains everything. Unknown fields and parameters are refused."
 )
 ANSWERS: Final = Path(__file__).parent / "answers.json"
-"""The answers of a demo world, by row."""
+"""The recorded answers of a demo world, by row."""
 
 _TAGS: Final = {
     "health": "Whether the server is there",
@@ -177,13 +177,13 @@ def document(
     cast: Cast,
     strict: bool = False,
 ) -> dict[str, Any]:
-    """Return the document of what programs ask in `rows`; `cast` has the ids for the examples.
+    """Return the document of the rows for programs; `cast` has the ids for the examples.
 
-    The `strict` one says all that schemas can say, and is for fuzzing.
+    The `strict` form has every rule that schemas can express, for fuzzing.
     """
     rows = [row for row in rows if row.is_for_programs]
     writer = Writer(_types(rows), cast=cast, answers=ANSWERS, is_strict=strict)
-    # `nearest` is only there where a word was misspelt.
+    # Only a misspelt word has a `nearest`.
     fields: Schema = {"error": TEXT, "message": TEXT, "details": TEXT}
     misses = {"near_misses": {"type": "array", "items": writer.describe(NearMiss)}}
     for reading in READINGS.values():
@@ -201,7 +201,7 @@ def document(
         url=url,
         tags=_TAGS,
         scheme=("token", {"type": "http", "scheme": "bearer", "description": _SAID[401]}),
-        # Without a token of its own, the server takes requests from this machine as they come.
+        # A server without a token accepts all requests from this machine.
         is_open=not needs_token,
     )
 
@@ -220,7 +220,7 @@ def _add_operation(writer: Writer, row: ControlRow, *, needs_token: bool) -> Non
     if row.is_raw:
         body = body_of({"type": "object"})
     elif row.body is not None:
-        # Where all fields may be left out, so may the body.
+        # If all fields are optional, so is the body.
         is_required = bool(writer.schemas[row.body.__name__].get("required"))
         example = writer.fill(row.body.EXAMPLE)
         body = body_of(writer.read(row.body), example, is_required=is_required)
@@ -242,7 +242,7 @@ _WORLD: Final = {"description": "The id of a world.", "example": "default"}
 def _successes(writer: Writer, row: ControlRow) -> Schema:
     shown: Schema = {"description": "Done."}
     if row.is_stream:
-        # Who fuzzes takes the schema for that of one event, whose fields differ by kind.
+        # A fuzzer would apply the schema to single events, whose fields differ by kind.
         shown["content"] = {"text/event-stream": {"schema": {} if writer.is_strict else TEXT}}
     elif row.answer is not None:
         shown["content"] = writer.success(row.name, writer.describe(row.answer), row.media_type)

@@ -53,40 +53,40 @@ _HOOK: Final = {"url": "http://127.0.0.1:9000/hook", "account_id": "{accounts.me
 
 
 class CreateEndpoint(ChangeEndpoint, example={**_HOOK, "event_types": ["transaction.sale"]}):
-    """Where webhooks are to go, and which. No event types means all of them."""
+    """Where webhooks go, and which ones. No event types means all of them."""
 
     id: EndpointId | None = None
     url: HttpUrl
 
 
 class Rotate(Body, example={"grace_s": 3600}):
-    """A new secret for an endpoint; for some seconds of the world the old one signs too."""
+    """A new secret for an endpoint; for `grace_s` seconds of the world the old one signs too."""
 
     secret: WebhookSecret | None = None
     grace_s: Annotated[float, Field(ge=0, le=604_800, allow_inf_nan=False)] | None = None
 
 
 class Recover(Body, example={"since": "2026-03-01T12:00:00Z"}):
-    """From which moment of the world on missed messages are sent again."""
+    """The time of the world from which missed messages are sent again."""
 
     since: Instant
 
 
 OLD_SECRETS_MAX: Final = 10
-"""Replaced secrets of one endpoint that sign at a time: each is one more signature to make."""
+"""How many replaced secrets of an endpoint may still sign: each adds a signature."""
 
 
 @shows(webhooks.OldSecret)
 class OldSecretView(View):
-    """A secret that was replaced, and until when it still signs beside the new one."""
+    """A secret that was replaced, and the time until which it still signs too."""
 
 
 @shows(webhooks.Endpoint, without=("replaced_secret",))
 class EndpointView(View):
     """A webhook endpoint with its secret. No event types means all of them.
 
-    `failing_since` is the first failure after the last success. If nothing succeeds before, the
-    endpoint is disabled with the first failure from `disables_at` on.
+    `failing_since` is the first failure after the last success. Unless an attempt succeeds, the
+    endpoint is disabled at the first failure from `disables_at` on.
     """
 
     application_id: str | None
@@ -162,16 +162,16 @@ def add_endpoint(request: ControlRequest, sent: dict[str, Any]) -> webhooks.Endp
 
 
 def _free_id(world: World) -> str:
-    """Return a new id. Draws start over with a reset, and endpoints of before it stay."""
+    """Return a new id. A reset world generates the same ids again, but keeps its endpoints."""
     while (id := f"ep_{world.draws.plain_chars(27)}") in world.outbox.endpoints:
         pass
     return id
 
 
 def _checked(request: ControlRequest, sent: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields that were sent as they are stored, null as if they were not.
+    """Return the fields that were sent, as they are stored; null counts as not sent.
 
-    Raises ControlFault for a word in them that is not known.
+    Raises ControlFault for an unknown word in them.
     """
     fields = {name: one for name, one in sent.items() if one is not None or name == "account_id"}
     if "url" in fields:
@@ -208,9 +208,8 @@ def _check_url(request: ControlRequest, url: str) -> None:
 def list_applications(request: ControlRequest) -> Applications:
     """List the webhook applications of a world's accounts.
 
-    An account that was not created under v2 has one with its first endpoint.
-
-    Source: assumed 8.3-application.
+    An account that was not created under v2 gets one with its first endpoint. Source: assumed
+    8.3-application.
     """
     world = request.world
     found = dict(world.store.all(webhooks.Application).items())
@@ -260,7 +259,7 @@ def change_endpoint(request: ControlRequest, body: ChangeEndpoint) -> EndpointVi
 def delete_endpoint(request: ControlRequest) -> None:
     """Delete a webhook endpoint.
 
-    What still waited for it is canceled.
+    Deliveries that still wait are canceled.
     """
     request.world.outbox.remove(_find_endpoint(request).id)
 
@@ -269,7 +268,7 @@ def delete_endpoint(request: ControlRequest) -> None:
 def rotate_secret(request: ControlRequest, body: Rotate) -> EndpointView:
     """Give a webhook endpoint a new secret.
 
-    The old one signs too for a while. Source: assumed D22.
+    The old one also signs for a while. Source: assumed D22.
     """
     endpoint, world = _find_endpoint(request), request.world
     now, replaced = world.clock.now(), endpoint.secret

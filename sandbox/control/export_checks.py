@@ -1,11 +1,11 @@
-"""What exported tests check beside answers: webhooks, retries, and waits.
+"""What exported tests check besides answers: webhooks, retries, and waits.
 
-A test queues again what chose the outcomes and faults of requests, and waits for their webhooks.
+A test queues the same outcomes and faults again, and waits for the webhooks of its requests.
 
-A request may come again after a time-out, a lost answer, or one that says when to come again. If
-the first was carried out late, the operation happened twice. The test then asks your software
-whether it sends the second, and fails as long as it does. If the first was refused for a while, the
-test asks your software for the second, and fails as long as that does not wait and come again.
+A request may be repeated after a time-out, a lost answer, or an answer with Retry-After. If the
+first one was carried out late, the operation happened twice: the test lets your software decide
+about the second, and fails as long as it is sent. If the first one was refused for a while, the
+test lets your software send the second, and fails as long as it does not wait and try again.
 Source: assumed D24-late, D25-export.
 """
 
@@ -29,23 +29,23 @@ from sandbox.scenarios.queue import RULE_OF_QUEUE
 from sandbox.worlds.world import World
 
 CHOSEN: Final = ("queue", "header")
-"""What chose an outcome for one request: the other world has to be told."""
+"""Sources that chose an outcome for one request; the other world needs them again."""
 
 
 def fault_of(view: JournalEntry) -> str | None:
-    """Return the transport fault that the answer of a request met, if any."""
+    """Return the transport fault of a request's answer, if any."""
     notes = str(view.notes)
     return next((key for key in TRANSPORT_FAULTS if f"transport fault {key}: " in notes), None)
 
 
 def is_spared(view: JournalEntry) -> bool:
-    """Whether a look asked to be left alone by faults."""
+    """Whether a lookup asked to be spared from faults."""
     chosen = view.outcome and (view.outcome.source, view.outcome.key)
     return view.method == "GET" and chosen == ("header", APPROVED.key)
 
 
 def queue_again(view: JournalEntry) -> dict[str, Any]:
-    """Return what to queue so that the outcome and the fault are chosen again."""
+    """Return the entry of the queue that chooses the same outcome and fault again."""
     assert view.outcome
     key, response, fault = view.outcome.key, view.response, fault_of(view)
     if key in TRANSPORT_FAULTS:
@@ -60,13 +60,13 @@ def queue_again(view: JournalEntry) -> dict[str, Any]:
 # --- webhooks ---------------------------------------------------------------------------------
 
 _PATHS: Final = {"transaction": "/v1/transactions/", "batch": "/v1/batches/"}
-"""Where a record is read, by the first part of the name of its events."""
+"""The path for reading a record, by the category of its events."""
 
 _NEAR: Final = 200
-"""A message that contradicts others of its request was made at most this many messages later."""
+"""How many messages after its request a contradicting message may come."""
 
 _LATE_S: Final = 5.0
-"""The seconds beyond its delay for which a test waits for a webhook."""
+"""How much longer than its delay a test waits for a webhook."""
 
 YOUR_RECORD: Final = '''
 def your_record(sandbox, webhook):
@@ -79,13 +79,13 @@ def your_record(sandbox, webhook):
 '''
 
 _OF_WAIT_FOR: Final = frozenset({"event_type", "subject", "after", "timeout_s"})
-"""Words of `wait_for`, which cannot name a field."""
+"""Parameters of `wait_for`, which cannot be names of fields."""
 
 
 def _list_sent(world: World, view: JournalEntry) -> Iterator[tuple[Message, list[Delivery]]]:
-    """Yield the messages of a request that were for an endpoint, with their deliveries.
+    """Yield the messages of a request that went to an endpoint, with their deliveries.
 
-    Those that a rule made up to contradict one of them are included.
+    They include those that a rule made up to contradict another one.
     """
     store = world.store
     messages = list(filter(None, map(store.message, view.events)))
@@ -98,14 +98,14 @@ def _list_sent(world: World, view: JournalEntry) -> Iterator[tuple[Message, list
 
 
 def fault_lines(world: World, view: JournalEntry) -> Iterator[str]:
-    """Yield the lines that, before a request, queue what was done to its webhooks."""
+    """Yield the lines before a request that queue the faults of its webhooks."""
     for message, deliveries in _list_sent(world, view):
         if (then := _queued(world, deliveries)) is not None:
             yield f"    sandbox.spoil({then!r}, when={{'event': {message.event_type!r}}})"
 
 
 def _queued(world: World, deliveries: list[Delivery]) -> dict[str, Any] | None:
-    """Return what the queue of faults did to one of them."""
+    """Return the effect that the queue of faults had on one of the deliveries."""
     used = {f"{RULE_OF_QUEUE}{id}": then for id, then in world.webhook_faults.used.items()}
     return next((dict(used[one.rule]) for one in deliveries if one.rule in used), None)
 
@@ -113,9 +113,9 @@ def _queued(world: World, deliveries: list[Delivery]) -> dict[str, Any] | None:
 def wait_lines(
     world: World, view: JournalEntry, known: Mapping[str, str], client: str
 ) -> Iterator[str]:
-    """Yield the lines that wait for the webhooks of a request, after it was answered.
+    """Yield the lines after a request that wait for its webhooks.
 
-    `known` names ids, and `client` is the name of the key that reads records, as code.
+    `known` maps ids to code that names them; `client` is the code of the key that reads records.
     """
     sent = list(_list_sent(world, view))
     delays = ((_queued(world, one) or {}).get("delay_ms") or 0 for _, one in sent)
@@ -130,7 +130,7 @@ def wait_lines(
             first[event, message.subject] = before
         if message.subject not in known or not _has_arrived(deliveries):
             continue
-        # What contradicts the webhook before it.
+        # The fields that contradict the webhook before it.
         differ = {name: one for name, one in body.items() if before.get(name) != one}
         told = {"status": body["status"]} if isinstance(body.get("status"), str) else {}
         fields = {name: one for name, one in (told | differ).items() if name not in _OF_WAIT_FOR}
@@ -143,13 +143,13 @@ def wait_lines(
 
 
 def _has_arrived(deliveries: list[Delivery]) -> bool:
-    """Whether a receiver that is there accepts the first attempt as genuine."""
+    """Whether a working receiver would accept the first attempt as genuine."""
     heads = [one.attempts and one.attempts[0].sent for one in deliveries if one.status != "dropped"]
     return any(not (head and head.spoilt) for head in heads)
 
 
 def _check_lines(wait: str, differ: Iterable[str], path: str | None, client: str) -> Iterator[str]:
-    """Yield the lines that wait for one webhook, and ask your software where it contradicts."""
+    """Yield the lines that wait for a webhook, and check your software if it contradicts."""
     if not differ or path is None:
         yield f"    {wait}"
         return
@@ -187,7 +187,7 @@ _NOT_DONE: Final = ("pending", "declined", "error")
 
 
 def find_retries(world: World, views: Sequence[JournalEntry]) -> dict[str, str]:
-    """Return the ids of requests that were sent again, each with when the first was carried out."""
+    """Return the ids of repeated requests, with the time when the first one was carried out."""
     found: dict[str, str] = {}
     timed_out: dict[str, str] = {}
     for number, view in enumerate(views, start=1):
@@ -208,7 +208,7 @@ def _as_asked(view: JournalEntry) -> str:
 
 
 def _carried_out_at(world: World, view: JournalEntry) -> str | None:
-    """When the attempt that timed out was carried out; None if it never was."""
+    """Return when the attempt that timed out was carried out; None if it never was."""
     outcome, response = view.outcome, fields_of(view.response)
     if fault_of(view) not in _LOST_AFTER and not (outcome and outcome.key in TIMED_OUT):
         return None
@@ -221,15 +221,15 @@ def _carried_out_at(world: World, view: JournalEntry) -> str | None:
 
 
 def _is_named_later(view: JournalEntry, later: Sequence[JournalEntry]) -> bool:
-    """Whether later requests name the payment that this one made."""
+    """Whether later requests name the payment that this one created."""
     id = str(fields_of(view.response).get("transaction_id", view.path))
     return id not in view.path and any(id in f"{one.path} {one.request}" for one in later)
 
 
 def find_waits(views: Sequence[JournalEntry], retries: Mapping[str, str]) -> dict[str, int]:
-    """Return the ids of requests that succeeded once the platform was there again.
+    """Return the ids of requests that succeeded once the platform was available again.
 
-    Each has the number, from 1, of the request that was refused for a while.
+    Each has the number, from 1, of the request that was refused before.
     """
     found: dict[str, int] = {}
     refused: dict[str, int] = {}
@@ -247,9 +247,9 @@ def find_waits(views: Sequence[JournalEntry], retries: Mapping[str, str]) -> dic
 
 
 def put_looks_after(world: World, views: Sequence[JournalEntry]) -> list[JournalEntry]:
-    """Return the requests, with looks after the request for which your software waits.
+    """Return the requests, with lookups moved behind the request that your software waits for.
 
-    The clock was advanced before these looks, and your software has to do that.
+    The clock was advanced before these lookups, and now your software has to do that.
     """
     waits, looks = find_waits(views, find_retries(world, views)), list[JournalEntry]()
     ordered: list[JournalEntry] = []
@@ -263,7 +263,7 @@ def put_looks_after(world: World, views: Sequence[JournalEntry]) -> list[Journal
 
 
 def advance_line(to: str, *, has_waited: bool) -> str:
-    """Return the line that advances the clock, which your software may have done before."""
+    """Return the line that advances the clock, unless your software has done so already."""
     at = f'max(sandbox.clock["now"], {to!r})' if has_waited else repr(to)
     return f"    sandbox.advance(to={at})"
 
@@ -271,7 +271,7 @@ def advance_line(to: str, *, has_waited: bool) -> str:
 def was_sent_once(
     retries: dict[str, str], views: Sequence[JournalEntry], *, has_waited: bool
 ) -> Iterator[str]:
-    """Yield the lines at the end of the test: what was carried out late was sent once."""
+    """Yield the last lines of the test: what was carried out late was sent only once."""
     latest = max(retries.values(), default="")
     if latest > views[-1].at:
         yield advance_line(latest, has_waited=has_waited)

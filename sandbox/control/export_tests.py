@@ -1,10 +1,10 @@
-"""Requests of the journal as a test in the words of the kit, which asserts what was seen.
+"""Export requests of the journal as a test for the kit, which asserts what was recorded.
 
 The test begins a world like this one, with its seed, fixture, switches and readings, and its clock
-at the time of the first request. It sends the same requests, with the outcomes that they had, and
-waits for the webhooks that they had, with the same faults. Ids that an answer brought are taken
-from the answers of the test. A test has one receiver, which answers as it should. So a webhook that
-went to several endpoints is one here, and only its first attempt counts.
+at the time of the first request. It sends the same requests, with the same outcomes, and waits for
+the same webhooks, with the same faults. Ids from recorded answers are taken from the answers of the
+test. The test has one receiver, which works. So a webhook to several endpoints is one here, and
+only its first attempt counts.
 """
 
 import asyncio
@@ -33,19 +33,16 @@ from sandbox.worlds.journal import Entry
 from sandbox.worlds.world import World
 
 IN_A_QUERY: Final = "=&+,:;/@!$'()*?~-._"
-"""Characters of a query that are written as they are."""
+"""Characters of a query that are not escaped."""
 
 ADVANCE: Final = "/clock/advance"
 STEP_S: Final = 1.0
-"""Requests that came within so long of each other come at one time of the exported clock."""
+"""Requests within this time of each other get the same time on the exported clock."""
 
 
 @dataclass(frozen=True)
 class ExportCase:
-    """Requests to write, the oldest first.
-
-    `entries` are as they are in the journal, each under its id.
-    """
+    """The requests to export, oldest first. `entries` are those of the journal, by id."""
 
     world: World
     views: list[JournalEntry]
@@ -54,7 +51,7 @@ class ExportCase:
 
     @property
     def key_header(self) -> str:
-        """The name of the header that has the key."""
+        """The name of the header with the key."""
         return self.services.worlds.profile.api_key_header
 
     @cached_property
@@ -62,7 +59,7 @@ class ExportCase:
         return cast_names(self.world, "key")
 
     def key_name(self, key_id: str | None) -> str | None:
-        """Return the name of the key in the cast, else its id."""
+        """Return the name of the key in the cast, or its id."""
         return None if key_id is None else self._names.get(key_id, key_id)
 
     def key_of_cast(self, view: JournalEntry) -> str | None:
@@ -91,19 +88,19 @@ _ASSERTED: Final = (
     *("total_amount", "tip_amount", "surcharge_amount", "refunded", "reversed"),
     *("captured_amount", "refunded_amount", "transaction_count"),
 )
-"""The fields of an answer that say what happened, and are the same in another world."""
+"""Fields of an answer that say what happened, and are the same in another world."""
 
 _IDS: Final = ("transaction_id", "id", "terminal_id", "location_id", "batch_id", "event_id")
-"""The fields of an answer with an id that later requests may name; the first is its own."""
+"""Fields of an answer with an id that later requests may name."""
 
 UNKNOWN_KEY: Final = "svc_uat_unknown00000_" + "x" * 32
-"""A key that no world has, in place of one that was sent and not known."""
+"""A key that no world has, instead of an unknown key that was sent."""
 
 _WIDTH: Final = 92
 
 
 class _Text(str):
-    """Code, which is written as it is."""
+    """A piece of code, which is not quoted."""
 
     __slots__ = ()
 
@@ -145,10 +142,10 @@ def _scenario_name(number: int) -> str:
 
 
 def world_options(case: ExportCase) -> dict[str, Any]:
-    """How a world begins in which all this can come again."""
+    """Return the options of a world in which this can happen again."""
     world = case.world
     begins = world.state.begins
-    # Some switches are readings: their values stand there.
+    # The switches that became readings are among the readings.
     usual = {name: one.default for name, one in SWITCHES.items() if one.reading is None}
     how = {"seed": begins.seed, "fixture": begins.fixture, "clock": case.views[0].at}
     for word, now, before in (
@@ -168,7 +165,7 @@ def _code(value: Any) -> str:
 
 
 async def add_needed(world: World, entries: list[Entry]) -> list[Entry]:
-    """Return these requests, and before them those that made the records that they name."""
+    """Return these requests, preceded by those that created the records they name."""
     everything = world.journal.entries()
     makers: dict[bytes, Entry] = {}
     for entry in reversed(everything):
@@ -190,16 +187,16 @@ async def add_needed(world: World, entries: list[Entry]) -> list[Entry]:
 _ID: Final = re.compile(b"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _ID_IN_PATH: Final = re.compile(f"({_ID.pattern.decode()})")
 _MADE: Final = re.compile(b'"(?:transaction_id|id|batch_id)":"(%b)"' % _ID.pattern)
-"""The id of the record that a request made, and of the batch that it opened."""
+"""The ids of the record that a request created, and of the batch that it opened."""
 
 
 # --- requests ---------------------------------------------------------------------------------
 
 
 def build_steps(case: ExportCase) -> Iterator[dict[str, Any]]:
-    """Yield the requests of the test, each with what comes before it and what was seen.
+    """Yield the requests of the test, with what comes before each and what was recorded.
 
-    Raises ControlFault for a request by a key that only this world has.
+    Raises ControlFault for a request with a key that only this world has.
     """
     at, runs, is_down_until, newest = parse_rfc3339(case.views[0].at), None, None, ""
     for view in case.views:
@@ -216,7 +213,7 @@ def build_steps(case: ExportCase) -> Iterator[dict[str, Any]]:
                 lasts = f"PT{(until - at).total_seconds():.3f}S"
                 before.append(("PUT", "/maintenance", {"lasts": lasts}))
             is_down_until = until
-        # One that is started again counts from zero, and is another object.
+        # A scenario that was started again counts from zero, and is another object.
         if scenario is not runs:
             before.append(("DELETE" if scenario is None else "PUT", "/scenario", scenario))
             runs = scenario
@@ -250,9 +247,9 @@ def build_steps(case: ExportCase) -> Iterator[dict[str, Any]]:
 def _test_lines(
     case: ExportCase, steps: list[dict[str, Any]], scenarios: list[Mapping[str, Any]]
 ) -> Iterator[str]:
-    """Yield the lines of each request, and of the webhooks that came of it."""
+    """Yield the lines of each request and its webhooks."""
     world = case.world
-    # The ids that the test can name, each with the code that names it.
+    # The ids that the test can name, with the code for each.
     known: dict[str, str] = {
         id: _Text(f'sandbox.{kind}("{name}")')
         for kind in ("terminal", "location", "account")
@@ -269,7 +266,7 @@ def _test_lines(
             repeated.add(payment)
             through = "your_retry(sandbox, lambda: " if step["status"] else ""
         elif payment in repeated:
-            # It depends on what your software does.
+            # The answer depends on what your software does.
             step = {**step, "asserted": {}}
         lines: list[str] = []
         for _, path, body in step["before"]:
@@ -293,7 +290,7 @@ def _test_lines(
 
 
 def _preparation(path: str, body: Any, scenarios: list[Mapping[str, Any]]) -> list[str]:
-    """Return the lines of the kit that ask this of the control API."""
+    """Return the lines that carry out an action of the control API."""
     if path == "/maintenance":
         return [f"    sandbox.maintenance({body and body['lasts']!r})"]
     if path == "/scenario":
@@ -307,7 +304,7 @@ def _preparation(path: str, body: Any, scenarios: list[Mapping[str, Any]]) -> li
 def _request_lines(
     known: dict[str, str], view: JournalEntry, step: dict[str, Any], client: str, number: int
 ) -> Iterator[str]:
-    """Yield the lines of a request, which is perhaps handed to a function of yours."""
+    """Yield the lines of a request, which may be passed to one of your functions."""
     parts = [*_ID_IN_PATH.split(view.path), f"?{view.query}" if view.query else ""]
     asked = [repr(view.method), " + ".join(known.get(one, repr(one)) for one in parts if one)]
     if view.request is not None:
@@ -327,7 +324,7 @@ def _request_lines(
 
 
 def _answer_lines(number: int, view: JournalEntry, step: dict[str, Any]) -> Iterator[str]:
-    """Yield the lines that assert what the answer was."""
+    """Yield the lines that assert the answer."""
     if step["status"] == 0:
         return
     yield f"    assert answer_{number}.status_code == {view.status}"

@@ -1,8 +1,7 @@
 """Exports: requests of the journal as curl, HAR, Markdown, a test or a scenario.
 
-No key is in what is written: commands take keys from variables of the shell, a test from its world.
-The examples of a scenario have the words of scenarios, so only payments and what is done to them
-are in it; it names what was left out.
+Exports contain no keys: commands take them from shell variables, and a test from its world. A
+scenario only has words for payments and actions on them; it names what was left out.
 """
 
 import asyncio
@@ -47,7 +46,7 @@ from sandbox.worlds.world import World
 
 
 def _variable(name: str) -> str:
-    """Return the variable of the shell that holds a key."""
+    """Return the shell variable that holds a key."""
     return "KEY_" + re.sub("[^A-Za-z0-9]", "_", name).upper()
 
 
@@ -63,12 +62,12 @@ def _curl_of(case: ExportCase, view: JournalEntry) -> str:
 
 
 def body_text(body: Any) -> str:
-    """Return the text of a body: as it is, or as JSON."""
+    """Return a body as text: unchanged if it is text, else as JSON."""
     return body if isinstance(body, str) else json.dumps(body, ensure_ascii=False)
 
 
 def write_curl(case: ExportCase) -> str:
-    """Write the requests as commands of a shell."""
+    """Write the requests as a shell script."""
     used = {case.key_name(view.key_id) for view in case.views} - {None}
     lines = ["#!/bin/sh", "# Set these first; `sandbox keys` shows the keys of a world."]
     lines += sorted(f': "${{{_variable(str(name))}:?is not set}}"' for name in used)
@@ -127,7 +126,7 @@ def write_markdown(case: ExportCase) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return the text without what Markdown would obey."""
+    """Return the text with Markdown's special characters escaped."""
     return "".join(f"\\{one}" if one in "\\`*_[]<>#|!" else one for one in " ".join(text.split()))
 
 
@@ -135,7 +134,7 @@ ExportFormat = Literal["curl", "har", "markdown", "pytest", "scenario"]
 
 
 class ExportBody(Body, example={"as": "curl"}):
-    """Which requests of the journal to write, and as what; without a choice the newest ones."""
+    """Which requests of the journal to export, and as what; by default the newest ones."""
 
     format: Annotated[ExportFormat, Field(alias="as")]
     requests: Annotated[list[str], Field(min_length=1, max_length=500)] | None = None
@@ -144,14 +143,14 @@ class ExportBody(Body, example={"as": "curl"}):
 
 
 ENTRIES_MAX: Final = 500
-"""The newest requests, if more of them fit."""
+"""How many requests to export; the newest ones, if more match."""
 
 BODIES_BYTES_MAX: Final = 4 * 1_048_576
-"""The bodies of those requests and of their answers; older requests are left out."""
+"""Size limit of the bodies of requests and answers; older requests are left out."""
 
 
 class ExportedFile(View):
-    """A file: what to call it, its media type, its text, and how many requests are in it."""
+    """A file: its name, media type and content, and the number of requests in it."""
 
     name: str
     media_type: str
@@ -161,7 +160,7 @@ class ExportedFile(View):
 
 @post(f"{WORLD}/export", "requests.export", refuses=(409,))
 async def export_requests(request: ControlRequest, body: ExportBody) -> ExportedFile:
-    """Write requests of the journal as curl, HAR, Markdown or a test.
+    """Export requests of the journal as curl, HAR, Markdown, a test or a scenario.
 
     Secrets are masked, as in the journal.
     """
@@ -190,17 +189,17 @@ async def export_requests(request: ControlRequest, body: ExportBody) -> Exported
 
 
 async def _write_proved_test(case: ExportCase) -> str:
-    """Write a test. Raises ControlFault if its requests are answered otherwise in its world.
+    """Write a test. Raises ControlFault if it fails in a new world.
 
-    A custom fixture is known to this server alone, and is not proved with.
-    Source: assumed D25-export.
+    With a custom fixture, which only this server knows, the test is not tried. Source: assumed
+    D25-export.
     """
     steps = list(build_steps(case))
     content, mistake = await write_test(case, steps), None
     if case.world.state.begins.fixture in library.fixture_names():
         kinds = ("account", "terminal", "location")
         ids = {f"{kind}s": case.world.cast.ids_of(kind) for kind in kinds}
-        # It takes a sandbox with a loop of its own; the platform goes on beside it.
+        # It runs in a sandbox with its own event loop, while the platform continues.
         repeat = case.services.repeat
         mistake = await asyncio.to_thread(repeat, world_options(case), ids, steps)
     if mistake is not None:
@@ -213,12 +212,12 @@ async def _write_proved_test(case: ExportCase) -> str:
 
 
 async def _write_scenario(case: ExportCase) -> tuple[str, int]:
-    """Write the requests as a scenario whose examples came true; returns how many are in it.
+    """Write the requests as a scenario whose examples pass; return their number too.
 
     Raises ControlFault. Source: assumed D25-export.
     """
     document, count, left_out = build_scenario(case)
-    # Examples take a sandbox with a loop of its own; the platform goes on beside them.
+    # Examples run in a sandbox with its own event loop, while the platform continues.
     mistake = await run_in_thread(_find_mistake, case, document)
     if mistake is not None:
         raise conflict(
@@ -231,7 +230,7 @@ async def _write_scenario(case: ExportCase) -> tuple[str, int]:
 
 
 def _find_mistake(case: ExportCase, document: dict[str, Any]) -> str | None:
-    """Run the examples of a scenario; the first thing that does not come as expected."""
+    """Run the examples of a scenario, and return the first mistake."""
     try:
         found = case.services.prove(parse_scenario(dict(document)))
     except ScenarioError as error:
@@ -267,7 +266,7 @@ _FILES: Final = {
     "pytest": ("test_what_was_seen.py", "text/x-python"),
     "scenario": ("what-was-seen.toml", "application/toml"),
 }
-"""What the file of each format is called, and its media type."""
+"""The name and the media type of the file for each format."""
 
 
 # --- scenarios ------------------------------------------------------------------------------
@@ -275,16 +274,16 @@ _FILES: Final = {
 _BEGIN: Final = ("sale", "auth")
 
 _CHOSEN: Final = ("queue", "header", "scenario")
-"""What chose an outcome that nothing in the request says."""
+"""Sources of outcomes that the request itself does not show."""
 
 _EXPECTED: Final = ("error", "status", "status_reason")
 _AMOUNTS: Final = ("total_amount", "tip_amount", "surcharge_amount", "refunded")
 
 
 def build_scenario(case: ExportCase) -> tuple[dict[str, Any], int, list[str]]:
-    """Return the scenario, how many requests are in it, and what was left out.
+    """Return the scenario, the number of its requests, and what was left out.
 
-    Raises ControlFault if nothing is in it.
+    Raises ControlFault if it is empty.
     """
     rules: list[dict[str, Any]] = []
     examples: list[dict[str, Any]] = []
@@ -307,7 +306,7 @@ def build_scenario(case: ExportCase) -> tuple[dict[str, Any], int, list[str]]:
         name = f"{count} {operation.replace('_', ' ')}"
         is_down = view.decisions[-1].step == "gateway"
         attempts[operation] += is_down or outcome is not None
-        # Something else than the request chose how the attempt ends.
+        # Something other than the request chose the outcome.
         if is_down or (outcome is not None and outcome.source in _CHOSEN):
             then = {"fault": f"http_{view.status}"} if is_down else queue_again(view)
             when = {"operation": operation, "nth": attempts[operation]}
@@ -330,9 +329,9 @@ def build_scenario(case: ExportCase) -> tuple[dict[str, Any], int, list[str]]:
 def _send(
     case: ExportCase, view: JournalEntry, known: Mapping[str, Mapping[str, str]]
 ) -> dict[str, Any] | None:
-    """Return the request in the words of an example; None if they cannot say it.
+    """Return the request as an example; None if scenarios have no words for it.
 
-    `known` has the names of terminals, and of examples that made payments, by their ids.
+    `known` has the names of terminals, and of examples that created payments, by id.
     """
     body, row = view.request or {}, API.get(view.route or "")
     operation = row.words[0] if row is not None and row.words else ""
@@ -341,10 +340,10 @@ def _send(
     if (key := case.key_of_cast(view)) is None:
         return None
     place, field = ("terminal", "terminal_id") if operation in _BEGIN else ("on", "transaction_id")
-    # The path of an action on a payment names it; others have it in the body.
+    # The path of an action names the payment, or else the body does.
     id = view.path.split("/")[3:4] or [str(body.get(field))]
     name = known[place].get(id[0])
-    # The examples have no word for a tip in percent.
+    # Examples have no word for a tip in percent.
     if name is None or (place == "on" and body.get("type") not in (None, "fixed")):
         return None
     breakdown, card = (fields_of(body.get(one)) for one in ("breakdown", "card_reader_data"))
@@ -362,7 +361,7 @@ def _send(
 
 
 def _expected(view: JournalEntry) -> dict[str, Any]:
-    """Return what was seen: the answer's status and error, the payment's end and amounts."""
+    """Return the recorded result: status and error of the answer, and the payment's amounts."""
     if fault_of(view) in LOST:
         return {"http": 0}
     response = fields_of(view.response)

@@ -21,7 +21,7 @@ from sandbox.worlds.spec import OPERATOR, team_of, world_of
 from sandbox.worlds.world import World
 
 TOKENS_MAX: Final = 1_000
-"""Tokens of teams on one server. Source: assumed D25-teams."""
+"""How many tokens of teams a server may have. Source: assumed D25-teams."""
 
 
 class Identity(Struct, frozen=True, gc=False):
@@ -35,25 +35,25 @@ class Identity(Struct, frozen=True, gc=False):
         return self.team in (OPERATOR, team_of(world_id))
 
     def meant(self, name: str) -> str:
-        """Return the id of the world that they call by this name.
+        """Return the id of the world that has this name for them.
 
         A world of another team may have the same name.
         """
         return world_of(self.team, name)
 
     def world(self, worlds: Worlds, name: str) -> World | None:
-        """Return the world that they call by this name; None if they have none."""
+        """Return the world that has this name for them, or None."""
         return worlds.get(self.meant(name))
 
     def worlds(self, worlds: Worlds) -> list[World]:
-        """All worlds within their reach."""
+        """Return all worlds within their reach."""
         return [world for world in worlds if self.can_reach(world.id)]
 
 
 THE_OPERATOR: Final = Identity()
 
 ANONYMOUS: Final = Identity("not known yet")
-"""A client that asks for an open row without a token. No team has this name."""
+"""A client that requests an open row without a token. No team has this name."""
 
 
 class TooManyTokens(RuntimeError):
@@ -63,8 +63,8 @@ class TooManyTokens(RuntimeError):
 class Tokens:
     """The tokens of one server: the operator's own, and those of teams.
 
-    `operators` is None if the control API needs no token. `keep` writes the tokens of teams into
-    the state file, where there is one. Tokens of teams are never held, only their digests.
+    `operators` is None if the control API needs no token. `keep` writes the tokens of teams to the
+    state file, if there is one. Only digests of the teams' tokens are kept.
     """
 
     def __init__(
@@ -86,9 +86,9 @@ class Tokens:
         return self._operators is not None
 
     def who(self, token: bytes) -> Identity | None:
-        """Whose token this is; None if it is unknown or has expired.
+        """Return whose token this is; None if it is unknown or expired.
 
-        Where no token is needed, everybody is the operator who does not come with a team's.
+        If no token is needed, clients without a team's token count as the operator.
         """
         found = self._by_digest.get(digest_of(token))
         if found is not None and found.is_valid_at(self._now()):
@@ -97,7 +97,7 @@ class Tokens:
         return THE_OPERATOR if is_operators else None
 
     def is_still(self, who: Identity) -> bool:
-        """Whether the token by which they came is still good."""
+        """Whether the token that they used is still valid."""
         if who.team == OPERATOR:
             return True
         found = self._find(who.token_id)
@@ -121,7 +121,7 @@ class Tokens:
         return token, plaintext
 
     def remove(self, id: str) -> bool:
-        """Make a token worthless at once. False if there is none with this id."""
+        """Revoke a token at once. Return False if there is none with this id."""
         if (found := self._find(id)) is None:
             return False
         del self._by_digest[found.digest]
@@ -132,7 +132,7 @@ class Tokens:
         return next((one for one in self._by_digest.values() if one.id == id), None)
 
     def renew(self, teams: str) -> None:
-        """Take these tokens of teams in place of those so far: another server has changed them."""
+        """Replace the tokens of teams, because another server changed them."""
         with suppress(ValueError):
             self._by_digest = {one.digest: one for one in parse_tokens(teams)}
 
@@ -145,36 +145,35 @@ SESSION_S: Final = 12 * 3_600
 """A session ends after this many seconds, and with the server. Source: assumed D25-session."""
 
 SESSIONS_PER_TOKEN_MAX: Final = 10
-"""A further sign-in with a token ends its oldest session, and never one of another token."""
+"""Another sign-in with a token ends its oldest session, never one of another token."""
 
 _ENDED_MAX: Final = 10_000
 _PORTS: Final = {"http": 80, "https": 443}
 
 
 class Sessions:
-    """The sessions of all servers with the same secret: a cookie says, sealed, whose it is.
+    """The sessions of all servers with the same secret: a sealed cookie names its owner.
 
-    `ticks` counts seconds. Who signs out is forgotten by this server alone; the browser no longer
-    has a cookie.
+    `ticks` counts seconds. Only this server remembers a sign-out; the browser deletes the cookie.
     """
 
     def __init__(self, tokens: Tokens, ticks: Callable[[], float], secret: bytes) -> None:
         self._tokens, self._ticks = tokens, ticks
         self._secret = sha256(b"sessions" + secret).digest()
-        # The cookies of those who have signed in here, and those that count no more.
+        # The cookies of sessions that began here, and cookies that are no longer valid.
         self._begun: dict[Identity, list[str]] = {}
         self._ended: OrderedDict[str, None] = OrderedDict()
 
     def who(self, scope: Scope) -> Identity | None:
-        """Who sends the request, if it has the cookie of a session that goes on.
+        """Return who sent the request, if it has the cookie of a valid session.
 
-        A page on a path below can set a cookie of the same name, which then comes first.
+        A page on a path below can set a cookie with the same name, which then comes first.
         """
         return next((who for one in cookies_of(scope) if (who := self._whose(one))), None)
 
     def _whose(self, cookie: str) -> Identity | None:
         said, _, seal = cookie.rpartition(".")
-        # The cookie may have letters that are not ASCII, which are compared as bytes.
+        # Compared as bytes, because a cookie may contain non-ASCII characters.
         sealed = compare_digest(seal.encode("latin-1"), self._seal(said).encode())
         if not said or cookie in self._ended or not sealed:
             return None
@@ -183,7 +182,7 @@ class Sessions:
         return who if self._ticks() < float(ends) and self._tokens.is_still(who) else None
 
     def begin(self, token: str) -> tuple[str, Identity] | None:
-        """Return the cookie of a new session, and whose it is; None for an unknown token."""
+        """Return the cookie of a new session, and its owner; None for an unknown token."""
         if (who := self._tokens.who(token.strip().encode())) is None:
             return None
         ends = int(self._ticks() + SESSION_S)
@@ -208,7 +207,7 @@ class Sessions:
 
 
 def cookies_of(scope: Scope) -> list[str]:
-    """Return the values of the session cookie: none or one, unless another page has set it too."""
+    """Return the values of the session cookie; several if another page has set it too."""
     sent = b";".join(value for name, value in scope["headers"] if name == b"cookie")
     pairs = (one.strip().partition("=") for one in sent.decode("latin-1").split(";"))
     name = cookie_name(scope)
@@ -216,7 +215,7 @@ def cookies_of(scope: Scope) -> list[str]:
 
 
 def cookie_name(scope: Scope) -> str:
-    """Cookies are shared by all ports of a host, so the name has the port that was asked for."""
+    """Return the name of the cookie. All ports of a host share cookies, so it has the port."""
     scheme = scope.get("scheme", "http")
     try:
         host = (wire.header(scope["headers"], b"host") or b"").decode("latin-1")

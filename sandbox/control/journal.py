@@ -23,12 +23,13 @@ from sandbox.worlds.world import World
 
 
 class RequestsQuery(OlderListing):
-    """Which requests: of a row of the route table, with a status, and so on; as rows or whole.
+    """Which requests: of an operation, with a status, and so on; as rows or in full.
 
-    `q` is a text in its id, address or bodies. `status_class` none: closed without an answer.
-    `subject` is the id of a record that the request names or changed. `account` is the account of
-    the key: an id, or a name of the cast. `before` is a request: only those listed before it.
-    `key_id` is the id of the key, or its name in the cast. `origin` is who sent the request.
+    `q` is a text in the id, the path or the bodies. `status_class` none means closed without an
+    answer. `subject` is the id of a record that the request names or changed. `account` is the
+    account of the key: an id, or a name of the cast. `before` is the id of a request, and lists
+    those before it. `key_id` is the id of the key, or its name in the cast. `origin` is who sent
+    the request.
     """
 
     route: str | None = None
@@ -52,7 +53,7 @@ _WHY_CHARS_MAX: Final = 200
 
 
 class PaymentOfRow(View):
-    """The payment of an answer, as it was answered. `total` is in minor units of `currency`."""
+    """The payment in an answer, as it was then. `total` is in minor units of `currency`."""
 
     id: str = attribute("transaction_id")
     status: str
@@ -113,14 +114,12 @@ class JournalEntry(_Request):
 
 
 class RequestRow(_Request):
-    """A request in a list. `why` is the deciding sentence of a refusal, with its clause.
+    """A request in a list. `why` is the reason of a refusal, with its clause.
 
-    `summary` says what the operation of its route does; null for a path that has none.
-
-    `status` is null while the request waits for a card or its processor.
-    `amount` is what the request asked for, in minor units. `payment` is the payment of its answer.
-    `decided_by` is the source of the outcome, `rule` the rule or the switch that chose it; both are
-    null where nothing was to be decided.
+    `summary` says what the operation of its route does; null for a path without one. `status` is
+    null while the request waits for a card or its processor. `amount` is what the request asked
+    for, in minor units. `payment` is the payment in its answer. `decided_by` is the source of the
+    outcome, and `rule` the rule or the switch that chose it; both are null if nothing was decided.
     """
 
     query: str = Field("", exclude=True)
@@ -138,9 +137,9 @@ class RequestRow(_Request):
 
 
 class Requests(View):
-    """Journal entries, oldest first, whole or as rows.
+    """Journal entries, oldest first, in full or as rows.
 
-    `next` as `before` gives those before the first of them.
+    `next` is the `before` of the entries before these.
     """
 
     requests: list[JournalEntry | RequestRow]
@@ -172,7 +171,7 @@ async def list_requests(request: ControlRequest, query: RequestsQuery) -> Reques
     if query.shape == "row" and query.before is None and not query.offset:
         waits = list_waiting(world, matches)[-query.limit :]
     left = query.limit - len(waits)
-    # Where those that wait fill the page, the others need a larger limit.
+    # If waiting requests fill the page, the others need a larger limit.
     page = query.cut([one for place, one in fitting if place < end], max(left, 1))
     shape: Callable[[World, Entry], View] = request_row if query.shape == "row" else view_entry
     shown = await collect(shape(world, entry) for entry in page.items if left)
@@ -209,13 +208,13 @@ def _has_text(entry: Entry, text: str) -> bool:
 
 
 def is_about(world: World, entry: Entry, id: str) -> bool:
-    """Whether the request named the record, or an event of the request is about it."""
+    """Whether the request names the record, or one of its events is about it."""
     messages = filter(None, map(world.store.message, entry.events))
     return has_named(entry, id) or any(message.subject == id for message in messages)
 
 
 def has_named(entry: Entry, id: str) -> bool:
-    """Whether the request named the record."""
+    """Whether the request names the record."""
     return id in entry.path or id.encode() in (entry.request or b"")
 
 
@@ -225,7 +224,7 @@ def is_refused(entry: Entry) -> bool:
 
 
 def view_entry(world: World, entry: Entry) -> JournalEntry:
-    """Return a request with its whole way."""
+    """Return a request with all its decisions."""
     scrub = world.profile.scrub
     return JournalEntry.of(
         entry,
@@ -240,7 +239,7 @@ def view_entry(world: World, entry: Entry) -> JournalEntry:
 
 
 def view_decision(decision: Decision, scrub: Scrub = str) -> DecisionView:
-    """Show a step of the way of a request."""
+    """Show a decision about a request."""
     step, verdict, reason, clause = decision
     return DecisionView(step=step, verdict=verdict, reason=scrub(reason), clause=clause)
 
@@ -266,12 +265,12 @@ def request_row(world: World, entry: Entry) -> RequestRow:
 
 
 def _name(world: World, one: Entry | WaitingRequest) -> dict[str, Any]:
-    """Return how people know the operation and the key of a request."""
+    """Return the names of the operation and the key for people."""
     return {"summary": _SUMMARIES.get(one.route or ""), "key_name": world.key_name(one.key_id)}
 
 
 def list_waiting(world: World, matches: Callable[[Any], bool] = bool) -> list[RequestRow]:
-    """Return the requests that wait for a card or their processor, the first one first."""
+    """Return the requests that wait for a card or their processor, oldest first."""
     return [_view_waiting(world, one) for one in world.journal.waiting.values() if matches(one)]
 
 
@@ -283,7 +282,7 @@ def _view_waiting(world: World, one: WaitingRequest) -> RequestRow:
 
 
 def _fields(body: bytes | None, name: bytes) -> dict[str, Any]:
-    """Return the fields of a body that has this one; none of a body that is stored cut."""
+    """Return the fields of a body if it has this one; none if the body was cut."""
     fields = view_body(body) if b'"%b"' % name in (body or b"") else None
     return fields if isinstance(fields, dict) else {}
 

@@ -20,7 +20,7 @@ from sandbox.control.routing import PREFIX, get
 
 
 class LedgerQuery(Query):
-    """Which clauses: those with a text in id, title or summary."""
+    """Which clauses: those with this text in id, title or summary."""
 
     search: str | None = None
 
@@ -37,15 +37,15 @@ CHECKOUT_COMMAND: Final = "make ledger"
 
 
 def citations(text: str) -> Iterator[tuple[str, str]]:
-    """Kind and id of everything cited: also "spec 4.1, 4.2" and citations over a line break."""
-    # A formatted id is completed with the events; they have a test of their own.
+    """Yield kind and id of every citation, even in "spec 4.1, 4.2" or across lines."""
+    # Ids that are completed with the names of events have a separate test.
     plain = re.sub(r"\s+#?\s*", " ", text.replace("6.3-{", "{"))
     for kind, ids in _CITATION.findall(plain):
         yield from ((kind, id) for id in re.findall(_ID, ids))
 
 
 def by_clause(cited: Iterable[tuple[str, str]]) -> dict[tuple[str, str], dict[str, None]]:
-    """Return the clauses that texts cite, each with the places of those texts, in order."""
+    """Return the clauses that texts cite, with the places of those texts, in order."""
     found: dict[tuple[str, str], dict[str, None]] = {}
     for place, text in cited:
         for clause in citations(text):
@@ -80,7 +80,7 @@ def marks() -> tuple[tuple[str, str], ...]:
 
 @cache
 def tests_by_clause() -> Mapping[str, list[str]] | None:
-    """The ids of the tests of each clause ("spec 4.1"), or None outside a checkout."""
+    """Return the ids of the tests of each clause ("spec 4.1"), or None outside a checkout."""
     if not marks():
         return None
     return {f"{kind} {id}": list(tests) for (kind, id), tests in by_clause(marks()).items()}
@@ -93,7 +93,7 @@ LEDGER_FILE: Final = Path(__file__).with_name("ledger.json")
 class Clause(View):
     """A clause, the code that implements it, and its tests, which are null outside a checkout.
 
-    `verified` is the day on which the real platform was last found to have what the profile says.
+    `verified` is the day on which the clause was last confirmed on the real platform.
     """
 
     id: str
@@ -110,7 +110,7 @@ class Clause(View):
 
 
 class Ledger(View):
-    """Every clause, or those that were searched for."""
+    """All clauses, or those that match the search."""
 
     clauses: list[Clause]
     total: int = TOTAL
@@ -126,12 +126,12 @@ def _clauses() -> tuple[dict[str, Any], ...]:
 
 
 def read_ledger(search: str | None = None, verified: Mapping[str, str] | None = None) -> Ledger:
-    """All clauses, the spec's first; with `search`, those whose id, title or summary has that text.
+    """Return all clauses, the spec's first, or those whose id, title or summary has a text.
 
-    Upper and lower case are the same. `code` lists files of the package, `rows` names of table
-    rows, `parts` the clauses that prove one without tests of its own. `needs_no_proof` says why
-    a clause needs no test. `tests` lists the ids of tests; it is None outside a checkout.
-    `verified` has days by the ids of clauses, as a profile has.
+    The search ignores case. `code` lists files of the package, `rows` names of table rows, and
+    `parts` the clauses that prove one without its own tests. `needs_no_proof` says why a clause
+    needs no test. `tests` lists the ids of tests; it is None outside a checkout. `verified` has
+    days by the ids of clauses, as in a profile.
     """
     wanted = (search or "").casefold()
     found = [

@@ -22,14 +22,14 @@ from sandbox.worlds.world import DEFAULT_WORLD, World
 
 
 class Sample(Body, example={"event_type": "transaction.sale"}):
-    """An event to send for real, with changes to its body."""
+    """A sample of an event to send, with changes to its body."""
 
     event_type: str
     changes: dict[str, Any] = Field(default_factory=dict)
 
 
 class Resend(Body):
-    """Where a message is sent once more; without an endpoint, wherever it is for."""
+    """Where a message is sent again; without an endpoint, to all that subscribe to it."""
 
     endpoint_id: str | None = None
 
@@ -37,9 +37,9 @@ class Resend(Body):
 class MessagesQuery(OlderListing):
     """Which messages: of a type, at or after an instant, about a resource, of an account.
 
-    `status` is that of the record, `delivery` that of a delivery, to the `endpoint` if one is
-    named. `q` is a part of an id or of the event. `before` is a message: only older ones.
-    `shape` is row or full.
+    `status` is that of the record, and `delivery` that of a delivery, to the `endpoint` if one is
+    named. `q` is a part of an id or of the event. `before` is the id of a message, and lists older
+    ones. `shape` is row or full.
     """
 
     event_type: str | None = None
