@@ -41,28 +41,14 @@ def _drip(connection: socket.socket, stop: threading.Event) -> None:
 
 
 hang_up = raw(b"")
-"""Close without a word."""
-
 reset = Answer(act=_reset)
-"""Close with a RST."""
-
 hang = Answer(gate=threading.Event())
-"""Never answer."""
-
 drip = Answer(act=_drip)
-"""Answer with 200 and a body that comes byte by byte."""
-
 forever = endless(OK + b"connection: close\r\n\r\n", b"and on ")
-"""Answer with 200 and a body that never ends."""
-
 garbage = raw(b"\x00\xff\x17 no answer at all\r\n\r\n")
-"""What is not HTTP."""
-
 break_off = raw(OK + b"content-length: 100\r\n\r\nonly this")
-"""More of a body is promised than comes."""
-
+# A proper answer, and the end of the connection without having said so.
 close_unsaid = raw(OK + b"content-length: 0\r\n\r\n")
-"""A proper answer, and the end of the connection without having said so."""
 
 
 @contextlib.contextmanager

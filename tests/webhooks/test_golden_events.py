@@ -10,9 +10,6 @@ from sandbox.domain.events import EVENTS
 from tests.driving import InProcess
 from tests.webhooks.calling import add, sample
 
-MERCHANT = "64e24377-b0e9-4882-9386-a4e53c72c012"
-"""The account that the golden bodies are about, in the demo world."""
-
 NEW_ACCOUNT = "account.created"
 """The one that cannot be about an account which was there before."""
 
@@ -47,6 +44,7 @@ SUBJECTS = {"transaction": "transaction_id", "terminal": "terminal_id"}
 def test_every_sample_has_the_golden_body_of_its_event_and_is_for_its_account_and_those_above(
     sandbox,
 ):
+    merchant = sandbox.account("merchant")
     listen(sandbox, "merchant", "second_merchant", "partner", "other_partner", "psp")
 
     for event_type in EVENTS:
@@ -56,7 +54,7 @@ def test_every_sample_has_the_golden_body_of_its_event_and_is_for_its_account_an
         assert sent["subject"] == sent["body"][subject], event_type
         assert sent["request_id"] is None
         is_new = event_type == NEW_ACCOUNT
-        assert (sent["account_id"] == MERCHANT) is not is_new, event_type
+        assert (sent["account_id"] == merchant) is not is_new, event_type
         above = ["partner", "psp"]
         assert audience(sent) == (above if is_new else ["merchant", *above]), event_type
 
@@ -85,7 +83,7 @@ def test_samples_of_another_world_name_its_cast_and_nothing_of_this_one(sandbox)
     listen(sandbox, "merchant")
     listen(other, "merchant", "second_merchant")
     messages = {event_type: send(other, event_type) for event_type in EVENTS}
-    changed = send(other, "batch.opened", terminal_id=MERCHANT)
+    changed = send(other, "batch.opened", terminal_id="mine")
     here, there = (sandbox.look(f"/worlds/{id}") for id in ("default", "other"))
 
     ids = {id for kind in ("accounts", "terminals", "locations") for id in here[kind].values()}
@@ -102,4 +100,4 @@ def test_samples_of_another_world_name_its_cast_and_nothing_of_this_one(sandbox)
     assert sale["location_id"] == there["locations"]["merchant"]
     assert sale["parent_account_ids"] == [there["accounts"]["psp"], there["accounts"]["partner"]]
     # A change is kept as it is.
-    assert changed["body"]["terminal_id"] == MERCHANT
+    assert changed["body"]["terminal_id"] == "mine"

@@ -65,11 +65,6 @@ def test_every_answer_leaves_before_an_attempt_at_its_webhook_begins(tmp_path):
             assert of_it[:2] == ["answer", "attempt"]
 
 
-def emitted(hooked):
-    """The ids of all messages of the world, in order."""
-    return [one["id"] for one in hooked.ask("GET", "/messages").json()["messages"]]
-
-
 @pytest.mark.proves("spec 6.1.10")
 def test_a_slow_and_a_dead_endpoint_hold_up_neither_others_nor_the_api(hooked, receiver):
     with receiving(bad.hang) as slow, refusing() as dead:
@@ -77,7 +72,7 @@ def test_a_slow_and_a_dead_endpoint_hold_up_neither_others_nor_the_api(hooked, r
             hooked.endpoint(url)
 
         answers = [hooked.pay() for _ in range(10)]
-        messages = emitted(hooked)
+        messages = [one["id"] for one in hooked.ask("GET", "/messages").json()["messages"]]
         receiver.wait_for(len(messages))
 
         tried = [(id, hooked.tried(id)["attempts"][0]["duration_ms"]) for id in messages]

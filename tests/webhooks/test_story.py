@@ -131,19 +131,13 @@ def test_a_running_clock_fires_the_retries_by_itself(served, rate, scale, first,
         assert least <= waited < most
 
 
-def fail_daily(hooked: Hooked, days: int) -> list[str]:
-    """One message a day, of which every attempt of that day fails."""
-    ids = []
-    for _ in range(days):
-        ids.append(fail_once(hooked))
-        hooked.pass_by(days=1)
-    return ids
-
-
 @pytest.mark.proves("assumed 8.3-dead, D22")
 def test_five_days_of_failures_disable_an_endpoint_and_cancel_what_waited(hooked, receiver):
     receiver.behave(500)
-    ids = fail_daily(hooked, 5)
+    ids = []
+    for _ in range(5):
+        ids.append(fail_once(hooked))
+        hooked.pass_by(days=1)
     shown = hooked.shown("e")
     delivery = hooked.tried(hooked.emit())
 

@@ -15,8 +15,6 @@ from tests.support.payments import turns, world_of
 from tests.webhooks.calling import WORLD, add, control, living, reset, sample
 from tests.webhooks.receiving import receiving
 
-FOREVER_S = 300
-
 
 def ask_wait(sandbox, gone=None, **query):
     return control(sandbox, "GET", f"{WORLD}/wait", query=urlencode(query), gone=gone)
@@ -31,7 +29,7 @@ def wait(sandbox, **query):
 async def waits(sandbox, count=WAITS_MAX, **query):
     """So many waits that go on until the block ends, and then end with their clients."""
     gone = asyncio.Event()
-    query = {"timeout_s": FOREVER_S} | query
+    query = {"timeout_s": 300} | query
     tasks = [asyncio.create_task(ask_wait(sandbox, gone, **query)) for _ in range(count)]
     await turns()
     try:

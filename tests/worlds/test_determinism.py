@@ -4,8 +4,8 @@ import pytest
 
 from sandbox.app import build
 from sandbox.settings import Settings
-from tests.driving import InProcess, Response
-from tests.worlds.worlds import FROZEN, KEY, add_world, create, supplied, totals
+from tests.driving import NOW, InProcess, Response
+from tests.worlds.worlds import KEY, add_world, create, supplied, totals
 
 
 def _story(world: InProcess) -> list[Response]:
@@ -70,7 +70,7 @@ def test_a_reset_brings_back_keys_and_clock_and_leaves_the_switches(sandbox):
 
     shown = world.control("POST", "/worlds/one/reset").json()
 
-    assert shown["clock"] == {"now": FROZEN, "mode": "frozen", "rate": 1.0}
+    assert shown["clock"] == {"now": NOW, "mode": "frozen", "rate": 1.0}
     assert world.control("GET", "/worlds/one/switches").json()["strict_headers"] is True
     assert world.ask("GET", "/v5/apikeys", key=made).status == 401
     assert world.ask("GET", "/v5/apikeys", key="merchant").status == 200

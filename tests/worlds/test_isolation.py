@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.driving import InProcess
-from tests.worlds.worlds import FROZEN, KEY, add_world, create, supplied, totals
+from tests.driving import NOW, InProcess
+from tests.worlds.worlds import KEY, add_world, create, supplied, totals
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def test_switches_and_clocks_are_of_one_world(two):
     assert one.ask("GET", "/v5/apikeys", headers=bare).status == 400
     assert other.ask("GET", "/v5/apikeys", headers=bare_other).status == 200
     assert create(one).json()["created_at"] == "2027-01-01T00:00:00.000Z"
-    assert create(other).json()["created_at"] == FROZEN
+    assert create(other).json()["created_at"] == NOW
 
 
 # --- supplied keys ----------------------------------------------------------------------------

@@ -7,9 +7,7 @@ from typing import Any
 
 from msgspec import structs
 
-from tests.driving import InProcess, Response
-
-FROZEN = "2026-03-01T12:00:00.000Z"
+from tests.driving import NOW, InProcess, Response
 
 KEY = "svc_uat_Supplied0000_" + "S" * 32
 """A key that tests supply."""
@@ -17,7 +15,7 @@ KEY = "svc_uat_Supplied0000_" + "S" * 32
 
 def add_world(sandbox: InProcess, id: str, **more: Any) -> InProcess:
     """Another world of the same server, ready to be driven with its own cast."""
-    answer = sandbox.control("POST", "/worlds", {"id": id, "clock": FROZEN} | more)
+    answer = sandbox.control("POST", "/worlds", {"id": id, "clock": NOW} | more)
     assert answer.status == 201, answer.body
     return replace(sandbox, world=id)
 
