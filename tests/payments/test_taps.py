@@ -15,6 +15,7 @@ from tests.support.payments import (
     event_types,
     events_of,
     found,
+    operate,
     pay,
     read,
     set_switch,
@@ -88,6 +89,20 @@ def test_the_card_that_is_tapped_pays_its_price_and_its_issuer_answers(sandbox, 
         types = [one["event_type"] for one in events if one["event_type"] != "batch.opened"]
         assert types == ["transaction.create", "transaction.sale"]
         assert events[-1]["body"] == body
+
+
+def test_what_follows_is_that_of_the_tapped_card(sandbox, requests):
+    desk_opens(sandbox)
+
+    refunded, _ = requests.tapped(sale(sandbox), card="tok_refund_fails")
+    held, _ = requests.tapped(preauth(sandbox), card="tok_amex")
+
+    refund = operate(sandbox, refunded.json()["transaction_id"], "refund")
+    assert kind(refund.json()) == "declined/declined"
+    # Amex holds for seven days, and the deadline of the tap is not one any more (assumed 8.1).
+    id = held.json()["transaction_id"]
+    due = ("2026-03-08T12:00:00.000Z", "authorization_expires", id)
+    assert requests.advance("30d") == [due]
 
 
 # --- who chooses ------------------------------------------------------------------------------
