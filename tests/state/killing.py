@@ -42,17 +42,6 @@ LONG = "4d"
 
 
 @dataclass
-class Numbers:
-    """What was done and looked at, for whoever wants to know."""
-
-    kills: int = 0
-    acknowledged: int = 0
-    unanswered: int = 0
-    checked: int = 0
-    messages: int = 0
-
-
-@dataclass
 class Client:
     """One client: takes payments and acts on them until the server is gone.
 
@@ -125,7 +114,8 @@ class Witness:
         self._unanswered: list[str] = []
         self._messages: dict[str, dict[str, Any]] = {}
         self._told: set[tuple[str, str, str]] = set()
-        self.numbers = Numbers()
+        # What was done and looked at, for whoever wants to know.
+        self.numbers = Counter[str]()
 
     def register(self, server: SavedWorld) -> None:
         """Have the webhooks of the world go to the receiver, which does not take all at once."""
@@ -142,8 +132,8 @@ class Witness:
         """Learn what a client was told."""
         self._unanswered += client.unanswered
         self._request_ids += client.request_ids
-        self.numbers.acknowledged += len(client.answers)
-        self.numbers.unanswered += len(client.unanswered)
+        self.numbers["acknowledged"] += len(client.answers)
+        self.numbers["unanswered"] += len(client.unanswered)
         for answer in client.answers:
             self._acknowledged.setdefault(answer["transaction_id"], []).append(answer)
 
@@ -181,7 +171,7 @@ class Witness:
             for answer in answers:
                 # All that was said stands at the beginning of what is there now.
                 check_it_only_grew(answer, now[id])
-                self.numbers.checked += 1
+                self.numbers["checked"] += 1
         assert len(set(self._request_ids)) == len(self._request_ids)
 
     def _check_money(self, server: SavedWorld, transactions: list[dict[str, Any]]) -> None:
@@ -219,7 +209,7 @@ class Witness:
             assert delivery["status"] != "delivered" or message["id"] in arrived
         assert len({one["id"] for one in new} - self._messages.keys()) == len(new)
         self._messages |= {one["id"]: one for one in new}
-        self.numbers.messages = len(self._messages)
+        self.numbers["messages"] = len(self._messages)
         announced = Counter(
             (one["subject"], body["event_id"], body["status"], one["event_type"])
             for one in new
@@ -277,7 +267,7 @@ class Witness:
         return found
 
 
-def run_ordeal(path: Path, receiver: Receiver, *, rounds: int, seed: int) -> Numbers:
+def run_ordeal(path: Path, receiver: Receiver, *, rounds: int, seed: int) -> Counter[str]:
     """Have servers on one file be killed one after the other, under load; check after each."""
     random = Random(f"{path.suffix} {seed}")
     witness: Witness | None = None
@@ -291,7 +281,7 @@ def run_ordeal(path: Path, receiver: Receiver, *, rounds: int, seed: int) -> Num
             for client in _load(server, Random(f"{seed} {number}"), f"{number}", random):
                 assert client.unanswered, "a client ended before the server did"
                 witness.note(client)
-            witness.numbers.kills += 1
+            witness.numbers["kills"] += 1
     assert witness is not None
     with serving_saved(path) as server:
         witness.check(server)

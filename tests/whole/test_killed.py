@@ -21,5 +21,5 @@ def test_what_was_acknowledged_is_there_once_after_every_kill(tmp_path: Path, ki
         numbers = run_ordeal(tmp_path / f"state.{kind}", receiver, rounds=ROUNDS, seed=1)
 
     print(kind, numbers)
-    assert numbers.kills == ROUNDS
-    assert numbers.acknowledged > ROUNDS
+    assert numbers["kills"] == ROUNDS
+    assert numbers["acknowledged"] > ROUNDS

@@ -69,7 +69,7 @@ def test_what_was_acknowledged_is_there_once_whatever_is_struck(tmp_path: Path, 
         print(f"{took_s:6.2f} s  {kind}")
     for world, witness in campaign.witnesses.items():
         print(world, witness.numbers)
-        assert witness.numbers.acknowledged > len(kinds)
+        assert witness.numbers["acknowledged"] > len(kinds)
 
 
 # --- a server that freezes --------------------------------------------------------------------
