@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from msgspec import Struct, field
 
@@ -171,7 +171,12 @@ def _comes_back(life: Life, saved: bytes, written: bytes) -> None:
 
 @pytest.mark.proves("assumed 6.4-everywhere")
 @pytest.mark.hypothesis
-@settings(max_examples=examples(3), suppress_health_check=[HealthCheck.too_slow])
+@settings(
+    max_examples=examples(9),
+    # To find a shorter story would live a hundred lives.
+    phases=[Phase.generate],
+    suppress_health_check=[HealthCheck.too_slow],
+)
 @given(stories=st.lists(STORIES, min_size=3, max_size=3))
 def test_any_world_comes_back_from_every_kind_of_store(tmp_path_factory, stories):
     seeds = range(1, len(stories) + 1)
