@@ -5,6 +5,9 @@ import contextlib
 import json
 from typing import Any
 
+from sandbox.domain.webhooks import Sent
+from sandbox.webhooks.address_guard import Guard
+from sandbox.webhooks.client import WebhookClient
 from tests.driving import InProcess, Response
 from tests.in_process import Exchange, http_scope
 
@@ -95,3 +98,29 @@ def deliver_sample(sandbox: InProcess) -> str:
             return id
 
     return asyncio.run(deliver())
+
+
+CONNECTIONS_MAX = 5
+ANYWHERE = Guard(is_open=True)
+
+
+def send(
+    *urls: str,
+    guard: Guard = ANYWHERE,
+    headers: dict[str, str] | None = None,
+    timeout_s: float = 60,
+    at_once: bool = False,
+) -> list[Sent]:
+    """What becomes of an attempt at each, by one client."""
+
+    async def attempts() -> list[Sent]:
+        client = WebhookClient(
+            guard, "test/1", mask=str, timeout_s=timeout_s, connections_max=CONNECTIONS_MAX
+        )
+        each = [client.send(url, b'{"a": 1}', headers or {}) for url in urls]
+        try:
+            return await asyncio.gather(*each) if at_once else [await one for one in each]
+        finally:
+            await client.close()
+
+    return asyncio.run(attempts())

@@ -3,7 +3,6 @@
 Source: assumed 8.3-success; docs/design/webhooks.md.
 """
 
-import asyncio
 import contextlib
 from threading import Event, Thread
 
@@ -11,38 +10,13 @@ import pytest
 
 from sandbox.domain.webhooks import TIMEOUT_S, Sent
 from sandbox.server import tls as certificates
-from sandbox.webhooks.address_guard import Guard
-from sandbox.webhooks.client import WebhookClient
 from tests.cli.asking import ask as run
 from tests.driving import fresh
 from tests.webhooks import misbehaving as bad
-from tests.webhooks.calling import deliver_sample
+from tests.webhooks.calling import CONNECTIONS_MAX, deliver_sample, send
 from tests.webhooks.receiving import Answer, receiving
 
-CONNECTIONS_MAX = 5
 FINE = Answer(200, body=b"fine")
-
-
-def send(
-    *urls: str, headers: dict[str, str] | None = None, timeout_s: float = 60, at_once: bool = False
-) -> list[Sent]:
-    """What becomes of an attempt at each, by one client."""
-
-    async def attempts() -> list[Sent]:
-        client = WebhookClient(
-            Guard(is_open=True),
-            "test/1",
-            mask=str,
-            timeout_s=timeout_s,
-            connections_max=CONNECTIONS_MAX,
-        )
-        each = [client.send(url, b'{"a": 1}', headers or {}) for url in urls]
-        try:
-            return await asyncio.gather(*each) if at_once else [await one for one in each]
-        finally:
-            await client.close()
-
-    return asyncio.run(attempts())
 
 
 def is_fine(sent: Sent) -> bool:

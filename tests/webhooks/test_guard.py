@@ -1,16 +1,13 @@
 """Where webhooks may go: anywhere from loopback, otherwise to nothing internal."""
 
-import asyncio
-
 import pytest
 
 from sandbox.app import build
-from sandbox.domain.webhooks import Sent
 from sandbox.settings import Settings, SettingsError
 from sandbox.webhooks.address_guard import Guard
-from sandbox.webhooks.client import WebhookClient
 from tests.control.refusals import assert_refused
 from tests.driving import InProcess
+from tests.webhooks.calling import ANYWHERE, send
 from tests.webhooks.receiving import receiving
 
 INTERNAL = [
@@ -40,25 +37,13 @@ UNUSUAL = ["127.1", "2130706433", "0", "127.0.0.1.", "127.0.0.256", "0177.0.0.1"
 CLOSED = Guard(is_open=False)
 
 
-def send(guard: Guard, url: str) -> Sent:
-    async def attempt() -> Sent:
-        client = WebhookClient(guard, "test", mask=str)
-        try:
-            return await client.send(url, b"{}", {})
-        finally:
-            await client.close()
-
-    return asyncio.run(attempt())
-
-
 def test_an_internal_address_is_refused_except_from_loopback_and_a_public_one_is_not():
     """One is told how to allow it."""
     for address in INTERNAL:
         assert "allow it with --webhooks-to" in (CLOSED.why_not_to(address) or ""), address
         assert "internal" in (CLOSED.why_not("some.host", address) or ""), address
     assert CLOSED.why_not("some.host", "nonsense") == "nonsense is not an address"
-    is_open = Guard(is_open=True)
-    for guard, addresses in ((CLOSED, PUBLIC), (is_open, (*INTERNAL, *PUBLIC, *UNUSUAL))):
+    for guard, addresses in ((CLOSED, PUBLIC), (ANYWHERE, (*INTERNAL, *PUBLIC, *UNUSUAL))):
         for address in addresses:
             assert guard.why_not_to(address) is None, address
             assert guard.why_not("some.host", address) is None, address
@@ -156,12 +141,12 @@ def test_nothing_but_what_is_listed_is_sent_to_this_machine_except_from_loopback
         ("localhost", Guard(is_open=False, allowed=["127.0.0.0/8", "::1"]), True),
         ("localhost", Guard(is_open=False, allowed=["localhost"]), True),
         ("127.0.0.1", Guard(is_open=False, allowed=["localhost", "::1"]), False),
-        ("localhost", Guard(is_open=True), True),
+        ("localhost", ANYWHERE, True),
     ]
     with receiving() as receiver:
         for host, guard, is_allowed in sendings:
             before = len(receiver.requests)
-            sent = send(guard, f"http://{host}:{receiver.port}/")
+            (sent,) = send(f"http://{host}:{receiver.port}/", guard=guard)
 
             assert (sent.error is None) is is_allowed, host
             assert is_allowed or "address" in (sent.error or ""), host
