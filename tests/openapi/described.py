@@ -66,13 +66,6 @@ class Described:
         fitting = [one for one in self._paths if one.method == method and one.fits(path)]
         return min(fitting, key=lambda one: one.path.count("{"), default=None)
 
-    @property
-    def promised(self) -> set[tuple[str, str]]:
-        """Every operation with each status that it may answer."""
-        return {
-            (name, status) for name, one in self.operations.items() for status in one["responses"]
-        }
-
     def check(self, method: str, path: str, answer: Response) -> None:
         """Raises AssertionError for a status that is not described, or a body that is otherwise."""
         if method == "HEAD":

@@ -14,8 +14,8 @@ from sandbox.platform.openapi.schemas import (
     MINOR_UNITS,
 )
 from sandbox.settings import Settings
-from tests.driving import InProcess
-from tests.openapi.described import FORMATS, Described
+from tests.driving import InProcess, Response
+from tests.openapi.described import FORMATS, Described, usual_documents
 from tools import golden_answers
 from tools.openapi import FOLDER, documents
 
@@ -148,6 +148,15 @@ def test_every_example_fits_its_schema_and_every_success_has_one(document):
         if status in ("200", "201")
         and "example" not in answer.get("content", {}).get("application/json", {"example": ...})
     ] == []
+
+
+def test_every_recorded_answer_is_what_the_strict_document_says():
+    for surface, text in zip(usual_documents(), golden_answers.files().values(), strict=True):
+        for name, answer in json.loads(text).items():
+            status = min(surface.operations[name]["responses"])
+            headers = {"content-type": "application/json"}
+            told = Response(int(status), headers, json.dumps(answer).encode())
+            surface.check(*surface.addresses[name], told)
 
 
 # --- headers, addresses, keys -------------------------------------------------------------------
