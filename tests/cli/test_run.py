@@ -12,22 +12,18 @@ from tests.driving import InProcess
 from tests.processes import Process, run
 
 SALE = """
-import json, os, sys, urllib.error, urllib.request
+import os, sys, httpx2
 token = os.environ.get("SANDBOX_TOKEN")
 assert "SANDBOX_TOKEN_FILE" not in os.environ
-def send(method, path, key="", **body):
-    headers = {"content-type": "application/json", "x-service-apikey": key}
-    if token:
-        headers["authorization"] = "Bearer " + token
-    url = os.environ["SANDBOX_URL"] + path
-    request = urllib.request.Request(url, json.dumps(body).encode(), headers, method=method)
-    content = urllib.request.urlopen(request).read()
-    return json.loads(content or "null")
+bearer = {"authorization": f"Bearer {token}"} if token else {}
+client = httpx2.Client(base_url=os.environ["SANDBOX_URL"], headers=bearer, trust_env=False)
+def send(path, key, **body):
+    return client.post(path, headers={"x-service-apikey": key}, json=body)
 def new(id):
-    world = send("POST", "/_sandbox/worlds", id=id)
+    world = client.post("/_sandbox/worlds", json={"id": id}).json()
     return world["keys"]["merchant"]["key"], world["terminals"]["merchant"]
 def sell(key, terminal):
-    print(send("POST", "/v3/payment", key, amount=1000, terminal_id=terminal)["status"])
+    print(send("/v3/payment", key, amount=1000, terminal_id=terminal).json()["status"])
 sell(os.environ["SANDBOX_KEY"], os.environ["SANDBOX_TERMINAL"])
 """
 OTHERS = """
@@ -35,11 +31,8 @@ sell(*new("ours"))
 new("untouched")
 for number in range(2):
     key, terminal = new("its-own")
-    try:
-        send("POST", "/v3/paymnt", key, amount=1000 + number)
-    except urllib.error.HTTPError as error:
-        print(error.code)
-    send("DELETE", "/_sandbox/worlds/its-own")
+    print(send("/v3/paymnt", key, amount=1000 + number).status_code)
+    client.delete("/_sandbox/worlds/its-own")
 sys.exit(7)
 """
 

@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 from tests.driving import Served, serving
-from tests.http.talking import Client, eventually, port_of
+from tests.http.talking import JSON, Client, eventually, head_of, port_of
 
 MIB = 1024 * 1024
 WAIT = "GET /_sandbox/worlds/default/wait?event_type=transaction.refund&timeout_s=60"
@@ -22,14 +22,12 @@ def memory_of(server: Served) -> int:
     return int(pages) * resource.getpagesize()
 
 
-def head(line: str, size: int, *fields: str) -> bytes:
-    named = ["content-type: application/json", f"content-length: {size}", *fields]
-    return "\r\n".join([f"{line} HTTP/1.1", "host: localhost", *named, "", ""]).encode()
-
-
 def test_bodies_without_a_key_take_little_memory():
     with serving() as server, ExitStack() as stack:
-        port, unpaid = port_of(server.url), head("POST /v3/payment", MIB)
+        port, unpaid = (
+            port_of(server.url),
+            head_of("POST /v3/payment", JSON, f"content-length: {MIB}"),
+        )
         with Client(port) as client:
             assert client.ask(unpaid, b" " * MIB).status == 401
         before = memory_of(server)
@@ -49,10 +47,10 @@ def test_requests_that_are_under_way_when_the_server_stops_get_an_answer():
         server.control("POST", "/worlds/default/scenario/next", json=delayed)
         sale = {"amount": 1000, "terminal_id": server.facts["terminals"]["merchant"]}
         body = json.dumps(sale).encode()
-        key = f"x-service-apikey: {server.key('merchant')}"
+        length, key = f"content-length: {len(body)}", server.key("merchant")
         clients = [stack.enter_context(Client(port_of(server.url))) for _ in range(2)]
-        clients[0].send(head("POST /v3/payment", len(body), key), body)
-        clients[1].send(head(WAIT, 0))
+        clients[0].send(head_of("POST /v3/payment", JSON, length, key=key), body)
+        clients[1].send(head_of(WAIT))
         eventually(lambda: server.control("GET", "/health").json()["status"] == "ok")
         eventually(lambda: server.control("GET", "/worlds/default/payments").json()["total"] == 1)
 

@@ -7,7 +7,6 @@ import pytest
 
 from tests.cli.asking import ask, assert_refused, banner_of, refuse, told
 from tests.driving import Served, serving
-from tests.processes import Process
 
 TOKEN = "open-sesame-open-sesame"
 OTHER = "another-one-another-one"
@@ -91,52 +90,40 @@ def test_what_cannot_be_used_is_refused_before_anything_is_served(file):
 # --- what is said of it -------------------------------------------------------------------------
 
 
-def everything_said_by(log_format: str, *options: str, **env: str) -> str:
-    """What a server says from its start to its end."""
-    command = ["serve", "--port", "0", "--log-format", log_format, "--log-requests", *options]
-    process = Process(command, env=env)
-    try:
-        first = process.stdout.readline()
-        assert first, process.communicate(timeout=10)
-        process.terminate()
-        return first + "".join(process.communicate(timeout=10))
-    finally:
-        process.close()
-
-
 @pytest.mark.proves("assumed D25-token")
-def test_a_token_that_was_given_is_never_printed(file):
-    assert TOKEN not in everything_said_by("text", "--token", TOKEN)
-    assert TOKEN not in everything_said_by("json", "--token-file", str(file))
-    said = everything_said_by("text", SANDBOX_TOKEN=TOKEN)
+def test_a_token_that_was_given_is_never_printed_and_lines_to_paste_take_it_from_the_environment(
+    file,
+):
+    with serving("--log-requests", "--token-file", str(file)) as server:
+        server.process.terminate()
+        assert TOKEN not in f"{server.facts}{server.process.communicate(timeout=10)}"
+    with banner_of("--log-requests", "--token", TOKEN) as (lines, process):
+        done = paste(f"export SANDBOX_TOKEN={TOKEN}", lines)
+        process.terminate()
+        said = "\n".join((*lines, *process.communicate(timeout=10)))
 
     assert TOKEN not in said
     assert "needs the token that you gave" in said
+    assert b'"total":0' in done
+
+
+def paste(export: str, lines: list[str]) -> bytes:
+    """What the line for the control API prints in a shell that has done this export."""
+    (line,) = [line for line in lines if line.strip().startswith("curl ") and "Bearer" in line]
+    command = ["bash", "-c", f"{export}; {line}"]
+    return subprocess.run(command, capture_output=True, timeout=10, check=True).stdout
 
 
 @pytest.mark.proves("assumed D25-token")
 def test_a_token_that_was_made_up_is_printed_to_paste_and_to_sign_in_with_and_nowhere_else():
     with banner_of("--host", "0.0.0.0") as (lines, _):
         (export,) = [line.strip() for line in lines if "SANDBOX_TOKEN=" in line]
-        (line,) = [line for line in lines if line.strip().startswith("curl ") and "Bearer" in line]
-        script = f"{export}; {line}"
-        done = subprocess.run(["bash", "-c", script], capture_output=True, timeout=10, check=True)
+        done = paste(export, lines[lines.index(f"  {export}") :])
 
     token = export.partition("=")[2]
     assert sum(token in line for line in lines) == "\n".join(lines).count(token) == 2
     assert any(line.endswith(f"/_sandbox/#token={token}") for line in lines)
-    assert lines.index(f"  {export}") < lines.index(line)
-    assert b'"total":0' in done.stdout
-
-
-def test_the_lines_to_paste_take_a_token_that_was_given_from_the_environment():
-    with banner_of("--token", TOKEN) as (lines, _):
-        (line,) = [line for line in lines if line.strip().startswith("curl ") and "Bearer" in line]
-        script = f"export SANDBOX_TOKEN={TOKEN}; {line}"
-        done = subprocess.run(["bash", "-c", script], capture_output=True, timeout=10, check=True)
-
-    assert TOKEN not in line
-    assert b'"total":0' in done.stdout
+    assert b'"total":0' in done
 
 
 # --- commands that ask a server -----------------------------------------------------------------
