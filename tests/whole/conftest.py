@@ -49,8 +49,8 @@ def tester(packages: Packages, shared: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def node_modules() -> Path | str:
-    """The packages that the guide for Node asks for; or why they cannot be had here."""
+def node_modules() -> Path:
+    """The packages that the guide for Node asks for."""
     return npm_packages("standardwebhooks")
 
 

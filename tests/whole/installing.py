@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 
 FIRST_TEST = """\
@@ -80,12 +82,11 @@ def install(folder: Path, *what: str | Path) -> Path:
     return bin
 
 
-def npm_packages(*packages: str) -> Path | str:
-    """The `node_modules` with these packages, installed once; or why they cannot be had here."""
+def npm_packages(*packages: str) -> Path:
+    """The `node_modules` with these packages, installed once. Skips where they cannot be had."""
     if not shutil.which("node") or not shutil.which("npm"):
-        return "node and npm are not installed here"
-    made = _cached("npm", packages, lambda folder: _npm_install(folder, packages))
-    return made if isinstance(made, str) else made / "node_modules"
+        pytest.skip("node and npm are not installed here")
+    return _cached("npm", packages, lambda folder: _npm_install(folder, packages)) / "node_modules"
 
 
 def _npm_install(folder: Path, packages: tuple[str, ...]) -> None:
@@ -93,19 +94,19 @@ def _npm_install(folder: Path, packages: tuple[str, ...]) -> None:
     run("npm", "install", "--silent", "--no-audit", "--no-fund", *packages, cwd=folder)
 
 
-def python_packages(*packages: str) -> Path | str:
-    """The commands of an environment with these packages, made once; or why it cannot be had."""
+def python_packages(*packages: str) -> Path:
+    """The commands of an environment with these packages, made once. Skips where it cannot be."""
     made = _cached("python", packages, lambda folder: install(folder / "venv", *packages))
-    return made if isinstance(made, str) else made / "venv" / "bin"
+    return made / "venv" / "bin"
 
 
-def _cached(kind: str, packages: tuple[str, ...], make: Callable[[Path], object]) -> Path | str:
-    """A folder below `build`, by what it holds; or why it cannot be had."""
+def _cached(kind: str, packages: tuple[str, ...], make: Callable[[Path], object]) -> Path:
+    """A folder below `build`, by what it holds. Skips, loudly, where it cannot be had."""
     digest = sha256("\n".join((sys.version, *packages)).encode()).hexdigest()[:16]
     try:
         return once(ROOT / "build" / f"{kind}-{digest}", make)
     except (AssertionError, subprocess.TimeoutExpired) as error:
-        return f"{', '.join(packages)} cannot be installed here: {str(error)[-300:]}"
+        pytest.skip(f"{', '.join(packages)} cannot be installed here: {str(error)[-300:]}")
 
 
 def once(folder: Path, make: Callable[[Path], object]) -> Path:

