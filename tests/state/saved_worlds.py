@@ -68,7 +68,7 @@ def serving_with(
     try:
         line = process.stdout.readline()
         assert line, f"the server did not start: {log.read_text()}"
-        with httpx2.Client(timeout=20) as client:
+        with httpx2.Client(timeout=20, verify=False) as client:
             kept = SavedWorld(process, json.loads(line), client, log)
             yield kept
             if process.poll() is None:
