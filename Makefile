@@ -7,6 +7,9 @@ MINUTES ?= 60
 VENV ?= .venv
 KIT := pytest-uat-sandbox
 BIN := $(VENV)/bin
+
+# Assertions that pytest has rewritten are kept: without them a worker spends four seconds more.
+export PYTHONDONTWRITEBYTECODE :=
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .PHONY: help setup run test whole slow elsewhere properties soak fast check fix bench golden ledger vendor console dist lock clean
@@ -41,7 +44,7 @@ test: $(VENV)/.developed ## Run all tests but those of `make whole`
 whole: slow elsewhere properties ## Test the whole product, in minutes: kills and restarts, package, documentation, other languages
 
 slow: $(VENV)/.developed ## The part of `make whole` that starts servers, browsers and other languages
-	@$(BIN)/python -m pytest tests/whole --numprocesses 2 --dist worksteal
+	@$(BIN)/python -m pytest tests/whole --numprocesses 3 --dist worksteal
 
 elsewhere: $(VENV)/.developed ## Ask a server that owns no world all tests of a sandbox, not some as `make slow` does
 	@TESTED_SUITES=all $(BIN)/python -m pytest tests/whole/test_elsewhere.py -k 'not uvicorn and not hypercorn'
