@@ -18,6 +18,10 @@ CLIENTS = Path(__file__).with_name("clients")
 GUIDE = "docs/guides/testing-from-other-languages.md"
 SAID = ["captured", "declined insufficient_funds", "1 of 2", "404 not_found"]
 COMPILER = ("typescript@5", "@types/node@20")
+QUICK_JAVA = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+"""What runs for seconds pays no compiler for more than one pass."""
+QUICK_GO = ("-gcflags=all=-N -l -dwarf=false", "-ldflags=-s")
+"""Compiled without optimizing, and without what debuggers need."""
 TSC = ("--strict", "--skipLibCheck", "--target", "es2022", "--lib", "es2022,dom,dom.iterable")
 GENERATED_ANNOTATION = """
 package javax.annotation;
@@ -156,7 +160,8 @@ def test_a_java_client_takes_payments(served, tmp_path):
     document = document_of(served, tmp_path)
 
     run(
-        *("java", "-jar", jar, "generate", "-i", document, "-g", "java", "--library", "native"),
+        *("java", *QUICK_JAVA, "-jar", jar, "generate", "-i", document),
+        *("-g", "java", "--library", "native"),
         *("-o", "client", "--invoker-package", "sandbox.client"),
         *("--api-package", "sandbox.client.api", "--model-package", "sandbox.client.model"),
         "--additional-properties=openApiNullable=false,useSingleRequestParameter=true",
@@ -168,7 +173,8 @@ def test_a_java_client_takes_payments(served, tmp_path):
     program = shutil.copy(CLIENTS / "Shop.java", sources)
     path = f"{tmp_path / 'classes'}:{jar}"
     run(
-        *("javac", "-nowarn", "-d", "classes", "-cp", str(jar), "-sourcepath", sources),
+        *("javac", *(f"-J{option}" for option in QUICK_JAVA), "-nowarn", "-d", "classes"),
+        *("-cp", str(jar), "-sourcepath", sources),
         *(program, *sources.rglob("*.java")),
         cwd=tmp_path,
     )
@@ -188,7 +194,8 @@ def test_a_go_client_takes_payments(served, tmp_path):
     document = document_of(served, tmp_path)
 
     run(
-        *("java", "-jar", jar, "generate", "-i", document, "-g", "go", "-o", "client"),
+        *("java", *QUICK_JAVA, "-jar", jar, "generate", "-i", document),
+        *("-g", "go", "-o", "client"),
         *("--git-host", "example.com", "--git-user-id", "shop", "--git-repo-id", "platform"),
         "--additional-properties=packageName=platform,enumClassPrefix=true",
         cwd=tmp_path,
@@ -200,7 +207,7 @@ def test_a_go_client_takes_payments(served, tmp_path):
     shutil.copy(CLIENTS / "main.go", client / "cmd")
     cache = ROOT / "build" / "go"
     said = run(
-        *(go, "run", "./cmd"),
+        *(go, "run", *QUICK_GO, "./cmd"),
         cwd=client,
         # What was compiled is found again wherever it is.
         GOFLAGS="-mod=mod -trimpath",
