@@ -82,7 +82,7 @@ def test_on_a_full_disk_nothing_is_acknowledged_until_there_is_room_and_reading_
 
         kept.append(until(lambda: pay(world).json().get("transaction_id")))
         total = world.ask("GET", "/v2/transactions", key="partner").json()["total"]
-        assert any("again" in one["message"] for one in server.said())
+        assert any("works again" in one["message"] for one in server.said())
         server.kill()
 
     with serving_saved(path) as server:
