@@ -42,6 +42,14 @@ def _addresses(surface):
     }
 
 
+def test_what_is_not_recorded_is_answered_as_the_document_says(sandbox):
+    addresses = _addresses(sandbox.control_surface)
+    for row in CONTROL:
+        if row.name in ("taps.list", "tokens.create", "tokens.list", "verify"):
+            body = row.body.EXAMPLE if row.body else ...
+            assert sandbox.control(*addresses[row.name], body).status == row.status, row.name
+
+
 def test_an_unknown_world_and_a_body_that_is_too_large_are_refused_as_the_document_says(sandbox):
     addresses = _addresses(sandbox.control_surface)
 
