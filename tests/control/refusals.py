@@ -11,6 +11,9 @@ def assert_refused(answer: Response, status: int, error: str, nearest: str | Non
     assert all(isinstance(value, str) for value in body.values())
     assert body.get("nearest") == nearest, body["message"]
     assert answer.headers["content-type"] == "application/json"
+    assert answer.headers["cache-control"] == "no-store"
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert "content-security-policy" in answer.headers
 
 
 def everything(sandbox: InProcess) -> list[bytes]:

@@ -75,26 +75,3 @@ def test_every_answer_of_the_control_surface_has_its_headers(sandbox):
         assert directives["default-src"] == directives["frame-ancestors"] == "'none'", row.name
         is_page = row.name.startswith("docs.") or row.name == "console.page"
         assert ("script-src" in directives) == is_page, row.name
-
-
-@pytest.mark.proves("assumed D25-headers")
-def test_refusals_have_them_too(sandbox):
-    locked = InProcess(build(Settings(token="open-sesame-open-sesame")))
-    answers = [
-        sandbox.ask(method, f"/_sandbox{path}", headers=headers)
-        for method, path, headers in (
-            ("GET", "/nowhere", []),
-            ("PATCH", "/worlds", []),
-            ("GET", "/worlds/nowhere", []),
-            ("GET", "/health", [(b"host", b"evil.example")]),
-            ("GET", "/worlds", [(b"sec-fetch-site", b"cross-site")]),
-        )
-    ]
-    answers.append(locked.control("GET", "/worlds"))
-
-    assert [one.status for one in answers] == [404, 405, 404, 421, 403, 401]
-    assert answers[-1].headers["www-authenticate"] == "Bearer"
-    for one in answers:
-        assert one.headers["cache-control"] == "no-store"
-        assert one.headers["x-content-type-options"] == "nosniff"
-        assert "content-security-policy" in one.headers
