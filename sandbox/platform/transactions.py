@@ -32,7 +32,7 @@ from sandbox.platform.fields import Body, Offset, PageQuery, Query, WholeNumber
 from sandbox.platform.lists import all_known
 from sandbox.platform.operation import ACCOUNT_IN_QUERY, Example, Row, Target, listing, operation
 from sandbox.platform.payments import attempts, conclusions
-from sandbox.platform.payments.bodies import BreakdownBody, example_of_sale
+from sandbox.platform.payments.bodies import BreakdownBody, example_of_sale, parts_of
 from sandbox.platform.payments.points_of_sale import invalid
 from sandbox.platform.routing import register
 from sandbox.store.tables import Order
@@ -277,7 +277,7 @@ def edit(context: OperationContext, payment: Payment, body: EditTransaction) -> 
             source="assumed F8",
             step="rule",
         )
-    wanted = edits.Edit(**dict(body) | {"breakdown": body.breakdown and body.breakdown.parts()})
+    wanted = edits.Edit(**dict(body) | {"breakdown": parts_of(context, body.breakdown)})
     for permission in edits.needed(payment, wanted):
         if permission not in context.known_caller.grants:
             raise Refusal(

@@ -49,6 +49,10 @@ sale;status=captured;status=refunded refunded=1000;refund/refunded/approved;refu
 sale;status=captured,refunded=200;refunded=1000;refund/refunded/approved;refund;1000 1000 1000 0
 sale;status=captured,refunded=200;status=refunded;refund/refunded/approved;refund;1000 1000 1000 0
 sale;;status=captured refunded=200;refund/captured/approved;sale refund;1000 1000 200 0
+auth;status=authorized,reversed=300;status=captured;capture/captured/approved;capture;1000 700 0 300
+auth;status=authorized,reversed=300;status=refunded;refund/refunded/approved;refund;1000 700 700 300
+auth;status=authorized,reversed=300;status=canceled;auth/canceled/merchant_canceled;cancel;0 0 0 300
+sale;;status=pending;sale/pending/pending;;0 0 0 0
 sale;status=captured,refunded=200;status=captured status_reason=approved refunded=200 reversed=0;\
 refund/captured/approved;;1000 1000 200 0
 """
@@ -106,6 +110,12 @@ def test_a_breakdown_replaces_all_of_the_old_one(sandbox):
     other = paid(sandbox, at="passthrough_merchant")
     in_part = edited(sandbox, other["transaction_id"], status="captured", **part)
     assert in_part["additional_details"]["remaining_amount"] == 400
+    # With its rates, as in the bodies of other operations.
+    other = paid(sandbox, at="passthrough_merchant")
+    rates = {"subtotal": 1000, "taxRate": 8, "tipRate": 18}
+    after = edited(sandbox, other["transaction_id"], status="captured", breakdown=rates)
+    assert (parts(after), after["tip_type"]) == ((1000, 80, 180, 0, 1260), "percentage")
+    assert (after["tax_rate"], after["tax_source"]) == (8, "transaction")
 
 
 @pytest.mark.proves("assumed F8, F9, I7, 8.2-pending, D17")
@@ -116,6 +126,10 @@ def test_what_was_told_is_captured_like_any_other_and_what_was_not_waits_for_goo
     shown(close_batch(sandbox, captured["batch_id"]))
 
     assert (read(sandbox, tx)["status"], ledger(captured)) == ("settled", (1000, 900, 0, 0))
+    other = told(sandbox, "status=authorized", "auth")
+    acted(sandbox, other, "capture", amount=900)
+    after = edited(sandbox, other["transaction_id"], status="refunded")
+    assert (kind(after), ledger(after)) == ("refund/refunded/approved", (1000, 900, 900, 0))
     set_clock(sandbox, "2030-01-01T00:00:00.000Z")
     assert read(sandbox, waiting) == waiting
 
@@ -144,6 +158,8 @@ def test_what_cannot_have_happened_is_refused_and_changes_nothing(sandbox):
             ),
             (sale, "status_reason=declined", "declined contradicts the status captured"),
             (sale, "status=refunded refunded=300", "300 is a part of 1000"),
+            (sale, "status=pending", "does not become pending again"),
+            (refunded, "reversed=100", "a refunded payment is not reversed"),
             (refunded, "refunded=100", "refunded: 100 is less than the 200 reported before"),
             (returned, "reversed=100", "reversed: 100 is less than the 200 reported before"),
         ):

@@ -13,6 +13,7 @@ from tests.support.payments import (
     batch,
     close_batch,
     edit_batch,
+    edited,
     held,
     paid,
     pay,
@@ -289,8 +290,11 @@ def test_a_rate_below_one_is_a_fraction(sandbox):
     whole = sold(sandbox, 1088, breakdown={"subtotal": 1000, "taxRate": 8.75})
     agreed = sold(sandbox, 1035, breakdown={"subtotal": 1000, "surcharge": both})
     tipped = acted(sandbox, whole, "adjust", type="percentage", percentage=0.18)
+    waiting = paid(sandbox, at="passthrough_merchant")["transaction_id"]
+    parts = {"subtotal": 1000, "taxRate": 0.0875}
+    told = edited(sandbox, waiting, status="captured", breakdown=parts)
 
-    for one in (tx, whole):
+    for one in (tx, whole, told):
         assert (one["tax_rate"], one["tax_amount"]) == (8.75, 88)
     assert (agreed["surcharge_rate"], agreed["surcharge_amount"]) == (3.5, 35)
     assert tipped["tip_amount"] == 180

@@ -204,7 +204,7 @@ def _targets(row: Transition, state: str) -> Iterable[str]:
             # The statuses of the outcomes with which the operation fails.
             found = (for_operation(key, Operation(row.trigger)) for key in OUTCOMES)
             told = tuple(one.verdict for one in found if one and one.verdict != "ok")
-        return [target for target in dict.fromkeys(told) if target != state]
+        return [target for target in dict.fromkeys(told) if target not in (state, "pending")]
     return (row.next_status,)
 
 

@@ -84,7 +84,9 @@ def _capture(payment: Payment, action: ActionRequest) -> Plan:
     the tip (assumed D15).
     """
     if action.breakdown is not None:
-        return _capture_as_stated(payment, action, _with_tip(action.breakdown, action.tip_amount))
+        return _capture_asstated_amounts(
+            payment, action, _with_tip(action.breakdown, action.tip_amount)
+        )
     held, tip = payment.ledger.held, action.tip_amount or 0
     amount = held + tip if action.amount is None else action.amount
     rest = amount - tip
@@ -116,20 +118,20 @@ def _with_tip(breakdown: Breakdown, tip: int | None) -> Breakdown:
     return replace(breakdown, tip_amount=tip)
 
 
-def _capture_as_stated(payment: Payment, action: ActionRequest, stated: Breakdown) -> Plan:
+def _capture_asstated_amounts(payment: Payment, action: ActionRequest, stated: Breakdown) -> Plan:
     """Plan a capture whose components replace those of the payment.
 
     Source: assumed 2.5-breakdown.
     """
-    amounts = _stated(payment, stated, action.amount)
+    amounts = stated_amounts(payment, stated, action.amount)
     _must_be_within_its_own_rate(stated, amounts)
-    changes = _replace_components(payment, stated, amounts, "capture")
+    changes = replace_components(payment, stated, amounts, "capture")
     changes |= {"ledger": _record_capture(payment, amounts.total), "is_partial": False}
     is_excessive = _is_above_hold(amounts, payment.ledger.held, action.limit)
     return Plan(amounts.total, changes, is_excessive)
 
 
-def _stated(payment: Payment, stated: Breakdown, amount: int | None) -> Amounts:
+def stated_amounts(payment: Payment, stated: Breakdown, amount: int | None) -> Amounts:
     """Return the components that replace those of the payment, once they add up."""
     if amount is not None:
         stated.must_sum_to(amount)
@@ -156,7 +158,7 @@ def _must_be_within_its_own_rate(stated: Breakdown, amounts: Amounts) -> None:
         )
 
 
-def _replace_components(
+def replace_components(
     payment: Payment, stated: Breakdown, amounts: Amounts, mode: TipCapture
 ) -> dict[str, Any]:
     """Return the changes that go with replaced components.
@@ -187,7 +189,7 @@ def _increment(payment: Payment, action: ActionRequest) -> Plan:
     assert action.amount is not None
     stated, held = Amounts(subtotal=action.amount), payment.ledger.held
     if action.breakdown is not None:
-        stated = _stated(payment, action.breakdown, action.amount)
+        stated = stated_amounts(payment, action.breakdown, action.amount)
     if not action.is_new_total:
         amounts = payment.amounts.plus(stated)
     elif stated.total <= held:
@@ -199,7 +201,7 @@ def _increment(payment: Payment, action: ActionRequest) -> Plan:
         amounts = stated.plus(Amounts(subtotal=payment.transaction.total_amount - held))
     changes: dict[str, Any] = {"amounts": amounts}
     if action.breakdown is not None:
-        changes = _replace_components(payment, action.breakdown, amounts, "sale")
+        changes = replace_components(payment, action.breakdown, amounts, "sale")
     changes["ledger"] = _raise_hold(payment, amounts)
     return Plan(stated.total, changes)
 
@@ -286,8 +288,8 @@ def _confirm(payment: Payment, action: ActionRequest) -> Plan:
         return Plan(amounts.without_surcharge().total)
     changes: dict[str, Any] = {}
     if action.breakdown is not None:
-        amounts = _stated(payment, action.breakdown, action.amount)
-        changes = _replace_components(payment, action.breakdown, amounts, "sale")
+        amounts = stated_amounts(payment, action.breakdown, action.amount)
+        changes = replace_components(payment, action.breakdown, amounts, "sale")
     elif action.amount is not None and action.amount != amounts.total:
         surcharge = action.amount - amounts.without_surcharge().total
         if surcharge < 0:

@@ -6,12 +6,12 @@ an edit that would break one is refused.
 Source: spec 4.3-search-edit; the body and its effects assumed 1.7-edit, F8.
 """
 
-from typing import Final
+from typing import Any, Final
 
 from msgspec import Struct, structs
 from msgspec.structs import replace
 
-from sandbox.domain.payments.action_plans import headroom
+from sandbox.domain.payments.action_plans import headroom, replace_components, stated_amounts
 from sandbox.domain.payments.amounts import Ledger
 from sandbox.domain.payments.cards import NOT_READ
 from sandbox.domain.payments.outcomes import Operation
@@ -156,7 +156,10 @@ def edited(payment: Payment, edit: Edit, *, partial_refund_shows: str = "unchang
     for name, (new, old) in _money_back(payment, edit).items():
         if new is not None and new < old:
             raise ValueError(f"{name}: {new} is less than the {old} reported before")
-    if edit.status is None and edit.breakdown is None and edit.authorized_amount is None:
+    if (edit.reversed or 0) > payment.ledger.reversed_in_all and payment.ledger.refunded:
+        raise ValueError("reversed: a refunded payment is not reversed")  # assumed M5
+    tells_amounts = edit.breakdown is not None or edit.authorized_amount is not None
+    if edit.status in (None, payment.status) and not tells_amounts:
         after = _with_money_back(payment, edit, partial_refund_shows)
     else:
         after = _as_told(payment, edit)
@@ -195,15 +198,33 @@ def _with_money_back(payment: Payment, edit: Edit, partial_refund_shows: str) ->
 
 def _as_told(payment: Payment, edit: Edit) -> Payment:
     """Return the transaction with the reported outcome and amounts."""
-    status = edit.status or payment.status
-    amounts = edit.breakdown.amounts if edit.breakdown else payment.amounts
-    authorized = edit.authorized_amount
-    if authorized is None:
-        authorized = payment.ledger.authorized if edit.breakdown is None else 0
-    authorized = authorized or amounts.total
-    if authorized > amounts.total:
-        raise ValueError("authorized_amount: is more than the total")
-    is_partial = status in _APPROVED and authorized < amounts.total
+    status, known = edit.status or payment.status, payment.ledger
+    if status == "pending" != payment.status:
+        raise ValueError("status: a payment does not become pending again")
+    amounts, changes = payment.amounts, dict[str, Any]()
+    if edit.breakdown is not None:
+        amounts = stated_amounts(payment, edit.breakdown, None)
+        changes = replace_components(payment, edit.breakdown, amounts, "sale")
+    is_captured = status in ("captured", "refunded") or (
+        status == "reversed" and known.captured > 0
+    )
+    voided = known.voided if is_captured else 0
+    if edit.authorized_amount is not None:
+        approved = edit.authorized_amount - voided
+    elif edit.breakdown is not None:
+        approved = amounts.total
+    elif is_captured and known.captured:
+        approved = known.captured
+    else:
+        approved = (known.authorized or amounts.total) - voided
+    is_told = status in _APPROVED or edit.authorized_amount is not None
+    if is_told and not 0 < approved <= amounts.total:
+        raise ValueError("authorized_amount: is more than the total, or less than was reversed")
+    is_new = edit.breakdown is not None or edit.authorized_amount not in (None, known.authorized)
+    if voided and not (is_new or known.captured or payment.is_partial):
+        # As a capture of the rest of the hold.
+        amounts = amounts.scaled_to(approved)
+    is_partial = status in _APPROVED and approved < amounts.total
     reason = edit.status_reason or payment.transaction.status_reason
     if edit.status is not None and edit.status_reason is None:
         reason = _REASONS.get(status, "partial_approval" if is_partial else "approved")
@@ -211,10 +232,9 @@ def _as_told(payment: Payment, edit: Edit) -> Payment:
         payment,
         status=status,
         status_reason=reason,
-        amounts=amounts,
-        ledger=_ledger(payment, edit, status, authorized),
+        ledger=_ledger(payment, edit, status, approved, is_captured=is_captured),
         is_partial=is_partial,
-        tip_capture_mode=(payment.transaction.tip_capture_mode or "sale") if amounts.tip else None,
+        **changes | {"amounts": amounts},
     )
 
 
@@ -237,18 +257,27 @@ _GAVE_UP: Final = ("processor_timeout", "timed_out", "user_canceled", "merchant_
 """Why an approved payment may be reversed."""
 
 
-def _ledger(payment: Payment, edit: Edit, status: str, authorized: int) -> Ledger:
-    refunded = payment.ledger.refunded if edit.refunded is None else edit.refunded
-    back = payment.ledger.reversed_in_all if edit.reversed is None else edit.reversed
+def _ledger(
+    payment: Payment, edit: Edit, status: str, approved: int, *, is_captured: bool
+) -> Ledger:
+    """Return the ledger of an outcome; what was reversed before a capture stays so."""
+    known = payment.ledger
+    refunded = known.refunded if edit.refunded is None else edit.refunded
+    back = known.reversed_in_all if edit.reversed is None else edit.reversed
     if status not in _APPROVED:
-        return Ledger(voided=back, refunded=refunded)
+        hold = known.authorized if status == "canceled" else 0  # assumed D11
+        return Ledger(authorized=hold, voided=back, refunded=refunded)
+    if is_captured:
+        back -= known.voided
     if status == "reversed" and edit.reversed is None:
-        back = authorized
+        back = approved
+    if not is_captured:
+        return Ledger(authorized=approved, voided=back, refunded=refunded)
     if status == "refunded" and edit.refunded is None:
-        refunded = authorized - back
-    if status == "authorized" or (status == "reversed" and not payment.ledger.captured):
-        return Ledger(authorized=authorized, voided=back, refunded=refunded)
-    return Ledger(authorized=authorized, captured=authorized, reversed=back, refunded=refunded)
+        refunded = approved - back
+    if edit.authorized_amount is not None or approved != known.captured:
+        known = Ledger(authorized=approved + known.voided, voided=known.voided, captured=approved)
+    return replace(known, reversed=back, refunded=refunded)
 
 
 def conclude(
