@@ -230,6 +230,11 @@ def test_a_confirmation_takes_the_proposal_or_what_overrides_it(sandbox):
         assert (parts(after), ledger(after)) == (expected, (expected[4], expected[4], 0, 0))
         # assumed M8
         assert after["surcharge_applied"] is (expected[3] > 0)
+    # One that the rate does not give has no rate.
+    tx = acted(
+        sandbox, in_state(sandbox, "surcharge_pending"), "confirm", confirm=True, amount=1010
+    )
+    assert (tx["surcharge_rate"], tx["surcharge_source"]) == (0, "transaction")
     tx = in_state(sandbox, "surcharge_pending")
     with unchanged(sandbox):
         for body in UNCONFIRMED:

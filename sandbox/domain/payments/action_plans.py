@@ -295,6 +295,7 @@ def _confirm(payment: Payment, action: ActionRequest) -> Plan:
         if surcharge < 0:
             raise ValueError("amount: is less than the total without a surcharge")
         amounts = replace(amounts, surcharge=surcharge)
+        changes = replace_components(payment, Breakdown(subtotal=amounts.subtotal), amounts, "sale")
     ledger = Ledger(authorized=amounts.total, captured=amounts.total)
     return Plan(amounts.total, {**changes, "amounts": amounts, "ledger": ledger})
 
