@@ -68,7 +68,8 @@ def test_a_payment_that_timed_out_can_be_reversed(sandbox, operation, outcome):
     assert (part.status, part.json()["error"]) == (400, "validation_error")
     assert (more.status, more.json()["error"]) == (400, "reverse_exceeds_available")
     assert (reversed_["status"], reversed_["status_reason"]) == ("reversed", "approved")
-    assert reversed_["history"][-1]["amount"] == 1000
+    # spec 6.3-transaction.reverse: it holds the reversed amount
+    assert reversed_["reversed"] == reversed_["history"][-1]["amount"] == 1000
     assert (late.status, late.json()["error"]) == (409, "not_waiting")
     assert read(sandbox, tx) == reversed_
     assert events(sandbox)[-1] == ("transaction.reverse", "reversed", "approved")

@@ -259,7 +259,7 @@ def _reverse(payment: Payment, action: ActionRequest) -> Plan:
         # The hold is uncertain, so it can only be reversed as a whole.
         if amount < whole:
             raise ValueError(f"amount: a payment that timed out is reversed as a whole, {whole}")
-        back = ledger.authorized
+        ledger = replace(ledger, authorized=whole)
     after = replace(ledger, **{part: getattr(ledger, part) + back})
     return Plan(amount, {"ledger": after}, is_excessive=amount > there, is_full=amount == there)
 
