@@ -155,10 +155,11 @@ def edit(context: OperationContext, batch: Batch, body: EditBatch) -> Batch:
             source="assumed D10",
         )
     ids = [*body.added_transactions, *body.removed_transactions]
-    if len(ids) != len(set(ids)):
-        raise Refusal(VALIDATION_ERROR, "a transaction is named twice", source="assumed B7")
     added = [_member(context, batch, id, is_added=True) for id in body.added_transactions]
     removed = [_member(context, batch, id, is_added=False) for id in body.removed_transactions]
+    # By itself, or by the record of its capture.
+    if len({payment.id for payment in (*added, *removed)}) != len(ids):
+        raise Refusal(VALIDATION_ERROR, "a transaction is named twice", source="assumed B7")
     batch = replace(
         batch,
         status="open",

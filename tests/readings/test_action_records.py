@@ -76,11 +76,16 @@ def test_a_failed_action_has_a_record_too(own, operation, outcome):
     assert after == before
 
 
-def test_a_late_answer_changes_the_record_of_its_action(own):
+@pytest.mark.parametrize("named", ["the payment", "the record"])
+def test_a_late_answer_changes_the_record_of_its_action(own, named):
     sale = sold(own)
     lost = acted(own, sale, "refund", amount=400, outcome="processor_timeout")
+    # The record is no payment that timed out.
+    choose(own, reversal_of_a_timeout="allowed")
+    assert act(own, lost, "reverse").status == 400
 
-    path = f"/worlds/default/payments/{sale['transaction_id']}/answer"
+    asked = sale if named == "the payment" else lost
+    path = f"/worlds/default/payments/{asked['transaction_id']}/answer"
     assert own.control("POST", path, {"outcome": "approved"}).status == 200
 
     late = read(own, lost)
@@ -142,6 +147,8 @@ def test_the_records_move_and_settle_with_the_batch_of_their_payment(own):
     assert Counter(listed) == Counter(one["transaction_id"] for one in (sale, capture, whole))
     assert edit_batch(own, id, removed_transactions=moved).json()["captured_amount"] == 1000
     assert read(own, capture)["batch_id"] is None
+    twice = edit_batch(own, id, added_transactions=[*moved, hold["transaction_id"]])
+    assert "named twice" in twice.json()["detail"]
     edit_batch(own, id, added_transactions=moved)
     assert read(own, capture)["batch_id"] == id
 

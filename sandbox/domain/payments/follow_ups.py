@@ -76,6 +76,7 @@ class Case:
         if (
             operation is Operation.REVERSE
             and status == "error"
+            and self.payment.original_id is None
             and self.payment.transaction.status_reason in outcomes.TIMED_OUT
             and self.readings["reversal_of_a_timeout"] == "allowed"
         ):

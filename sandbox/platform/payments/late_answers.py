@@ -32,12 +32,17 @@ def remember(context: OperationContext, case: Case, event_id: str) -> None:
 
 
 def open_attempts(context: OperationContext, payment: Payment) -> list[OpenAttempt]:
-    """Return the attempts at the payment that the processor may still answer, the oldest first."""
-    waiting = context.unit.get(Unanswered, payment.id)
+    """Return the attempts at the payment that the processor may still answer, the oldest first.
+
+    The record of an action has that action alone.
+    """
+    waiting = context.unit.get(Unanswered, payment.original_id or payment.id)
     found = [
         OpenAttempt(one.event_id, one.action.operation, one.amount)
         for one in (waiting.actions if waiting is not None else ())
     ]
+    if payment.original_id is not None:
+        return [one for one in found if one.event_id == payment.transaction.event_id]
     if can_be_answered(payment) and all(one.operation is not Operation.CONFIRM for one in found):
         tx = payment.transaction
         found.insert(0, OpenAttempt(tx.event_id, payment.operation, tx.total_amount))
@@ -46,6 +51,10 @@ def open_attempts(context: OperationContext, payment: Payment) -> list[OpenAttem
 
 def answer(context: OperationContext, payment: Payment, key: str, event_id: str) -> bool:
     """Answer an attempt late; an action is named by its event_id. Return False for no effect."""
+    if payment.original_id is not None:
+        original = context.unit.get(Payment, payment.original_id)
+        assert original
+        payment = original
     conclusion, batch = preview(context, payment, key, event_id), None
     if conclusion is None:
         return False
