@@ -31,9 +31,7 @@ def proxying(target: str, tls: ssl.SSLContext | None = None) -> Iterator[Receive
 
     def pass_on(one: Received, connection: socket.socket, stop: threading.Event) -> None:
         url = target + one.path.removeprefix(PREFIX)
-        with httpx2.stream(
-            one.method, url, headers=one.headers, content=one.body, timeout=20
-        ) as answer:
+        with client.stream(one.method, url, headers=one.headers, content=one.body) as answer:
             fields = answer.headers.multi_items()
             kept = [f"{name}: {value}\r\n" for name, value in fields if name != "connection"]
             head = f"HTTP/1.1 {answer.status_code} -\r\n{''.join(kept)}connection: close\r\n\r\n"
@@ -45,5 +43,6 @@ def proxying(target: str, tls: ssl.SSLContext | None = None) -> Iterator[Receive
             return hang
         return Answer(act=partial(pass_on, one)) if one.path.startswith(f"{PREFIX}/") else 404
 
-    with receiving(answer, tls) as proxy:
+    # A client for each request would read all certificates again.
+    with httpx2.Client(timeout=20) as client, receiving(answer, tls) as proxy:
         yield proxy
