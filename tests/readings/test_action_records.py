@@ -113,8 +113,12 @@ def test_the_record_of_a_capture_stands_for_its_payment_and_has_its_moves(own):
     assert read(own, hold)["refunded"] == 400
     assert act(own, capture, "refund", amount=551).status == 400
     # Those of refunds and reversals are final.
-    for operation in ("refund", "reverse", "capture"):
-        assert act(own, refund, operation).status == 400
+    total = search(own)["total"]
+    for reading in ("named_rules", "all"):
+        choose(own, refused_attempts=reading)
+        for operation in ("refund", "reverse", "capture"):
+            assert act(own, refund, operation, amount=5).status == 400
+    assert (search(own)["total"], read(own, refund)) == (total, refund)
     moves, of_payment = (
         own.control("GET", f"/worlds/default/payments/{one['transaction_id']}/moves").json()
         for one in (capture, hold)

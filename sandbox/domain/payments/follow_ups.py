@@ -104,11 +104,15 @@ CONDITIONS: Final[Mapping[str, Callable[[Case], bool]]] = {
 def rule_for(case: Case) -> Transition | None:
     """Return the row that decides without the processor; None if the processor decides.
 
-    Raises Refusal for a silent refusal, and for invalid amounts.
+    Raises Refusal for a silent refusal, and for invalid amounts. The record of a refund or a
+    reversal is final, and has no attempts of its own (assumed D35-action).
     """
+    is_final = case.payment.original_id is not None
     try:
         for row in case.rows:
             if row.answer is None and CONDITIONS[row.when](case):
+                if is_final:
+                    raise refusal(case, row)
                 if not row.is_silent_refusal:
                     return row
                 if case.readings["refused_attempts"] == "all":
