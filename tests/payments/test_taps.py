@@ -91,6 +91,17 @@ def test_the_card_that_is_tapped_pays_its_price_and_its_issuer_answers(sandbox, 
         assert events[-1]["body"] == body
 
 
+@pytest.mark.proves("assumed 8.2-surcharge")
+def test_a_prompt_lasts_from_the_tap(sandbox, requests):
+    desk_opens(sandbox)
+    task = requests.open(sale(sandbox, terminal_id=terminal_id(sandbox, "surcharge_merchant")))
+    requests.advance("59s")
+    requests.tap(card="tok_visa_credit")
+    assert requests.end(task).json()["status"] == "surcharge_pending"
+    ((at, kind, _),) = requests.advance("5m")
+    assert (at, kind) == ("2026-03-01T12:05:59.000Z", "surcharge_expires")
+
+
 def test_what_follows_is_that_of_the_tapped_card(sandbox, requests):
     desk_opens(sandbox)
 

@@ -77,15 +77,15 @@ def _set_timers(context: OperationContext, was: str, record: Payment) -> None:
         context.unit.cancel(_TIMERS[was], record.id)
     if (status := record.status) not in _TIMERS:
         return
-    due = from_ms(record.transaction.created_at)
     if status == "authorized":
         # Counted from the beginning; an increment does not restart it (assumed 8.1).
-        due += transitions.authorization_lifetime(record)
+        begun = from_ms(record.transaction.created_at)
+        due = begun + transitions.authorization_lifetime(record)
     elif status == "surcharge_pending":
-        # A scenario counts from the prompt (assumed D24, D39).
+        # Counted from the prompt, after the tap (assumed D24, D39).
         follow = context.choice.follow if context.choice else ()
-        scripted = (context.now + one.wait for one in follow if one.do == SURCHARGE_EXPIRES)
-        due = max(next(scripted, due + transitions.SURCHARGE_PROMPT), context.now)
+        scripted = (one.wait for one in follow if one.do == SURCHARGE_EXPIRES)
+        due = context.now + next(scripted, transitions.SURCHARGE_PROMPT)
     elif record.ledger.held > 0:
         due = context.now + transitions.HOLD_AFTER_TIMEOUT
     else:
