@@ -196,13 +196,14 @@ def _member(context: OperationContext, batch: Batch, id: str, *, is_added: bool)
 def _why_not_added(context: OperationContext, batch: Batch, payment: Payment | None) -> str | None:
     """Why the payment cannot be added to the batch; None if it can.
 
-    It must be a captured one of this terminal, unbatched or in a rejected batch (assumed B7, D10).
+    It must have been captured at this terminal, if only to be refunded, and be unbatched or in a
+    rejected batch (assumed B7, D10).
     """
     if payment is None or payment.account_id != batch.account_id:
         return "is not a transaction of this account"
     if payment.transaction.tid != batch.terminal_id:
         return "belongs to another terminal"
-    if payment.status != "captured":
+    if payment.status not in ("captured", "refunded") or payment.original_id is not None:
         return f"is {payment.status}, not captured"
     present = context.unit.get(Batch, payment.batch_id) if payment.batch_id else None
     if present is not None and (present.id == batch.id or present.status != "rejected"):

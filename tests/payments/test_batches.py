@@ -159,6 +159,11 @@ def test_an_edit_frees_members_adds_them_again_and_gives_another_number(sandbox)
     assert read(sandbox, tx)["batch_id"] == read(sandbox, other)["batch_id"] == id
     assert fired(sandbox, count) == ["batch.edited"] * 3
     assert messages(sandbox)[-1]["body"] == named
+    # What was refunded has been captured all the same.
+    acted(sandbox, other, "refund")
+    shown(edit_batch(sandbox, id, removed_transactions=[other["transaction_id"]]))
+    shown(edit_batch(sandbox, id, added_transactions=[other["transaction_id"]]))
+    assert sums(sandbox, id) == (1500, 500, 3)
 
 
 @pytest.mark.proves("assumed B7")

@@ -151,6 +151,7 @@ def test_the_records_move_and_settle_with_the_batch_of_their_payment(own):
     assert Counter(listed) == Counter(one["transaction_id"] for one in (sale, capture, whole))
     assert edit_batch(own, id, removed_transactions=moved).json()["captured_amount"] == 1000
     assert read(own, capture)["batch_id"] is None
+    assert edit_batch(own, id, added_transactions=[whole["transaction_id"]]).status == 400
     twice = edit_batch(own, id, added_transactions=[*moved, hold["transaction_id"]])
     assert "named twice" in twice.json()["detail"]
     edit_batch(own, id, added_transactions=moved)
