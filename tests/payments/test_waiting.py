@@ -87,6 +87,24 @@ def test_a_key_lost_during_a_sale_is_a_401_and_the_payment_failed(sandbox, reque
     assert (last["verdict"], last["clause"]) == ("401", "assumed D2")
 
 
+@pytest.mark.proves("assumed D45, C4")
+@pytest.mark.parametrize(("by", "status"), [("partner", 404), ("merchant", 401)])
+def test_an_account_deleted_during_a_sale_has_captured_nothing(sandbox, requests, by, status):
+    delay(sandbox)
+    task = requests.open(sale(sandbox), by=by)
+    path = f"/v1/accounts/{sandbox.account('merchant')}"
+    assert requests.ask("DELETE", path, None).status == 204
+
+    answer = requests.end(task)
+
+    body = events_of(sandbox, answer)[-1]["body"]
+    assert (answer.status, kind(body), body["batch_id"]) == (
+        status,
+        "sale/error/payment_failed",
+        None,
+    )
+
+
 @pytest.mark.proves("assumed D2")
 def test_a_key_lost_during_an_action_is_a_401_and_a_failed_attempt(sandbox, requests):
     for operation in list(OPERATIONS)[2:]:

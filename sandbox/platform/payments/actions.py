@@ -227,7 +227,7 @@ async def _act(
         # No record holds the event_id yet.
         event = event_claim(payment.account_id, event_id)
         await processor.wait_for_answer(context, payment.id, delay_ms, event=event)
-        lost = processor.begin_second_phase(context)
+        lost = processor.begin_second_phase(context, payment.account_id)
         current = context.unit.get(Payment, payment.id)
         assert current
         case = conclusions.case_of(context, current, action)

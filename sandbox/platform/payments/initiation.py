@@ -149,7 +149,7 @@ async def _start(
             delay_ms = begun.note_tap(tapped)
         if delay_ms > 0:
             await processor.wait_for_answer(context, payment.id, delay_ms)
-        lost = processor.begin_second_phase(context)
+        lost = processor.begin_second_phase(context, known.account_id)
         if tap is not None:
             context.unit.cancel(TAP_EXPIRES, payment.id)
         payment = begun.finish(was_tapped=tap is not None, is_key_lost=lost is not None)

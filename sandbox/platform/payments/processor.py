@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 
 from sandbox.domain import keys
 from sandbox.domain.clock import TAP_EXPIRES, Timer
+from sandbox.domain.directory import Account
 from sandbox.domain.faults import AUTHENTICATION_FAILED, NOT_FOUND, Refusal
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.payments.transactions import BusyPayment
@@ -92,20 +93,24 @@ async def wait_for_answer(
         raise Refusal(NOT_FOUND, reason="the world was reset while the payment was waiting")
 
 
-def begin_second_phase(context: RequestContext) -> Refusal | None:
-    """Read the world again. Return the 401 for a key that was lost in flight.
+def begin_second_phase(context: RequestContext, account_id: str) -> Refusal | None:
+    """Read the world again. Return the refusal for a key or an account that was lost in flight.
 
-    It was revoked or deleted, or it expired; then the processor has failed. Source: assumed D2.
+    The key was revoked or deleted, or it expired (assumed D2), or the merchant's account was
+    deleted, whose money could never be settled (assumed D45); then the processor has failed.
     """
     context.begin()
     used = context.known_caller.key
-    key = context.unit.get(ApiKey, used.id)
+    key, account = context.unit.get(ApiKey, used.id), context.unit.get(Account, account_id)
+    fault, source = AUTHENTICATION_FAILED, "assumed D2"
     unusable = ("it is gone", "spec 3.1") if key is None else keys.why_unusable(key, context.now)
-    if unusable is None:
+    if unusable is not None:
+        what = f"{name_key(used)} stopped: {unusable[0]}"
+    elif account is None or account.deleted_at is not None:
+        what = f"account {account_id} was deleted"
+        if used.account_id != account_id:
+            fault, source = NOT_FOUND, "assumed D45"
+    else:
         return None
-    return Refusal(
-        AUTHENTICATION_FAILED,
-        reason=f"while the payment waited, {name_key(used)} stopped: {unusable[0]}",
-        source="assumed D2",
-        step="outcome",
-    )
+    reason = f"while the payment waited, {what}"
+    return Refusal(fault, reason=reason, source=source, step="outcome")
