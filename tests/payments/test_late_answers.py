@@ -13,6 +13,7 @@ from tests.support.payments import (
     acted,
     advance,
     close_batch,
+    drop,
     fresh_sandbox,
     held,
     in_state,
@@ -235,6 +236,10 @@ def test_a_late_answer_that_cannot_be_is_refused(sandbox):
     assert_refused(answer(sandbox, kept, outcome="lost_card"), 409, "no_effect")
     assert answer(sandbox, kept).status == 200
     assert kind(read(sandbox, kept)) == "sale/captured/approved"
+    # Nobody could settle it (assumed D45).
+    gone = paid(sandbox, at="second_merchant", outcome="timed_out")
+    drop(sandbox, "account", "second_merchant")
+    assert_refused(answer(sandbox, gone), 409, "no_effect")
 
 
 def test_the_agenda_says_what_a_late_answer_to_an_action_leads_to(sandbox):

@@ -5,6 +5,7 @@ Source: assumed D24-late.
 
 from msgspec import Struct
 
+from sandbox.domain.directory import Account
 from sandbox.domain.payments import follow_ups, initiation
 from sandbox.domain.payments.follow_ups import Case, Unanswered, can_be_answered
 from sandbox.domain.payments.outcomes import APPROVED, OUTCOMES, PARTIAL, Operation, for_operation
@@ -78,7 +79,13 @@ def preview(
     event_id: str,
     batch_id: str | None = None,
 ) -> Conclusion | None:
-    """Return the conclusion that the answer would have now; None for no effect."""
+    """Return the conclusion that the answer would have now; None for no effect.
+
+    With a deleted account it has none, because its money could never be settled (assumed D45).
+    """
+    account = context.unit.get(Account, payment.account_id)
+    if account is None or account.deleted_at is not None:
+        return None
     at = context.now_ms
     waiting = context.unit.get(Unanswered, payment.id)
     action = waiting.action(event_id) if waiting is not None else None
