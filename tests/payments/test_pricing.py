@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from tests.directory.making import ADDRESS
 from tests.properties import examples
 from tests.support.payments import (
+    act,
     acted,
     drop,
     error,
@@ -17,6 +18,7 @@ from tests.support.payments import (
     paid,
     parts,
     pay,
+    refused,
     set_rates,
     unchanged,
 )
@@ -252,6 +254,10 @@ def test_states_that_prohibit_it_have_no_surcharge_the_locations_before_the_acco
         sale = paid(sandbox)
         assert parts(sale) == (1000, 0, 0, 0, 1000), state
         assert shows(sale, SURCHARGE) == UNSURCHARGED
+        stated = {"subtotal": 1000, "surcharge": {"amount": 30}}
+        for operation, body in (("capture", {}), ("increment", {"amount": 1030})):
+            answer = act(sandbox, held(sandbox), operation, breakdown=stated, **body)
+            assert f"nothing is surcharged in {state}" in refused(sandbox, answer)
     set_rates(sandbox, "location", "merchant", address=ADDRESS)
     quiet(sandbox, "account", address=ADDRESS | {"state": "MA"})
     in_texas = paid(sandbox)

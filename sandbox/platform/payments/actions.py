@@ -14,12 +14,20 @@ from sandbox.domain.payments import follow_ups, outcomes
 from sandbox.domain.payments.action_plans import ActionRequest
 from sandbox.domain.payments.follow_ups import Case
 from sandbox.domain.payments.outcomes import APPROVED, OUTCOMES, Operation, Outcome
+from sandbox.domain.payments.pricing import Breakdown
 from sandbox.domain.payments.transactions import Payment, Transaction
 from sandbox.domain.payments.transitions import EVENT_OF, TRANSITIONS, Transition
 from sandbox.platform import settlement
 from sandbox.platform.context import OperationContext, RequestContext
 from sandbox.platform.operation import NOWHERE, Example, Run, Target, operation
-from sandbox.platform.payments import attempts, bodies, conclusions, late_answers, processor
+from sandbox.platform.payments import (
+    attempts,
+    bodies,
+    conclusions,
+    late_answers,
+    points_of_sale,
+    processor,
+)
 from sandbox.scenarios.outcome_choice import ChosenOutcome
 from sandbox.store.tables import event_claim
 
@@ -29,6 +37,16 @@ Acted = Payment | Refusal
 
 
 _HOLD: Final = Example(operation="payments.preauth", body=bodies.example_of_sale())
+
+
+def _parts_of(
+    context: RequestContext, payment: Payment, body: bodies.BreakdownBody | None
+) -> Breakdown | None:
+    """Return the breakdown; its surcharge must be allowed where the payment was made."""
+    parts = bodies.parts_of(context, body)
+    if parts is not None and parts.surcharge:
+        points_of_sale.must_allow_surcharge(context, payment)
+    return parts
 
 
 def _register(name: str, path: str, kind: Operation, **more: Any) -> Callable[[Run], Run]:
@@ -87,7 +105,7 @@ def _action(kind: Operation, segment: str, needs: str, example: Any) -> Callable
 )
 def capture(context: RequestContext, payment: Payment, body: bodies.Capture) -> ActionRequest:
     """Capture an authorization. Source: assumed 1.8-capture."""
-    parts, amount = bodies.parts_of(context, body.breakdown), body.amount
+    parts, amount = _parts_of(context, payment, body.breakdown), body.amount
     if amount is not None and context.world.readings["capture_amount"] != "with_tip":
         # The amount leaves the tip out (assumed D35-capture).
         amount += body.tip_amount or (parts.tip if parts else 0)
@@ -111,7 +129,7 @@ def increment(context: RequestContext, payment: Payment, body: bodies.Increment)
     return ActionRequest(
         operation=Operation.INCREMENT,
         amount=body.amount,
-        breakdown=bodies.parts_of(context, body.breakdown),
+        breakdown=_parts_of(context, payment, body.breakdown),
         is_new_total=context.world.readings["increment_amount"] == "new_total",
     )
 
@@ -160,7 +178,7 @@ def confirm(context: RequestContext, payment: Payment, body: bodies.Confirm) -> 
     return ActionRequest(
         operation=Operation.CONFIRM,
         amount=body.amount,
-        breakdown=bodies.parts_of(context, body.breakdown),
+        breakdown=_parts_of(context, payment, body.breakdown),
         is_confirmed=body.confirm,
     )
 

@@ -19,6 +19,7 @@ from sandbox.domain.directory import (
 )
 from sandbox.domain.faults import NOT_FOUND, VALIDATION_ERROR, Refusal
 from sandbox.domain.payments.pricing import PointOfSale
+from sandbox.domain.payments.transactions import Payment
 from sandbox.platform.access import blocked_account
 from sandbox.platform.context import OperationContext
 from sandbox.platform.payments.bodies import StartPayment
@@ -175,6 +176,19 @@ def _currency(terminal: Terminal, location: Location | None) -> str:
     A VAR sheet names currencies by number (assumed 7.2, D30).
     """
     return in_letters((location.currency if location else None) or terminal.currency_code)
+
+
+def must_allow_surcharge(context: OperationContext, payment: Payment) -> None:
+    """Raise Refusal where the state of the sale allows no surcharge. Source: assumed 2.8-never."""
+    tx, unit = payment.transaction, context.unit
+    account, terminal = unit.get(Account, tx.account_id), unit.get(Terminal, tx.tid)
+    assert account
+    assert terminal
+    location = unit.get(Location, tx.location_id) if tx.location_id else None
+    place = PointOfSale(account=account, terminal=terminal, location=location)
+    if not place.may_surcharge:
+        about = f"breakdown.surcharge: nothing is surcharged in {place.state}"
+        raise invalid(about, "assumed 2.8-never")
 
 
 def invalid(details: str, source: str) -> Refusal:
