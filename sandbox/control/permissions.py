@@ -276,7 +276,15 @@ def _view_action(
 ) -> Move:
     operation, body = ACTIONS[name]
     confirms = body.get("confirm", True)
-    action = ActionRequest(operation=operation, amount=body.get("amount"), is_confirmed=confirms)
+    action = ActionRequest(
+        operation=operation,
+        amount=body.get("amount"),
+        is_confirmed=confirms,
+        limit=world.readings["above_the_hold"],
+        is_new_total=world.readings["increment_amount"] == "new_total",
+    )
+    if action.is_new_total and operation is Operation.INCREMENT and action.amount is not None:
+        action = replace(action, amount=payment.ledger.held + action.amount)
     row = PERMITTED[name.partition(" ")[0]]
     shown: dict[str, Any] = {
         "operation": row.name,

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.readings.choosing import choose
 from tests.support.payments import acted, ask, fresh_sandbox, held, pay, read, sold
 
 WORLD = "/worlds/default"
@@ -118,6 +119,14 @@ def test_the_limits_are_those_at_which_the_platform_begins_to_refuse(sandbox):
 
         assert (shown["min"], shown["max"], shown["amount"]) == (least, most, amount), operation
         assert (example.status, at_most.status) == (400, shown["status"])
+    # By the readings of the world.
+    choose(sandbox, above_the_hold="small_tip", increment_amount="new_total")
+    for made, operation, least, most in (
+        (sold, "adjust", 0, 200),
+        (held, "increment", 1001, 99_999_999),
+    ):
+        shown = move(sandbox, made(sandbox), operation)
+        assert (shown["min"], shown["max"], shown["possible"]) == (least, most, True)
 
 
 def test_a_surcharge_can_be_accepted_with_its_own_total_or_declined():
