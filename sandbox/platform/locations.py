@@ -70,7 +70,8 @@ _LOCATIONS.register(__name__, "read", source="spec 4.4-paths-locations")
 def update(context: OperationContext, location: Location, body: UpdateLocation) -> Location:
     """Change a location."""
     given = body.read_given()
-    _must_be_its_own(context, given.get("terminal_id"))
+    if given.get("terminal_id") != location.terminal_id:
+        _must_be_its_own(context, given.get("terminal_id"))
     return directory.change_with_status(context, location, given)
 
 
