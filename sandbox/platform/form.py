@@ -101,11 +101,20 @@ def _without_known_blanks(context: RequestContext, sent: dict[str, Any]) -> dict
     record = context.record
     if record is None or context.incoming.method != "PUT":
         return sent
-    return {
+    given = {
         name: value
         for name, value in sent.items()
         if value not in (None, "") or getattr(record, name, True) not in (None, "")
     }
+    address, present = given.get("address"), getattr(record, "address", None)
+    if isinstance(address, dict):
+        # A part that is left out is unset.
+        given["address"] = {
+            part: value
+            for part, value in address.items()
+            if value != "" or getattr(present, part, None) is not None
+        }
+    return given
 
 
 def _of_key(

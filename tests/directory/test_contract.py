@@ -197,7 +197,7 @@ def test_every_record_can_be_sent_back_as_it_is_shown(sandbox, resource, unset):
     for item in items:
         record = shown(get(sandbox, item, by="psp"))
         back = shown(put(sandbox, item, record, by="psp"))
-        assert back | {"updated_at": 0} == record | {"updated_at": 0}, item
+        assert back == record, item
     if resource in LARGE:
         # An empty text still changes what is set.
         assert "name" in detail(put(sandbox, items[0], {"name": ""}, by="psp"))
