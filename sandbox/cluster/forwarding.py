@@ -74,7 +74,8 @@ class Forwarding:
             was_ended = isinstance(error, asyncio.CancelledError)
             if was_ended and not task.cancelled():
                 raise
-            if not has_started and scope["method"] == "GET" and _AGAIN not in scope:
+            is_read = scope["method"] in ("GET", "HEAD")
+            if not has_started and is_read and _AGAIN not in scope:
                 # Reading changes nothing, so it is asked once more, of the owner of then.
                 scope[_AGAIN] = True
                 return False

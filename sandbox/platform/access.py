@@ -228,7 +228,7 @@ def _account_of(context: RequestContext, target: Target, id: str) -> Account | N
     record = context.unit.get(target.kind, id)
     if target.kind is Account and target.where != "path":
         return record
-    is_read = context.incoming.method == "GET"
+    is_read = context.incoming.is_read
     if isinstance(record, Payment) and not is_read:
         record = context.unit.get(Payment, payment_of(record))
     if record is None:

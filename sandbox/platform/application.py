@@ -187,7 +187,7 @@ class Platform:
             fault = faults.UNAVAILABLE
         except StoreError:
             # The log has the reason; the client must not learn about files.
-            if incoming.method == "GET":
+            if incoming.is_read:
                 return answer
             fault = faults.NOT_WRITTEN
         else:

@@ -47,6 +47,11 @@ class IncomingRequest(Struct):
     origin: Origin = "client"
     has_unread_body: bool = False
 
+    @property
+    def is_read(self) -> bool:
+        """Whether it only reads. HEAD is answered wherever GET is (RFC 9110, 9.1)."""
+        return self.method in ("GET", "HEAD")
+
     async def read_body(self, receive: Receive, bytes_max: int) -> None:
         """Read the body, unless that was done or there is none to read. Raises ClientGone."""
         if self.has_unread_body:

@@ -108,7 +108,7 @@ class Entry(RequestHead, frozen=True, gc=False):
         """The id of the record in its path, or of the one that it made."""
         if (named := _ID.search(self.path)) is not None:
             return named[0]
-        if self.method == "GET" or self.response is None or self.response[:1] != b"{":
+        if self.method in ("GET", "HEAD") or self.response is None or self.response[:1] != b"{":
             return None
         made = _MADE.search(self.response)
         return None if made is None else made[1].decode()

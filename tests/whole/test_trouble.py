@@ -68,6 +68,7 @@ def test_on_a_full_disk_nothing_is_acknowledged_until_there_is_room_and_reading_
         kept = _pay_until_full(world)
 
         assert read(world, first)["status"] == "captured"
+        assert world.ask("HEAD", "/v1/accounts", key="merchant").status == 200
         assert world.control("GET", "/health").status == 200
         refusal = world.control("PUT", "/worlds/default/switches", {"strict_headers": True})
         assert (refusal.status, refusal.json()["error"]) == (507, "not_written")
