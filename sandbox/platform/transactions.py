@@ -270,7 +270,14 @@ def edit(context: OperationContext, payment: Payment, body: EditTransaction) -> 
 
     The processor reports it afterwards. Source: assumed F8.
     """
-    if payment.status not in edits.EDITABLE or settlement.is_closed(context, payment.batch_id):
+    # By a reading it shows refunded after a part of it, and more can be refunded.
+    can_be_refunded = (
+        payment.status == "refunded"
+        and payment.ledger.refundable > 0
+        and body.status in (None, "refunded")
+    )
+    is_final = payment.status not in edits.EDITABLE and not can_be_refunded
+    if is_final or settlement.is_closed(context, payment.batch_id):
         raise Refusal(
             faults.INVALID_TRANSACTION_STATE,
             f"Its status is {payment.status}.",

@@ -4,6 +4,7 @@ import pytest
 
 from tests.directory.making import set_clock, shown
 from tests.payments.driving_money import shown_sums, sums_of
+from tests.readings.choosing import choose
 from tests.support.payments import (
     acted,
     ask,
@@ -168,3 +169,13 @@ def test_what_cannot_have_happened_is_refused_and_changes_nothing(sandbox):
 
 
 BACK = ("refunded", "reversed")
+
+
+@pytest.mark.proves("assumed D35-partial-refund")
+def test_one_that_shows_refunded_after_a_part_can_be_told_more_refunds(sandbox):
+    choose(sandbox, status_after_partial_refund="refunded")
+    tx = told(sandbox, "status=captured,refunded=300,refunded=600")
+    assert (kind(tx), ledger(tx)) == ("refund/refunded/approved", (1000, 1000, 600, 0))
+    path = f"/v1/transactions/{tx['transaction_id']}"
+    answer = ask(sandbox, "PUT", path, {"status": "captured"})
+    refused(sandbox, answer, error="invalid_transaction_state")
