@@ -8,7 +8,14 @@ import base64
 from typing import Annotated, Final, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, AllowInfNan, Field, Strict, StringConstraints, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    Field,
+    PlainValidator,
+    Strict,
+    StringConstraints,
+    WithJsonSchema,
+)
 
 from sandbox.domain.payments.amounts import AMOUNT_MAX
 from sandbox.domain.permissions import PERMISSIONS
@@ -85,11 +92,13 @@ AppliedRate = Annotated[
 """The rate of a payment, in percent. Zero is written as 0, not as 0.0."""
 
 
-def to_percent(rate: int | float) -> float:
+def to_percent(rate: object) -> float:
     """Return the rate in percent: an integer of 100 or more is basis points, so 350 is 3.5.
 
     Raises ValueError unless it is 0 to 100 percent, or 100 to 10000 basis points.
     """
+    if isinstance(rate, bool) or not isinstance(rate, int | float):
+        raise ValueError("must be a number")
     is_basis_points = isinstance(rate, int) and PERCENT_MAX <= rate <= BASIS_POINTS_MAX
     try:
         return _percent(rate / 100 if is_basis_points else rate)
@@ -100,8 +109,8 @@ def to_percent(rate: int | float) -> float:
 
 
 Rate = Annotated[
-    Annotated[int, Strict()] | Annotated[float, Strict(), AllowInfNan(False)],
-    AfterValidator(to_percent),
+    float,
+    PlainValidator(to_percent),
     WithJsonSchema(
         {
             "description": "Percent; an integer of 100 or more is basis points.",

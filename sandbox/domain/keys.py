@@ -177,7 +177,9 @@ class KeyFormat:
         self.hint_bytes = self.hint.encode()
         # Longest first, so `svc_uat` is not read as a legacy key named `uat`.
         prefixes = sorted((legacy_prefix, *others), key=len, reverse=True)
-        self._anywhere = re.compile(rf"(?:{'|'.join(map(re.escape, prefixes))})_[A-Za-z0-9_]+")
+        # Not a prefix alone, which messages name.
+        any_prefix = "|".join(f"{re.escape(prefix)}_" for prefix in prefixes)
+        self._anywhere = re.compile(rf"(?>{any_prefix})[A-Za-z0-9_]+")
 
     def parse(self, text: str) -> ParsedKey:
         """Parse a presented key. Never raises."""

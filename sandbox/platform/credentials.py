@@ -3,7 +3,7 @@
 Source: spec 2.9; paths and rules assumed 1.6.
 """
 
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final
 
 from pydantic import Field, StrictBool, StrictStr
 
@@ -31,7 +31,7 @@ class UpdateCredential(Body):
     """Body of the update of a credential. A PIN is checked and not stored; **** changes nothing."""
 
     is_active: StrictBool = True
-    pin: _Pin | Literal["****"] = MASKED_PIN
+    pin: Annotated[StrictStr, Field(pattern=rf"^(?:.{{{PIN_CHARS}}}|\*{{4}})$")] = MASKED_PIN
 
 
 class CredentialsQuery(PageQuery):

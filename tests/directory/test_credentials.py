@@ -72,6 +72,7 @@ def test_a_change_of_pin_is_silent(sandbox):
 
     for change in ({"pin": "555555"}, {"pin": "555555", "is_active": True}, {}):
         assert shown(put(sandbox, path, change)) == credential
+    assert " pin: string should match" in detail(put(sandbox, path, {"pin": "55555"}))
     blocked = shown(put(sandbox, path, {"pin": "555555", "is_active": False}))
 
     assert blocked == credential | {"is_active": False}

@@ -230,8 +230,8 @@ def bad_keys(profile):
     return [
         *("", f"{good}\n", good.replace("_", "X", 1), 7, []),
         supplied(profile, secret="s" * 31),
-        f"{profile.key_prefixes.legacy}_{'t' * 32}",
         f"{profile.key_prefixes.production}_{'l' * 12}_{'s' * 32}",
+        f"{profile.key_prefixes.legacy}_{'t' * 32}",
     ]
 
 
@@ -246,6 +246,7 @@ def test_a_supplied_key_needs_the_form_of_a_key_and_the_flag_needs_a_supplied_ke
         answer = create(sandbox, body=VALID | {"always_retrievable": True, field: bad})
         assert verdict(answer) == INVALID, bad
         assert "s" * 31 not in answer.body.decode(), bad
+    assert f"must be {profile.key_prefixes.uat}_, 12 letters" in answer.json()["details"]
     for unpaired in (
         *({field: own}, {"always_retrievable": False, field: own}),
         *({"always_retrievable": True}, {"always_retrievable": True, field: None}),

@@ -88,6 +88,10 @@ WRONG_TYPES = {
         {"name": "x", "permissions": "all"},
         "permissions: input should be a valid array",
     ),
+    "POST /v1/accounts": (
+        {"type": "merchant", "name": "x", "description": "x", "address": {}, "tax_rate": "3"},
+        "The request is not valid. tax_rate: must be a number",
+    ),
     "PUT /_sandbox/worlds/default/clock": (
         {"rate": 10**400},
         "rate: input should be a finite number",
