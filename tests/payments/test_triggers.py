@@ -227,7 +227,10 @@ def test_what_asks_no_cardholder_uses_up_nothing_of_the_queue(sandbox):
     queue.add(Queued(outcome="lost_card"))
 
     refused(sandbox, operate(sandbox, id, "capture"), error="invalid_capture_sequence")
-    passed = pay(sandbox, at="passthrough_merchant", outcome="lost_card")
+    passed = pay(sandbox, at="passthrough_merchant")
+    # One that the header names cannot happen there (assumed D41).
+    forced = pay(sandbox, at="passthrough_merchant", outcome="lost_card")
+    assert "no processor is asked" in refused(sandbox, forced)
     set_status(sandbox, "terminal", "merchant")
     misconfigured = pay(sandbox, outcome="lost_card")
 

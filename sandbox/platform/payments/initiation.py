@@ -331,6 +331,12 @@ class _Initiation:
             context.choice = ChosenOutcome(outcome, "terminal", terminal_id)
             return context.choice
         if known.is_passthrough:
+            if context.forced in OUTCOMES and context.forced != APPROVED.key:
+                raise points_of_sale.invalid(
+                    f"x-sandbox-outcome: {context.forced} cannot happen here: no processor is "
+                    f"asked; PUT /v1/transactions/{{id}} tells the outcome",
+                    "assumed D41",
+                )
             context.explain("outcome", "pending", "the processor is told of later", "assumed I7")
             return None
         return attempts.decide(
