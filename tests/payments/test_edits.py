@@ -138,7 +138,7 @@ def test_what_was_told_is_captured_like_any_other_and_what_was_not_waits_for_goo
 OPEN = ("approved", "partial_approval", "pending")
 CONTRADICTIONS = {
     **dict.fromkeys(("declined", "error", "canceled"), OPEN),
-    "captured": ("declined", "pending", "payment_failed"),
+    "captured": ("declined", "pending", "payment_failed", "partial_approval"),
     "refunded": ("declined", "pending", "timed_out"),
     "reversed": ("declined", "pending", "invalid_card"),
     "pending": ("approved",),

@@ -242,7 +242,9 @@ def _must_fit(after: Payment) -> None:
     """Raise ValueError for a reason that contradicts the status. Source: assumed D37."""
     status, reason = after.status, after.transaction.status_reason
     if status in _APPROVED:
-        fits = reason in _SUCCESS or (status == "reversed" and reason in _GAVE_UP)
+        is_in_part = bool(after.transaction.additional_details.get("remaining_amount"))
+        fits = reason == "approved" or (status == "reversed" and reason in _GAVE_UP)
+        fits = fits or (reason == "partial_approval" and is_in_part)
     elif status in ("pending", "surcharge_pending"):
         fits = reason == "pending"
     else:
