@@ -301,9 +301,8 @@ def edit(context: OperationContext, payment: Payment, body: EditTransaction) -> 
 
 def _take(context: OperationContext, payment: Payment, step: edits.Edit) -> Payment:
     """Carry out one step of an edit. While the outcome is open, it is not an attempt."""
-    shows = context.world.readings["status_after_partial_refund"]
     try:
-        after = edits.edited(payment, step, partial_refund_shows=shows)
+        after = edits.edited(payment, step, context.world.readings)
     except ValueError as error:
         raise invalid(str(error), "assumed F8") from None
     if after == payment:

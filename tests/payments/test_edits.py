@@ -111,6 +111,10 @@ def test_a_breakdown_replaces_all_of_the_old_one(sandbox):
     other = paid(sandbox, at="passthrough_merchant")
     in_part = edited(sandbox, other["transaction_id"], status="captured", **part)
     assert in_part["additional_details"]["remaining_amount"] == 400
+    choose(sandbox, total_of_partial_approval="approved")
+    other = paid(sandbox, at="passthrough_merchant")
+    in_part = edited(sandbox, other["transaction_id"], status="captured", **part)
+    assert (parts(in_part)[4], in_part["additional_details"]["remaining_amount"]) == (600, 400)
     # With its rates, as in the bodies of other operations.
     other = paid(sandbox, at="passthrough_merchant")
     rates = {"subtotal": 1000, "taxRate": 8, "tipRate": 18}

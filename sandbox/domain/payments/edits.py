@@ -6,6 +6,7 @@ an edit that would break one is refused.
 Source: spec 4.3-search-edit; the body and its effects assumed 1.7-edit, F8.
 """
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from msgspec import Struct, structs
@@ -147,12 +148,12 @@ def steps_of(payment: Payment, edit: Edit) -> list[Edit]:
     return [first, *(step for step in later if step != Edit())]
 
 
-def edited(payment: Payment, edit: Edit, *, partial_refund_shows: str = "unchanged") -> Payment:
+def edited(payment: Payment, edit: Edit, readings: Mapping[str, str]) -> Payment:
     """Return the transaction after one step of an edit, without a new event_id.
 
-    `partial_refund_shows` is the reading status_after_partial_refund. Raises ValueError when the
-    money would no longer add up, or the reason contradicts the status.
+    Raises ValueError when the money would no longer add up, or the reason contradicts the status.
     """
+    partial_refund_shows = readings["status_after_partial_refund"]
     for name, (new, old) in _money_back(payment, edit).items():
         if new is not None and new < old:
             raise ValueError(f"{name}: {new} is less than the {old} reported before")
@@ -162,7 +163,8 @@ def edited(payment: Payment, edit: Edit, *, partial_refund_shows: str = "unchang
     if edit.status in (None, payment.status) and not tells_amounts:
         after = _with_money_back(payment, edit, partial_refund_shows)
     else:
-        after = _as_told(payment, edit)
+        shows_part = readings["total_of_partial_approval"] == "approved"
+        after = _as_told(payment, edit, should_show_approved=shows_part)
     if edit.status_reason is not None:
         _must_fit(after)
     if wrong := broken(after):
@@ -196,7 +198,7 @@ def _with_money_back(payment: Payment, edit: Edit, partial_refund_shows: str) ->
     return change(payment, status=status, status_reason=reason, ledger=ledger)
 
 
-def _as_told(payment: Payment, edit: Edit) -> Payment:
+def _as_told(payment: Payment, edit: Edit, *, should_show_approved: bool) -> Payment:
     """Return the transaction with the reported outcome and amounts."""
     status, known = edit.status or payment.status, payment.ledger
     if status == "pending" != payment.status:
@@ -228,6 +230,9 @@ def _as_told(payment: Payment, edit: Edit) -> Payment:
     reason = edit.status_reason or payment.transaction.status_reason
     if edit.status is not None and edit.status_reason is None:
         reason = _REASONS.get(status, "partial_approval" if is_partial else "approved")
+    if is_partial and should_show_approved:
+        # Source: assumed D35-partial-approval.
+        amounts, is_partial = amounts.scaled_to(approved), False
     return change(
         payment,
         status=status,
