@@ -8,6 +8,7 @@ from pydantic import Field, StrictStr
 
 from sandbox.domain import faults, records
 from sandbox.domain.access import MAY_GRANT_ADMIN_ONLY, PSP_ONLY, Need, need
+from sandbox.domain.clock import BATCH_CLOSES, KEY_EXPIRES
 from sandbox.domain.directory import ACCOUNTS, DIRECTORIES, Account, AccountType, ResourceStatus
 from sandbox.domain.field_types import CONFIGS, Mcc, Text
 from sandbox.domain.keys import ApiKey, ApiKeyView
@@ -73,7 +74,10 @@ _OF_PARTNERS: Final = frozenset(
 )
 """Permissions that mean nothing to a merchant, which has no accounts below it."""
 
-_BELONGINGS: Final = (*(one.kind for one in DIRECTORIES if one is not ACCOUNTS), ApiKey)
+_BELONGINGS: Final[tuple[type[Any], ...]] = (
+    *(one.kind for one in DIRECTORIES if one is not ACCOUNTS),
+    ApiKey,
+)
 
 
 def need_to_create(sent: dict[str, Any]) -> Need:
@@ -136,6 +140,8 @@ def delete(context: OperationContext, account: Account) -> Account | None:
         found, _ = context.unit.find(kind, {"account": account.id})
         for record in found:
             context.unit.put(structs.replace(record, deleted_at=context.now))
+            for timer in (KEY_EXPIRES, BATCH_CLOSES):
+                context.unit.cancel(timer, record.id)
     context.unit.remove(Application, account.id)
     return directory.delete(context, account)
 

@@ -6,6 +6,7 @@ from msgspec.structs import replace
 from pydantic import AliasChoices, ConfigDict, Field, StrictStr, model_validator
 
 from sandbox.domain.batches import Batch
+from sandbox.domain.clock import BATCH_CLOSES
 from sandbox.domain.currencies import CurrencyWord
 from sandbox.domain.directory import TERMINALS, AccountType, ResourceStatus, Terminal
 from sandbox.domain.faults import CONFLICT, NO_CREATOR, VALIDATION_ERROR, Refusal
@@ -209,6 +210,7 @@ def delete(context: OperationContext, terminal: Terminal) -> Terminal | None:
     All of its batches must have settled. Source: assumed D10.
     """
     refuse_unsettled(context, "terminal_id", terminal.terminal_id, "terminal", "assumed D10")
+    context.unit.cancel(BATCH_CLOSES, terminal.terminal_id)
     return directory.delete(context, terminal)
 
 

@@ -216,6 +216,8 @@ def test_what_belongs_to_a_deleted_account_is_gone_with_it_and_announced_with_it
 
     (message,) = messages(sandbox)[known:]
     assert (message["event_type"], message["body"]) == ("account.deleted", {"id": id})
+    agenda = sandbox.control("GET", "/worlds/default/agenda").json()["agenda"]
+    assert key["id"] not in [one["subject"]["id"] for one in agenda]
     assert [get(sandbox, path).status for path in paths] == [404, 404, 404, 404]
     listings = [get(sandbox, path, query="limit=200").body for path in LISTINGS.values()]
     assert not any(id.encode() in listing for listing in listings)
