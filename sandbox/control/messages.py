@@ -29,7 +29,7 @@ class Sample(Body, example={"event_type": "transaction.sale"}):
 
 
 class Resend(Body):
-    """Where a message is sent again; without an endpoint, to all that subscribe to it."""
+    """Where to resend a message: an endpoint, or by default all that subscribe to it."""
 
     endpoint_id: str | None = None
 
@@ -37,9 +37,9 @@ class Resend(Body):
 class MessagesQuery(OlderListing):
     """Which messages: of a type, at or after an instant, about a resource, of an account.
 
-    `status` is that of the record, and `delivery` that of a delivery, to the `endpoint` if one is
-    named. `q` is a part of an id or of the event. `before` is the id of a message, and lists older
-    ones. `shape` is row or full.
+    `status` is that of the record, and `delivery` that of a delivery (to the `endpoint`, if one is
+    named). `q` is part of an id or of the event type. `before` is the id of a message, and lists
+    older ones. `shape` is row or full.
     """
 
     event_type: str | None = None
@@ -74,7 +74,7 @@ class DeliveryAttemptView(View):
 
 @shows(webhooks.Delivery, without=("message_id", "failures"))
 class DeliveryView(View):
-    """How a message fares at an endpoint; `rule` is the rule of a scenario that changed it."""
+    """The delivery of a message to an endpoint; `rule` is the scenario rule that changed it."""
 
     attempts: list[DeliveryAttemptView]
 
@@ -97,7 +97,7 @@ class MessageView(MessageContent):
 
 
 class DeliveryMark(View):
-    """How a message fares at an endpoint, and after how many attempts."""
+    """The status of a delivery to an endpoint, and its number of attempts."""
 
     endpoint_id: str
     status: webhooks.DeliveryStatus
@@ -105,7 +105,7 @@ class DeliveryMark(View):
 
 
 class MessageRow(_MessageHead):
-    """A message in short: the status and the merchant that its body tells, and its deliveries."""
+    """A message in a list, with the status and merchant from its body, and its deliveries."""
 
     status: str | None
     merchant: str | None
@@ -115,7 +115,7 @@ class MessageRow(_MessageHead):
 class Messages(View):
     """Messages, oldest first, whole or as rows.
 
-    `next` as `before` gives those before the first of them.
+    Pass `next` as `before` to list the messages before the first of them.
     """
 
     messages: list[MessageView | MessageRow]
@@ -221,7 +221,7 @@ def send_sample(request: ControlRequest, body: Sample) -> MessageView:
     world = request.world
     written = Ids(seed=1, world_id=DEFAULT_WORLD)
     text = library.sample(body.event_type)
-    # For the ids of the demo world, in which samples were written, those of this one.
+    # Samples were recorded in the demo world: replace its ids with those of this world.
     for kind in ("account", "terminal", "location"):
         for name, id in world.cast.ids_of(kind).items():
             text = text.replace(written.uuid_of(f"{kind}:{name}"), id)
@@ -259,14 +259,14 @@ def resend_message(request: ControlRequest, body: Resend) -> Resent:
 # --- waiting ------------------------------------------------------------------------------
 
 WAIT_S_MAX = 300
-"""A connection should not stay open for longer."""
+"""How long a wait may keep its connection open."""
 
 
 class WaitQuery(Query):
     """The message to wait for, and the timeout.
 
-    `delivered` waits until some endpoint has accepted it. `after` is the id of a message: only
-    later ones count.
+    `delivered` waits until an endpoint has accepted it. `after` is the id of a message: only later
+    ones count.
     """
 
     event_type: str | None = None
@@ -278,11 +278,11 @@ class WaitQuery(Query):
 
 
 WAITS_MAX: Final = 100
-"""Waits for a message at a time, in one world. Each new message is compared with all of them; tests
-that run side by side need one each."""
+"""How many requests may wait for messages of a world at once. Each new message is compared with all
+of them; tests that run in parallel need one each."""
 
 NEAR_MISSES_MAX: Final = 5
-"""Near misses that a wait names when nothing came."""
+"""How many near misses to list after a wait without success."""
 
 
 class NearMiss(View):
@@ -305,8 +305,8 @@ async def wait_for_message(request: ControlRequest, query: WaitQuery) -> Message
     if query.after is not None:
         request.require(world.store.message(query.after), "message", at="after: ")
     if world.waits >= WAITS_MAX:
-        why = f"{WAITS_MAX} requests already wait for a message of this world, which is the most"
-        how = "a wait ends with its message, at its timeout_s, or when its client hangs up"
+        why = f"{WAITS_MAX} requests already wait for a message of this world, which is the limit"
+        how = "a wait ends with its message, at its timeout_s, or when its client disconnects"
         raise ControlFault(429, "too_many_waits", why, details=how)
 
     def is_found(message: Message) -> bool:
@@ -321,30 +321,30 @@ async def wait_for_message(request: ControlRequest, query: WaitQuery) -> Message
             async with asyncio.timeout_at(deadline):
                 while not found:
                     if (event := await news.next()) is None:
-                        # The world is gone, or the server stops, which ends this request soon.
+                        # The world is gone, or the server is stopping and soon ends this request.
                         await asyncio.sleep(query.timeout_s)
                         break
                     came = getattr(event.content, "message", event.content)
-                    # In place of events that were missed there is their number.
+                    # If events were missed, their number came instead.
                     is_one = isinstance(came, Message)
                     found = await select([came] if is_one else world.store.messages_now(), is_found)
     finally:
         world.subscriptions.leave(news)
-    # A message of the last moment counts, because the loop may be late.
+    # Check once more: the loop may be late, and a message may have come in time.
     if not found and not (found := await select(world.store.messages_now(), is_found)):
         raise _nothing_came(world, query)
     return view_message(world, found[0])
 
 
 def _is_after(world: World, message: Message, after: str | None) -> bool:
-    """Whether the world has it, after the message with this id if one is given."""
+    """Whether the world has the message, and it came after the one with this id, if given."""
     first = -1 if after is None else world.store.place_of(after)
     place = world.store.place_of(message.id)
     return first is not None and place is not None and first < place
 
 
 def _mismatch(world: World, message: Message, query: WaitQuery) -> str | None:
-    """Why this is not the message that is waited for; None when it is."""
+    """Return why the message does not match the query; None if it does."""
     if query.event_type not in (None, message.event_type):
         return f"it is {message.event_type}"
     if query.subject not in (None, message.subject):
@@ -358,7 +358,7 @@ def _mismatch(world: World, message: Message, query: WaitQuery) -> str | None:
 
 
 def _nothing_came(world: World, query: WaitQuery) -> ControlFault:
-    """Return the messages that come nearest, newest first."""
+    """Return the refusal of a wait that timed out, with the nearest messages, newest first."""
     near = (
         NearMiss.of(one, why=why)
         for one in reversed(world.store.messages_now())

@@ -27,7 +27,7 @@ PageLimit = Annotated[int, Field(ge=1, le=500)]
 
 
 class _Example:
-    """A body of a request, with an `example` that succeeds in a demo world."""
+    """Gives the class of a body an `example` that succeeds in a demo world."""
 
     EXAMPLE: ClassVar[Mapping[str, Any]] = {}
 
@@ -61,10 +61,9 @@ class Listing(Query):
     offset: Annotated[int, Field(ge=0)] | None = None
 
     def cut(self, items: Sequence[Any], limit: int | None = None) -> "ItemPage":
-        """Cut the window out of a list that is oldest first.
+        """Return the items of the window, from a list that is sorted oldest first.
 
-        `offset` counts from the oldest. Without it the window has the newest `limit` items. Both
-        are oldest first.
+        `offset` counts from the oldest item. Without it, the window has the newest `limit` items.
         """
         limit = limit or self.limit
         start = max(len(items) - limit, 0) if self.offset is None else self.offset
@@ -72,7 +71,7 @@ class Listing(Query):
 
 
 class OlderListing(Listing):
-    """A window on a list, or the part of it before one of its items."""
+    """A window on a list, or on the part of it before one of its items."""
 
     before: str | None = None
 
@@ -84,7 +83,7 @@ class OlderListing(Listing):
 
 
 class PageQuery(Query):
-    """A page of records; `before` is the `next` of an answer."""
+    """A page of records; `before` is the `next` of the previous page."""
 
     limit: PageLimit = 100
     before: Annotated[int, Field(ge=0)] | None = None
@@ -93,7 +92,7 @@ class PageQuery(Query):
 class RecordsQuery(PageQuery):
     """A page of records of an account, at a terminal: ids, or names of the cast.
 
-    Words of `status` are separated by commas.
+    `status` is one or several words, separated by commas.
     """
 
     status: Words | None = None
@@ -102,7 +101,7 @@ class RecordsQuery(PageQuery):
 
 
 class _With:
-    """A record, with further attributes in the place of its own."""
+    """A record, with some attributes added or replaced."""
 
     def __init__(self, record: Any, more: dict[str, Any]) -> None:
         self.__dict__ = more
@@ -113,7 +112,7 @@ class _With:
 
 
 def attribute(path: str, default: Any = ...) -> Any:
-    """Of a field of a view: where the record has it; the default is for a part that is None."""
+    """Take a view's field from this path in the record; the default is for a part that is None."""
     return Field(default, validation_alias=AliasPath(*path.split(".")))
 
 
@@ -132,29 +131,29 @@ class View(BaseModel):
 
     @classmethod
     def of(cls, record: Any, **more: Any) -> Self:
-        """Show a record: its attributes of the same names, and further fields in their place."""
+        """Show a record by its attributes of the same names; `more` adds or replaces fields."""
         return cls.model_validate(_With(record, more))
 
     @classmethod
     def extend(cls, view: "View", **more: Any) -> Self:
-        """Add fields to a view of which this class is an extension."""
+        """Extend a view of a base class with further fields."""
         return cls(**{**vars(view), **more})
 
 
 def _write(value: Any) -> Any:
-    """Write an instant, or a number of milliseconds, as answers have it."""
+    """Write an instant, or a number of milliseconds, as answers show it."""
     value = from_ms(value) if isinstance(value, int) else value
     return to_wire(value) if isinstance(value, datetime) else value
 
 
 Time = Annotated[str, BeforeValidator(_write)]
-"""An instant, written out."""
+"""An instant as text."""
 
 
 def shows(kind: Any, *, without: Collection[str] = ()) -> Callable[[type[ViewT]], type[ViewT]]:
-    """Give a view the fields of a kind of record: those `without` these, and before its own.
+    """Give a view the fields of a kind of record, except `without`, ahead of its own.
 
-    A field that the view has itself takes the place of that of the record.
+    A field that the view declares replaces the record's.
     """
 
     def extend(view: type[ViewT]) -> type[ViewT]:
@@ -170,7 +169,7 @@ def shows(kind: Any, *, without: Collection[str] = ()) -> Callable[[type[ViewT]]
 
 
 def _answer_type(hint: Any) -> Any:
-    """Return the type of a field of a record, as answers have it."""
+    """Return the type that a field of a record has in answers."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if hint is datetime or (origin is Annotated and arguments[0] is datetime):
         return Time
@@ -180,14 +179,14 @@ def _answer_type(hint: Any) -> Any:
 
 
 TOTAL: Any = Field(default_factory=lambda shown: len([*shown.values()][-1]))
-"""Of a view: how many items the list has that is the field before."""
+"""A field of a view: the length of the list in the field before it."""
 
 Milliseconds = Annotated[float, AfterValidator(partial(round, ndigits=3))]
 """A duration, to the microsecond."""
 
 
 def either(one: str, other: str) -> Any:
-    """Of a body: a check that it has one of two fields, and not both."""
+    """Return a validator that requires exactly one of two fields of a body."""
 
     def check(body: Any) -> Any:
         if (getattr(body, one) is None) == (getattr(body, other) is None):
@@ -199,11 +198,11 @@ def either(one: str, other: str) -> Any:
 
 
 DurationText = Annotated[str, AfterValidator(check_duration)]
-"""A duration in words, like 90d."""
+"""A duration as text, like 90d."""
 
 
 class LikeType:
-    """Says that a field is written as it is, and described as this type is."""
+    """Annotates a field that is written as it is, and described by another type."""
 
     def __init__(self, kind: Any) -> None:
         self._kind = kind
@@ -218,7 +217,7 @@ class LikeType:
 _HeaderName = Annotated[str, Field(pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$")]
 _HeaderValue = Annotated[str, Field(pattern=r"^[\x20-\x7e]{0,4096}$")]
 HeaderFields = Annotated[dict[_HeaderName, _HeaderValue], Field(max_length=50)]
-"""Headers of a request: tokens, and text of printable ASCII."""
+"""Headers of a request: names are tokens, and values printable ASCII."""
 
 KeyWord = Annotated[str, Field(min_length=1, max_length=100)]
 """The id of a key, or its name in the cast."""
@@ -228,7 +227,7 @@ Document = dict[str, Any]
 
 
 class ItemPage(Struct, frozen=True):
-    """A window on a long list: the items in it, and how many there are in all.
+    """A window on a long list: the items in it, and the length of the list.
 
     `next` is the id of its first item if there are older ones.
     """

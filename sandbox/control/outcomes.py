@@ -1,4 +1,4 @@
-"""What happens next: outcomes of attempts, faults of deliveries, and awaited taps."""
+"""What is set to happen next: outcomes of attempts, faults of deliveries, and awaited taps."""
 
 from typing import Annotated, Any, Literal
 
@@ -21,10 +21,10 @@ from sandbox.worlds.tap_desk import Waiting
 
 
 class NextOutcome(Body, example={"outcome": "lost_card", "operation": "sale"}):
-    """How the next request that fits is to end. Source: assumed D24.
+    """An outcome or a fault for the next request that matches. Source: assumed D24.
 
-    `operation` is what is done to a payment, or the name of any operation of the platform; `path`
-    can have `*`. An outcome is for payments and the actions on them alone. `amount` and
+    `operation` is an action on payments, or the name of any operation of the platform; `path` can
+    contain `*`. Outcomes only apply to payments and the actions on them. `amount` and
     `approved_amount` are minor units; `delay_ms` is how long the processor takes.
     """
 
@@ -39,7 +39,7 @@ class NextOutcome(Body, example={"outcome": "lost_card", "operation": "sale"}):
 
 
 class TapBody(Body, example={"card": "tok_visa_credit"}):
-    """The result of a waiting payment: one of the three."""
+    """What to do with a waiting payment: exactly one of the three."""
 
     card: Annotated[str, Field(max_length=100)] | None = None
     outcome: Annotated[str, Field(max_length=100)] | None = None
@@ -51,7 +51,7 @@ class TapBody(Body, example={"card": "tok_visa_credit"}):
 
 @shows(outcomes.Queued)
 class QueuedView(View):
-    """An outcome that waits for the next request that fits. Amounts are minor units."""
+    """An outcome queued for the next request that matches. Amounts are minor units."""
 
     outcome: OutcomeKey | None
     operation: OperationName | None
@@ -61,7 +61,7 @@ class QueuedView(View):
 
 
 class Queue(View):
-    """The outcomes that wait, the next one first."""
+    """The queued outcomes, the next one first."""
 
     queue: list[QueuedView]
     total: int = TOTAL
@@ -81,10 +81,10 @@ def queue_outcome(request: ControlRequest, body: NextOutcome) -> QueuedView:
         raise invalid("outcome or fault is required")
     _must_be_possible(request, body)
     if body.approved_amount is not None and body.outcome != PARTIAL_APPROVAL:
-        raise invalid(f"approved_amount: belongs to the outcome {PARTIAL_APPROVAL} alone")
+        raise invalid(f"approved_amount: is only for the outcome {PARTIAL_APPROVAL}")
     if body.amount and body.approved_amount and body.approved_amount >= body.amount:
         raise invalid(
-            f"approved_amount: a part of {body.amount} is less than that, not "
+            f"approved_amount: must be less than the amount {body.amount}, and is "
             f"{body.approved_amount}"
         )
     return QueuedView.of(request.world.queue.add(outcomes.Queued(**vars(body))))
@@ -105,7 +105,7 @@ def _must_be_possible(request: ControlRequest, body: NextOutcome) -> None:
     if body.operation in attempts:
         attempts = {body.operation}
     if not attempts:
-        raise invalid(f"operation: {fitting[0].name} asks no processor; it can have a fault")
+        raise invalid(f"operation: {fitting[0].name} asks no processor; it can only have a fault")
     if body.outcome and not attempts.intersection(outcomes.operations_of(body.outcome)):
         _find_outcome(body.outcome, outcomes.Operation(min(attempts)), "operation")
 
@@ -120,7 +120,7 @@ def list_queued_outcomes(request: ControlRequest) -> Queue:
 def delete_queued_outcome(request: ControlRequest) -> None:
     """Remove a queued outcome."""
     if not request.world.queue.remove(request.id):
-        raise not_found("no outcome with this id waits: it was used or cleared, or never was there")
+        raise not_found("no outcome with this id waits: it was used or cleared, or never existed")
 
 
 @delete(f"{WORLD}/scenario/next", "next.clear")
@@ -135,14 +135,14 @@ class TapView(View):
 
 
 class Taps(View):
-    """The payments that wait, the oldest first."""
+    """The payments that wait for a card, the oldest first."""
 
     taps: list[TapView]
     total: int = TOTAL
 
 
 class TappedView(TapView):
-    """What became of a payment that waited."""
+    """The result of a payment that waited for a card."""
 
     status: str | None
     status_reason: str | None
@@ -182,7 +182,7 @@ def _find_waiting(request: ControlRequest) -> Waiting:
 
 
 def _tapped(body: TapBody, waiting: Waiting) -> Tapped:
-    """Return the tap of the body. Raises ControlFault; then the payment continues to wait."""
+    """Return the tap of the body. Raises ControlFault, and the payment keeps waiting."""
     if [*vars(body).values()].count(None) != 2:
         raise invalid("give one of card, outcome and cancel")
     if body.cancel is not None:
@@ -202,7 +202,7 @@ def _tapped(body: TapBody, waiting: Waiting) -> Tapped:
 
 
 def _find_outcome(word: str, operation: outcomes.Operation, field: str) -> Any:
-    """Return the outcome for this operation. Raises ControlFault, for the field, if it has none."""
+    """Return the outcome for this operation. Raises ControlFault for the field if it has none."""
     outcome = outcomes.for_operation(word, operation)
     if outcome is None:
         raise invalid(f"{field}: {outcomes.why_not_for(word, operation)}")

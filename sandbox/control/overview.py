@@ -24,25 +24,25 @@ from sandbox.worlds.world import World
 NeedKind = Literal["tap", "surcharge", "endpoint", "batch", "key"]
 
 FEED_MAX: Final = 50
-"""The newest requests of the feed."""
+"""How many requests the feed has."""
 
 DUE_MAX: Final = 10
-"""So much of what falls due."""
+"""How many of the next timers to list."""
 
 DELIVERIES_MAX: Final = 20
-"""The newest deliveries to an endpoint by which its health is judged."""
+"""How many of the latest deliveries to an endpoint show its health."""
 
 _NEEDS_OF_A_KIND_MAX: Final = 50
 
 _MESSAGES_MAX: Final = 200
-"""The newest messages whose deliveries are looked at."""
+"""How many of the newest messages are searched for those deliveries."""
 
 
 class Need(View):
-    """Something that waits for the operator, or is broken: `id` names the record of its kind.
+    """Something that waits for the operator, or is broken: `id` is that of the record.
 
     `amount` is in minor units of `currency`; both are null for an endpoint and a key. `since` is
-    null where the world does not know it.
+    null if the world does not know it.
     """
 
     kind: NeedKind
@@ -84,10 +84,10 @@ class FeedRow(RequestRow):
 class OverviewView(View):
     """A world at a glance.
 
-    `scenario` is the one that runs, null without one. `needs` are what needs attention; of each
-    kind the newest. `due` is what falls due next,
-    `due_total` how much falls due in all. `statuses` counts all payments. `waiting` are the
-    requests that have no answer yet. `feed` has the newest requests, the newest first.
+    `scenario` is the one that runs, or null. `needs` is what needs attention, at most 50 of each
+    kind. `due` lists what falls due next, and `due_total` counts all of it. `statuses` counts all
+    payments. `waiting` are the requests that have no answer yet. `feed` has the newest requests,
+    the newest first.
     """
 
     now: Time
@@ -124,9 +124,9 @@ async def read_overview(request: ControlRequest) -> OverviewView:
 
 
 def _statuses(world: World) -> dict[str, int]:
-    """How many payments have each status, without those that no payment has.
+    """Count the payments of each status that occurs.
 
-    The records of single actions are none (assumed D35-action).
+    Records of single actions do not count as payments (assumed D35-action).
     """
     found, _ = world.store.begin().find(Payment, {})
     totals = Counter(one.status for one in found if one.original_id is None)
@@ -151,12 +151,12 @@ def _surcharges(world: World) -> Iterator[Need]:
 def _failing(world: World) -> Iterator[Need]:
     for one in world.outbox.endpoints.values():
         if one.is_disabled or one.failing_since is not None:
-            why = f"is disabled: {one.disabled_reason}" if one.is_disabled else "takes no webhooks"
+            why = f"is disabled: {one.disabled_reason}" if one.is_disabled else "is failing"
             yield Need(kind="endpoint", id=one.id, says=why, since=one.failing_since)
 
 
 def _batches(world: World) -> Iterator[Need]:
-    """Batches that were sent back, and those with records that no batch has taken since."""
+    """Yield batches that were sent back, and those with returned records that are in no batch."""
     unit = world.store.begin()
     sent_back = {"status": ("rejected", "partially_accepted")}
     found, _ = unit.find(Batch, sent_back, limit=_NEEDS_OF_A_KIND_MAX)
@@ -167,7 +167,7 @@ def _batches(world: World) -> Iterator[Need]:
             left = [one.ledger.kept for one in refused if one.batch_id is None and one.ledger.kept]
             if not left:
                 continue
-            says = f"{len(left)} record{'s' if len(left) > 1 else ''} came back and in no batch"
+            says = f"{len(left)} record{'s' if len(left) > 1 else ''} came back, not yet in a batch"
             amount = sum(left)
         terminal = world.store.get(Terminal, batch.terminal_id)
         currency = in_letters(None if terminal is None else terminal.currency_code)
@@ -176,13 +176,13 @@ def _batches(world: World) -> Iterator[Need]:
 
 
 def _keys(world: World) -> Iterator[Need]:
-    """Yield the keys that cannot be used, and with which a request of the journal came."""
+    """Yield the unusable keys that requests of the journal were sent with."""
     entries = world.journal.entries()
     last = {entry.key_id: entry for entry in entries if entry.key_id is not None}
     for id, entry in reversed(last.items()):
         key = world.store.get(ApiKey, id)
         if key is not None and (unusable := why_unusable(key, world.now())) is not None:
-            says = f"{key.name!r} is asked with, but {unusable[0]} ({unusable[1]})"
+            says = f"{key.name!r} is still used, but {unusable[0]} ({unusable[1]})"
             yield Need(kind="key", id=id, says=says, since=entry.at)
 
 

@@ -37,8 +37,9 @@ _Amount = Annotated[int, Field(ge=0, le=99_999_999)]
 class PaymentsQuery(RecordsQuery):
     """Which payments, in which order, as rows or whole.
 
-    Words of `status`, `status_reason` and `type` are separated by commas. `account` and `terminal`
-    are ids or names of the cast, and amounts are minor units. `before` is the `next` of an answer.
+    `status`, `status_reason` and `type` are one or several words, separated by commas. `account`
+    and `terminal` are ids or names of the cast, and amounts are minor units. `before` is the `next`
+    of the previous page.
     """
 
     q: Words | None = None
@@ -87,7 +88,7 @@ class PaymentRow(View):
 
 
 class PaymentsPage(View):
-    """Payments: rows, or whole ones. `next` is the `before` of the next page, null on the last."""
+    """Payments, as rows or whole. `next` is the `before` of the next page, null on the last."""
 
     payments: list[PaymentRow | PaymentShown]
     total: int
@@ -114,7 +115,7 @@ def _view(payment: Payment) -> Any:
 
 
 def _where(request: ControlRequest, query: PaymentsQuery) -> dict[str, Any]:
-    """Return the conditions as indexes and filters of the store have them."""
+    """Return the conditions for the indexes and filters of the store."""
     must_be_known("card_brand", query.card_brand, _BRANDS)
     reasons = transactions.STATUS_REASONS
     return {
@@ -132,7 +133,7 @@ def _where(request: ControlRequest, query: PaymentsQuery) -> dict[str, Any]:
 
 
 _FOLLOW_UPS_MAX: Final = 16
-"""The most follow-ups of one request to look for."""
+"""How many follow-ups of a request to look for."""
 
 _KINDS: Final = tuple(dict.fromkeys(row.trigger for row in BY_ITSELF))
 
@@ -140,8 +141,8 @@ _KINDS: Final = tuple(dict.fromkeys(row.trigger for row in BY_ITSELF))
 class Money(View):
     """The money of a payment in minor units.
 
-    `released` is what was given up of the hold at the capture; `remaining` is what is still held,
-    before the capture, or can still be refunded, after it.
+    `released` is the part of the hold that the capture did not take; `remaining` is what is still
+    held before the capture, or can still be refunded after it.
     """
 
     authorized: int
@@ -174,13 +175,13 @@ class StoryStep(View):
 
 @shows(OpenAttempt)
 class UnansweredAttempt(View):
-    """An attempt that timed out or was left pending: its answer may still come, or be given."""
+    """An attempt that timed out or was left pending; its answer may still come, or be given."""
 
 
 class Story(View):
     """A payment with its money, its outcome, its batch and its story, oldest first.
 
-    `outcome` is what its first attempt got and who chose it; null once the journal has dropped it.
+    `outcome` is that of its first attempt, and what chose it; null once the journal dropped it.
     `unanswered` are the attempts that the processor may still answer.
     """
 
@@ -194,7 +195,7 @@ class Story(View):
 
 @get(f"{WORLD}/payments/{{id}}", "payments.story")
 def read_payment(request: ControlRequest) -> Story:
-    """Read a payment with its money, its batch and all that happened to it.
+    """Read a payment with its money, its batch and everything that happened to it.
 
     Source: assumed 2.2, 2.10.
     """
@@ -206,11 +207,11 @@ def read_payment(request: ControlRequest) -> Story:
 
 
 def view_story(world: World, payment: Payment, messages: Sequence[Message]) -> Story:
-    """Show a payment with all that happened to it and is due; `messages` are those about it."""
+    """Show a payment with all that happened to it or is due; `messages` are about it."""
     asked = list(dict.fromkeys(one.request_id for one in messages if one.request_id is not None))
     entries = world.journal.entries()
     first = next((one for one in entries if asked and one.id == asked[0]), None)
-    # From any client.
+    # Those of all clients.
     refused = (one for one in entries if is_refused(one) and has_named(one, payment.id))
     steps = [_attempt_step(one) for one in payment.history]
     steps += [_message_step(world, one) for one in messages]
@@ -235,7 +236,7 @@ class LateAnswerBody(Body, example={"outcome": "approved"}):
 
 @post(f"{WORLD}/payments/{{id}}/answer", "payments.answer", refuses=(409,))
 def answer_payment(request: ControlRequest, body: LateAnswerBody) -> Story:
-    """Answer an attempt for the processor that timed out or left it pending.
+    """Answer an attempt late, for the processor that timed out or left it pending.
 
     Source: assumed D24, D24-late.
     """
@@ -255,8 +256,8 @@ def answer_payment(request: ControlRequest, body: LateAnswerBody) -> Story:
 def _choose_attempt(attempts: list[OpenAttempt], event_id: str | None) -> OpenAttempt:
     if not attempts:
         how = (
-            "one does that timed out, such as with the outcome processor_timeout, and one that "
-            "pending_forever left pending, until it is answered"
+            "an attempt waits if it timed out, as with the outcome processor_timeout, or if "
+            "pending_forever left it pending"
         )
         why = "no attempt at the payment waits for its processor"
         raise conflict("not_waiting", why, details=how)

@@ -1,8 +1,8 @@
 """Permission checks, and the actions that are available on a payment.
 
-The steps of the platform's pipeline and the rules of the operations decide. Nothing is counted or
-changed: each action is asked with its least body, and its limits are found by asking with other
-amounts.
+They are decided by the steps of the platform's pipeline and the rules of the operations. Nothing is
+counted or changed: each action is tried with its smallest body, and its limits are found by trying
+other amounts.
 """
 
 from bisect import bisect
@@ -64,7 +64,7 @@ class KeyName(View):
 class LensView(View):
     """The answer that a key would get, with each decision and its clause.
 
-    One of `missing` would be enough; it is empty where no permission helps. `could` are the keys
+    Any one of `missing` would be enough; it is empty if no permission helps. `could` are the keys
     that may do it.
     """
 
@@ -87,7 +87,7 @@ class LensRow(View):
 
 
 class LensTable(View):
-    """All operations as a key may use them; `unusable` says why it authenticates no more."""
+    """What a key may do, by operation; `unusable` says why it cannot authenticate."""
 
     key: KeyName
     unusable: str | None
@@ -95,13 +95,13 @@ class LensTable(View):
 
 
 def key_name(world: World, key: ApiKey) -> KeyName:
-    """How answers name a key."""
+    """Return a key as answers name it."""
     return KeyName.of(key, cast=cast_names(world, "key").get(key.id))
 
 
 @post(f"{WORLD}/lens", "lens.simulate")
 async def simulate_permission(request: ControlRequest, body: LensBody) -> LensView:
-    """Find out what a key would be answered, without a request."""
+    """Find out what answer a key would get, without a request."""
     world = request.world
     must_be_known("operation", body.operation, PERMITTED)
     row, key = PERMITTED[body.operation], request.get_named(ApiKey, body.key)
@@ -113,7 +113,7 @@ async def simulate_permission(request: ControlRequest, body: LensBody) -> LensVi
 def view_permission(
     world: World, row: Row, key: ApiKey, target: str | None, could: list[KeyName]
 ) -> LensView:
-    """Return what the key would be answered for the operation on the record with this id."""
+    """Return the answer that the key would get for the operation on the record with this id."""
     seen = look(world, key, row, target)
     return LensView.of(
         seen,
@@ -127,7 +127,7 @@ def view_permission(
 
 
 def _target_of(world: World, row: Row, text: str | None) -> str | None:
-    """Return the id of the target, which a name of the cast may stand for."""
+    """Return the id of the target, given as an id or a name of the cast."""
     if row.target is None:
         return None
     if text is None and row.target.where == "path":
@@ -137,7 +137,7 @@ def _target_of(world: World, row: Row, text: str | None) -> str | None:
 
 
 async def find_permitted_keys(world: World, row: Row, target: str | None) -> list[KeyName]:
-    """Find the keys that may do it, the oldest first."""
+    """Find the keys that may use the operation on the target, the oldest first."""
     keys = list(world.store.all(ApiKey).values())
     found = await select(keys, lambda key: look(world, key, row, target).error is None)
     return [key_name(world, key) for key in found]
@@ -151,7 +151,7 @@ def list_permissions(request: ControlRequest) -> LensTable:
 
 
 def view_permissions(world: World, key: ApiKey) -> LensTable:
-    """All operations with the statuses that this key gets."""
+    """Return all operations with the statuses that this key gets."""
     account = world.store.get(Account, key.account_id)
     why, _ = why_unusable(key, world.clock.now()) or (None, "")
     if why is None and (account is None or account.deleted_at is not None):
@@ -179,7 +179,7 @@ def _permission_row(row: Row, key: ApiKey, *, is_usable: bool) -> LensRow:
 
 
 class MovesQuery(Query):
-    """By which key, by its id or name of the cast; without one, rules of payments alone count."""
+    """The acting key, an id or a name of the cast; without one, only payment rules count."""
 
     key: Words | None = None
 
@@ -193,9 +193,9 @@ ACTIONS: Final[dict[str, tuple[Operation, dict[str, Any]]]] = {
     "payments.reverse": (Operation.REVERSE, {}),
     "payments.refund": (Operation.REFUND, {}),
 }
-"""The moves of a payment, each with its least body.
+"""The actions on a payment, each with its smallest body.
 
-The first word of a move is its operation.
+The first word of a name is the operation.
 """
 
 _WITHOUT_NATURAL_AMOUNT: Final = (Operation.INCREMENT, Operation.ADJUST)
@@ -203,12 +203,11 @@ _WITHOUT_NATURAL_AMOUNT: Final = (Operation.INCREMENT, Operation.ADJUST)
 
 
 class Move(View):
-    """An operation on a payment: whether it can be done now, by which row, and why not.
+    """An action on a payment: whether it is possible now, by which row, or why not.
 
-    `next_status` is the status to which it leads. `min` and `max` are
-    the least and the greatest amount in minor units, and `amount` is the one that a body without an
-    amount stands for; null where it cannot be done, or takes no amount. `example` is a body that
-    fits.
+    `next_status` is the status that it leads to. `min` and `max` are the smallest and the largest
+    amount in minor units, and `amount` is the default of a body without one; all are null if the
+    action is impossible or takes no amount. `example` is a valid body.
     """
 
     operation: str
@@ -227,7 +226,7 @@ class Move(View):
 
 
 class ByItself(View):
-    """A change that needs no request; `due` is null where no moment is set for it."""
+    """A change that needs no request; `due` is null if no time is set for it."""
 
     trigger: str
     row: str
@@ -247,7 +246,7 @@ class Moves(View):
 def list_available_actions(request: ControlRequest, query: MovesQuery) -> Moves:
     """List what can be done with a payment now, and what cannot and why.
 
-    With `key`, by that key.
+    With `key`, list what that key can do.
     """
     key = None if query.key is None else request.get_named(ApiKey, query.key)
     return view_actions(request.world, request.get_record(Payment, "payment"), key)
@@ -323,9 +322,9 @@ def _view_action(
 
 
 def _limits(context: OperationContext, payment: Payment, action: ActionRequest) -> tuple[int, int]:
-    """Return the least and the greatest amount that the action may have.
+    """Return the smallest and the largest amount that the action may have.
 
-    The search starts from the amount that an omitted one stands for.
+    The search starts from the default amount.
     """
 
     def is_refused(amount: int) -> bool:
@@ -343,7 +342,7 @@ def _limits(context: OperationContext, payment: Payment, action: ActionRequest) 
 
 
 def _by_itself(world: World, payment: Payment) -> Iterator[ByItself]:
-    """Yield the rows without a request that its state has, if something is to set them off."""
+    """Yield the changes of its state that need no request, if something will trigger them."""
     for row in BY_ITSELF:
         timer = world.store.timer(row.trigger, payment.id)
         settles = row.trigger == SETTLE and payment.batch_id is not None

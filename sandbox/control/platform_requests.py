@@ -1,4 +1,4 @@
-"""Requests to the platform, new ones and those of the journal again."""
+"""Sending requests to the platform: new ones, and those of the journal again."""
 
 import json
 from typing import Annotated, Any, Final, Literal, Self
@@ -20,7 +20,7 @@ PATH_CHARS_MAX: Final = 8_192
 
 
 class ReplayBody(Body):
-    """What to change in a request that is sent again; what is left out stays."""
+    """Changes to a request that is sent again; without a key or a body it keeps its own."""
 
     key: KeyWord | None = None
     headers: HeaderFields = Field(default_factory=dict)
@@ -61,14 +61,14 @@ class SendBody(
 _OF_THE_CONNECTION: Final = frozenset(
     {"host", "content-length", "transfer-encoding", "connection", "expect", "upgrade", "te"}
 )
-"""Headers that a client's library writes by itself."""
+"""Headers that HTTP clients write by themselves."""
 
 
 @shows(InternalAnswer)
 class Answered(View):
-    """What a client would have got.
+    """The answer that a client would have received.
 
-    `status` is null, and `fault` says why, where a transport fault closes the connection.
+    `status` is null, and `fault` says why, if a transport fault closes the connection.
     """
 
     headers: dict[str, str]
@@ -77,7 +77,7 @@ class Answered(View):
 
 
 class Begun(View):
-    """The id under which the journal will have the request."""
+    """The id that the request will have in the journal."""
 
     request_id: str
 
@@ -107,7 +107,7 @@ async def replay_request(request: ControlRequest, body: ReplayBody) -> Answered 
         raise conflict(
             "not_replayable",
             f"the request cannot be sent again as it was: {why}",
-            details="send what it was with POST .../send, or give the body",
+            details="send it with POST .../send, or give the body",
         )
     name = body.key if "key" in given else entry.key_id
     query = quote(entry.query, safe=IN_A_QUERY).encode()
@@ -116,7 +116,7 @@ async def replay_request(request: ControlRequest, body: ReplayBody) -> Answered 
 
 
 def _why_not_again(entry: Entry, payload: bytes) -> str | None:
-    """Say what the journal lacks of the request; None if it has all of it."""
+    """Return what the journal lacks of the request; None if it has all of it."""
     if payload.endswith(CUT_OFF):
         return "the journal has only the beginning of its body"
     if MASK in payload:
@@ -156,7 +156,7 @@ def _headers(request: ControlRequest, given: dict[str, str], payload: bytes) -> 
         if low == key_header.lower():
             raise invalid(f"headers: {name}: name the key in `key`, by its name or id")
         if low in _OF_THE_CONNECTION:
-            raise invalid(f"headers: {name}: is written by the connection, and cannot be given")
+            raise invalid(f"headers: {name}: is set by the connection, and cannot be given")
         fields[low] = value
     if payload:
         fields["content-length"] = str(len(payload))

@@ -1,4 +1,4 @@
-"""Built-in receivers of webhooks, and signatures checked as receivers do.
+"""Built-in receivers of webhooks, and signature checks as receivers do them.
 
 Source: assumed D25-receivers.
 """
@@ -26,9 +26,9 @@ _AnswerStatus = Annotated[int, Field(ge=receivers.ANSWER_MIN, le=receivers.ANSWE
 
 
 class NewReceiver(Body, example={"answers": [500, 500, 200]}):
-    """A receiver inside: the status for each attempt at a message, after a delay.
+    """A built-in receiver: its status for each attempt at a message, after a delay.
 
-    Later attempts get the last of `answers`. No event types means all of them.
+    Later attempts get the last of `answers`. Without event types it gets all of them.
     """
 
     answers: list[_AnswerStatus] = Field([200], min_length=1, max_length=receivers.ANSWERS_MAX)
@@ -38,10 +38,10 @@ class NewReceiver(Body, example={"answers": [500, 500, 200]}):
 
 
 class ReceiverView(View):
-    """A receiver inside: an endpoint with the same id, its programmed answers, and its secret.
+    """A built-in receiver: an endpoint with the same id, its programmed answers, and its secret.
 
     The first attempt at each message gets the first of `answers`, and so on; later ones get the
-    last. `received` counts the deliveries that came.
+    last. `received` counts its deliveries.
     """
 
     id: str
@@ -53,7 +53,7 @@ class ReceiverView(View):
 
 
 class Receivers(View):
-    """The receivers inside a world."""
+    """The built-in receivers of a world."""
 
     receivers: list[ReceiverView]
     total: int = TOTAL
@@ -61,10 +61,10 @@ class Receivers(View):
 
 @shows(receivers.Received, without=("check",))
 class ReceivedView(View):
-    """A delivery as it came. `answer` is null if the receiver took too long.
+    """A delivery as it was received. `answer` is null if the receiver took too long.
 
-    `says` tells what its check of the signature found, with all secrets that were in force. `body`
-    is text where a scenario injected invalid JSON.
+    `says` is the result of its signature check, with all secrets that were in force. `body` is text
+    if a scenario injected invalid JSON.
     """
 
     event_type: str | None
@@ -85,7 +85,7 @@ class ReceivedPage(View):
 
 @post(f"{WORLD}/receivers", "receivers.create", status=201, refuses=(409,))
 def create_receiver(request: ControlRequest, body: NewReceiver) -> ReceiverView:
-    """Have webhooks go to a receiver inside, with programmed answers."""
+    """Create a built-in receiver of webhooks, with programmed answers."""
     url = receivers.url_of(receivers.Program(tuple(body.answers), body.delay_ms))
     description, types = body.description or "Built-in receiver", body.event_types
     sent = {"url": url, "description": description, "event_types": types}
@@ -94,7 +94,7 @@ def create_receiver(request: ControlRequest, body: NewReceiver) -> ReceiverView:
 
 @get(f"{WORLD}/receivers", "receivers.list")
 def list_receivers(request: ControlRequest) -> Receivers:
-    """List the receivers inside."""
+    """List the built-in receivers."""
     known = request.world.outbox.endpoints.values()
     views = [_view_receiver(request.world, one) for one in known if receivers.is_inside(one.url)]
     return Receivers(receivers=views)
@@ -102,7 +102,7 @@ def list_receivers(request: ControlRequest) -> Receivers:
 
 @delete(f"{WORLD}/receivers/{{id}}", "receivers.delete")
 def delete_receiver(request: ControlRequest) -> None:
-    """Delete a receiver inside."""
+    """Delete a built-in receiver."""
     id = _find_receiver(request).id
     request.world.outbox.remove(id)
     request.world.inbox.forget(id)
@@ -110,7 +110,7 @@ def delete_receiver(request: ControlRequest) -> None:
 
 @get(f"{WORLD}/receivers/{{id}}/received", "receivers.received")
 def list_received(request: ControlRequest, query: Listing) -> ReceivedPage:
-    """List what a receiver inside was sent."""
+    """List the deliveries to a built-in receiver."""
     world, id = request.world, _find_receiver(request).id
     page = query.cut(world.inbox.received(id))
     return ReceivedPage.of(page, received=[_view_received(world, one) for one in page.items])
@@ -138,7 +138,7 @@ def _view_received(world: World, one: receivers.Received) -> ReceivedView:
 
 
 class VerifyQuery(Query):
-    """Which attempt to check: the first is 1, the last one if it is left out."""
+    """Which attempt to check, counted from 1; by default the last."""
 
     endpoint_id: str | None = None
     attempt: Annotated[int, Field(ge=1)] | None = None
@@ -149,7 +149,7 @@ _SIGNED: Final = {"webhook-id": "msg_1", "webhook-timestamp": "1", "webhook-sign
 
 
 class VerifyBody(Body, example={"secret": _KEY, "headers": _SIGNED, "body": "{}"}):
-    """A webhook as it came: its headers, and its body as text, to the byte.
+    """A webhook as it was received: its headers, and its exact body as text.
 
     The secret is given, or is that of an endpoint.
     """
@@ -163,9 +163,9 @@ class VerifyBody(Body, example={"secret": _KEY, "headers": _SIGNED, "body": "{}"
 
 @shows(Verification)
 class VerifyView(View):
-    """What a receiver finds. `step` is the one that fails, null if none does.
+    """The result of a signature check. `step` is the one that fails, or null.
 
-    `signed` is the text that is signed. `secrets` are masked. `age_s` is the age of the timestamp.
+    `signed` is the signed text. `secrets` are masked. `age_s` is the age of the timestamp.
     """
 
     verdict: Literal["genuine", "refused"]
@@ -190,7 +190,7 @@ def verify_message(request: ControlRequest, query: VerifyQuery) -> VerifyView:
 def check_attempt(
     world: World, message: Message, delivery: Delivery, number: int | None = None
 ) -> VerifyView:
-    """Return what the receiver found in that attempt, by default the last. Raises ControlFault."""
+    """Return what the receiver found in an attempt, by default the last. Raises ControlFault."""
     attempts = delivery.attempts
     if not attempts or (number or 1) > len(attempts):
         count = f"{len(attempts)} attempts" if attempts else "no attempt yet"

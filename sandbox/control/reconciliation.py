@@ -1,7 +1,7 @@
-"""Reconciliation: the transactions of a world beside those of a tester's file.
+"""Reconciliation: the transactions of a world compared with those of a tester's file.
 
-The file is CSV with a header, or JSON: a list of objects, also below `transactions`. A row names a
-transaction, an attempt by its event_id, or both. Source: assumed D57.
+The file is CSV with a header, or JSON: a list of objects, which may be under `transactions`. A row
+names a transaction, an attempt by its event_id, or both. Source: assumed D57.
 """
 
 import csv
@@ -29,14 +29,14 @@ COLUMNS: Final = (*IDS, "amount", "status")
 ROWS_MAX: Final = 20_000
 _WORD_CHARS_MAX: Final = 100
 _ALIKE: Final = 0.8
-"""A column that is so much like a known one was meant to be it."""
+"""How similar to a known column an unknown one must be to count as a misspelling of it."""
 
 
 class ReconciliationBody(Body, example={"text": "transaction_id,amount,status\n"}):
-    """A file, and which transactions of the world it should have: all, or those that fit.
+    """A file, and which transactions of the world it should have: all, or those that match.
 
-    `account` is an id or a name of the cast, `batch` an id. Words of `status` are separated by
-    commas.
+    `account` is an id or a name of the cast, `batch` an id. `status` is one or several words,
+    separated by commas.
     """
 
     text: Annotated[str, Field(min_length=1)]
@@ -49,7 +49,7 @@ DifferenceKind = Literal["missing_here", "missing_there", "other_amount", "other
 
 
 class _Entry(Struct, frozen=True, gc=False):
-    """A transaction or one of its attempts, there or here. None was not stated."""
+    """A transaction or one of its attempts, there or here. None means not stated."""
 
     line: int | None
     transaction_id: str | None
@@ -117,9 +117,9 @@ def _summarize(payment: Payment) -> _Entry:
 
 
 def _attempts(payment: Payment) -> list[_Entry]:
-    """Return the attempts by their event_ids: a creation and its outcome are one.
+    """Return the attempts, one for each event_id: a creation and its outcome are one.
 
-    One with a record of its own is that of the record.
+    An attempt with its own record is left out: it belongs to that record.
     """
     found = {
         one.event_id: _Entry(None, payment.id, one.event_id, one.amount, one.status)
@@ -127,7 +127,7 @@ def _attempts(payment: Payment) -> list[_Entry]:
         if one.event_id not in payment.recorded
     }
     if (last := payment.transaction.event_id) in found:
-        # Settling is not an attempt, and changes the status all the same.
+        # Settling is not an attempt, but changes the status.
         found[last] = replace(found[last], status=payment.status)
     return list(found.values())
 
@@ -177,7 +177,7 @@ def _read(text: str) -> tuple[list[_Entry], list[str]]:
             if name in COLUMNS:
                 continue
             for near in get_close_matches(name, COLUMNS, n=1, cutoff=_ALIKE):
-                # It is nearly a column that the file lacks.
+                # It is probably a misspelling of a column that the file lacks.
                 if near not in row:
                     raise _at(line, f"there is no column {name[:_WORD_CHARS_MAX]!r}", name, COLUMNS)
             ignored[name[:_WORD_CHARS_MAX]] = None
@@ -195,7 +195,7 @@ def _entry(line: int, row: Mapping[str, Any]) -> _Entry:
         if isinstance(value, str):
             values[name] = value.strip() or None
         elif name != "amount" and value is not None:
-            raise _at(line, f"{name}: must be a text")
+            raise _at(line, f"{name}: must be text")
     transaction_id, event_id, amount, status = values.values()
     if transaction_id is None and event_id is None:
         raise _at(line, "has neither transaction_id nor event_id; one of them is needed")
@@ -217,10 +217,7 @@ def _at(line: int, about: str, word: str = "", known: Sequence[str] = ()) -> Con
 
 
 def _csv_rows(text: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the rows with their lines.
-
-    The header names the columns; semicolons separate them too.
-    """
+    """Yield the rows with their lines; commas or semicolons separate the columns."""
     header, _, _ = text.lstrip("\ufeff").partition("\n")
     delimiter = ";" if ";" in header and "," not in header else ","
     reader = csv.reader(io.StringIO(text.lstrip("\ufeff")), delimiter=delimiter, strict=True)

@@ -33,7 +33,7 @@ JAVASCRIPT: Final = "text/javascript; charset=utf-8"
 class Written(Struct, Generic[T]):
     """An answer of the class `T`, already written out as the bytes to send.
 
-    `media_type` is only given where it is not that of the row.
+    `media_type` is only given if it differs from that of the row.
     """
 
     body: wire.Body
@@ -49,14 +49,13 @@ class Accepted(Struct, Generic[T]):
 class ControlRow(Struct, frozen=True, kw_only=True, eq=False):
     """One control endpoint.
 
-    `body`, `query` and `answer` are the classes in the signature of `run`; `accepted` is that of an
-    answer with 202, of a function that may go on after it. `is_raw` rows take a body as it is, up
-    to SNAPSHOT_BYTES_MAX.
-    `is_for_default` rows are answered by the server that has the world `default`.
-    `is_open` rows need no token, and `is_for_operator` rows that of the operator.
-    The result of an `is_stream` row is sent piece by piece; all others answer with `media_type`.
-    An `is_ended_by_client` row can take long, and is canceled when the client disconnects.
-    `refuses` lists the statuses of the function itself. `kind` selects the headers of a success.
+    `body`, `query` and `answer` are the classes in the signature of `run`; `accepted` is that of a
+    202 answer, for a function that may continue after it. `is_raw` rows take the body as bytes, up
+    to SNAPSHOT_BYTES_MAX. `is_for_default` rows are answered by the server that has the world
+    `default`. `is_open` rows need no token, and `is_for_operator` rows need the operator's. The
+    result of an `is_stream` row is sent piece by piece; all others answer with `media_type`. An
+    `is_ended_by_client` row can take long, and is canceled when the client disconnects. `refuses`
+    lists the error statuses of the function itself. `kind` selects the headers of a success.
     """
 
     name: str
@@ -116,7 +115,7 @@ delete = partial(endpoint, "DELETE")
 
 
 def _answers(returned: Any) -> tuple[Any, Any]:
-    """Return the class of the answer, and of one with 202, of a function that returns this."""
+    """Return the classes of the answer and of the 202 answer, from a return annotation."""
     accepted = next((one for one in get_args(returned) if get_origin(one) is Accepted), None)
     if accepted is not None:
         return _answers(get_args(returned)[0])[0], get_args(accepted)[0]

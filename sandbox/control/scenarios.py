@@ -24,7 +24,7 @@ from sandbox.worlds.world import World
 
 
 class ScenarioBody(WholeBody[dict[str, Any]], example={"name": "batch_partially_accepted"}):
-    """The name of a scenario of the library, or a whole one."""
+    """The name of a scenario of the library, or a whole scenario."""
 
 
 class CheckBody(
@@ -120,7 +120,7 @@ def _names_of_examples(scenario: Scenario) -> list[str]:
 
 
 def _last_requests(world: World) -> tuple[dict[str, str], dict[str, str]]:
-    """By the name of a rule the last request that it decided, or whose webhook it changed."""
+    """Return the last request that each rule decided, or whose webhook it changed."""
     since = world.state.scenario_since
     entries = [one for one in world.journal.entries() if since is None or one.at >= since]
     choices = ((one.choice, one.id) for one in entries if one.choice is not None)
@@ -160,7 +160,7 @@ def read_scenario_file(request: ControlRequest) -> ScenarioFile:
 
 
 class ProblemView(View):
-    """A mistake: `rule` is the part and its number, as in `rule 2`; `line` is of the TOML."""
+    """A mistake: `rule` is the part and its number, as in `rule 2`; `line` is that of the TOML."""
 
     rule: str | None = None
     field: str | None = None
@@ -207,9 +207,9 @@ def get_running(world: World) -> Scenario:
 
 
 def choose_scenario(request: ControlRequest, wanted: Any) -> Scenario:
-    """Return the scenario that is named, or written out.
+    """Return the scenario that is named, or given in full.
 
-    Raises ControlFault, also for a host to which no webhook may go.
+    Raises ControlFault, also for an endpoint at a host that webhooks may not go to.
     """
     if isinstance(wanted, str):
         wanted = {"name": wanted}
@@ -247,7 +247,7 @@ _ExampleWord = int | Annotated[str, Field(min_length=1, max_length=200)]
 
 
 class ProveBody(Body):
-    """The scenario whose examples run: the text of its file, else the one that runs."""
+    """The scenario whose examples to run: the text of its file, or else the running one."""
 
     toml: Annotated[str, Field(max_length=500_000)] | None = None
 
@@ -255,7 +255,7 @@ class ProveBody(Body):
 class PlayBody(Body, example={"example": 1}):
     """Which example of the running scenario to play: its number, from 1, or its name.
 
-    Those before it are played too, since they are its story; `from` names a later beginning.
+    Those before it are played first, since it builds on them; `from` names a later start.
     """
 
     example: _ExampleWord
@@ -263,9 +263,9 @@ class PlayBody(Body, example={"example": 1}):
 
 
 class ProvedExample(View):
-    """The result of an example: what did not come as expected, in words; none if all did.
+    """The result of an example: its mistakes say what differs from what it expects.
 
-    `line` is that of the example in the TOML that was given, null if none was.
+    `line` is that of the example in the given TOML, or null without one.
     """
 
     number: int
@@ -287,8 +287,8 @@ class Proof(View):
 async def prove_scenario(request: ControlRequest, body: ProveBody) -> Proof:
     """Run the examples of a scenario in a sandbox of their own.
 
-    It is the one of the body, else the one that runs. The world itself does not change. A scenario
-    without examples is ok. Source: assumed D25-prove.
+    The scenario is that of the body, or else the running one. The world itself does not change. A
+    scenario without examples is ok. Source: assumed D25-prove.
     """
     if body.toml is None:
         scenario = get_running(request.world)
@@ -297,7 +297,7 @@ async def prove_scenario(request: ControlRequest, body: ProveBody) -> Proof:
     numbers = range(1, len(scenario.example) + 1)
     places = [parser.Problem("", part="example", number=number) for number in numbers]
     try:
-        # Examples take a sandbox with a loop of its own; the platform goes on beside them.
+        # Examples run in a sandbox with its own event loop, so this server keeps answering.
         found = await asyncio.to_thread(request.services.prove, scenario)
     except parser.ScenarioError as error:
         why = [f"cannot run in a demo world: {error}"]
@@ -310,7 +310,7 @@ async def prove_scenario(request: ControlRequest, body: ProveBody) -> Proof:
 
 
 class Play(View):
-    """What came of an example and of those before it; `now` is the clock after it."""
+    """The results of an example and of those before it; `now` is the world's time after it."""
 
     name: str
     ok: bool
@@ -323,7 +323,7 @@ class Play(View):
 async def play_example(request: ControlRequest, body: PlayBody) -> Play:
     """Play an example of the running scenario in its world.
 
-    The world changes by it. The examples before it are played first, as they are its story.
+    This changes the world. The examples before it are played first, since it builds on them.
     Source: assumed D25-play.
     """
     world = request.world
@@ -352,7 +352,7 @@ async def play_example(request: ControlRequest, body: PlayBody) -> Play:
 
 
 def _number(field: str, examples: Sequence[Example], wanted: int | str) -> int:
-    """Return the number of an example, which is named by it or by its name. Raises ControlFault."""
+    """Return the number of an example that is given by number or name. Raises ControlFault."""
     if not examples:
         raise conflict("no_example", "the running scenario has no example to play")
     if isinstance(wanted, str):
@@ -375,5 +375,5 @@ def _must_have_names(world: World, examples: Sequence[Example], numbers: range) 
         for field, name in (("terminal", send.terminal), ("key", send.key)):
             if name not in (known := world.cast.ids_of(field)):
                 why = f"example {number}, send.{field}: this world has no {name!r}"
-                how = "prove runs the examples in a demo world of their own"
+                how = "prove runs the examples in a separate demo world"
                 raise conflict("not_playable", why, details=how, nearest=nearest(name, known))

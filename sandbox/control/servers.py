@@ -20,10 +20,10 @@ ViewT = TypeVar("ViewT", bound=View)
 
 
 def unavailable(error: StoreError | WorldLost) -> ControlFault:
-    """Return the answer while it is unknown, or once another server may have the world."""
+    """Return the refusal while the state is unknown, or another server may have the world."""
     why = str(error)
     if isinstance(error, WorldLost):
-        why = f"the world {why!r} has moved to another server; what was asked for may be done"
+        why = f"the world {why!r} is now on another server; the request may have been carried out"
     return ControlFault(UNAVAILABLE.status, UNAVAILABLE.code, why, headers={"retry-after": "1"})
 
 
@@ -33,10 +33,10 @@ Asgi = tuple[Scope, Receive, Send]
 async def forward(
     request: ControlRequest, row: ControlRow, read: Callable[[], Awaitable[Any]], asgi: Asgi
 ) -> bool:
-    """Whether another server has answered; if not, the world is here now, or nowhere.
+    """Forward the request to the server that has its world; return whether that one answered.
 
-    `read` reads the body. Raises Unavailable, and ControlFault for a request that was sent on
-    already.
+    If not, it is for this server. `read` reads the body. Raises Unavailable, and ControlFault for
+    an unknown world or a request that was already forwarded.
     """
     services, who, name = request.services, request.who, request.params.get("w")
     worlds, elsewhere = services.worlds, services.elsewhere
@@ -59,7 +59,7 @@ async def forward(
 
 
 def other_servers(request: ControlRequest) -> Elsewhere | None:
-    """Return the other servers, if they are to be asked too; not by one that another has asked."""
+    """Return the other servers, to ask them too; None if the request came from one of them."""
     if was_forwarded(request.scope["headers"]):
         return None
     return request.services.elsewhere
@@ -68,7 +68,7 @@ def other_servers(request: ControlRequest) -> Elsewhere | None:
 async def ask_other_servers(
     request: ControlRequest, others: Elsewhere, answer: type[ViewT]
 ) -> list[ViewT]:
-    """Ask the other servers this too; each answers about the worlds that it has."""
+    """Send the request to the other servers too; each answers about the worlds that it has."""
     scope = request.scope
     headers = [one for one in scope["headers"] if one[0] in (b"authorization", b"cookie")]
     bodies = await others.ask_all(path_of(scope), scope["query_string"], headers)
@@ -80,13 +80,13 @@ async def list_stored_worlds(
 ) -> list[KeptWorld]:
     """List the worlds within reach that are not among the known ones.
 
-    No server has them, or none that answers.
+    No server has them, or their server does not answer.
     """
     return [one for one in await others.list_others(known) if request.who.can_reach(one.id)]
 
 
 class Health(View):
-    """That the server answers; `store` is `memory`, or the name of the state file.
+    """The health of the server; `store` is `memory`, or the name of the state file.
 
     `server` is the name of a server that shares worlds with others.
     """
@@ -101,12 +101,12 @@ class Health(View):
 def read_health(request: ControlRequest) -> Health:
     """Check that the server answers.
 
-    One that shares worlds is not healthy while it has no contact with the others, nor once it
+    A server that shares worlds is unhealthy while it has no contact with the others, and once it
     leaves them.
     """
     services, elsewhere = request.services, request.services.elsewhere
     if elsewhere is not None and not elsewhere.is_current:
-        raise unavailable(Unavailable("this server has no contact with the others, or leaves"))
+        raise unavailable(Unavailable("this server has no contact with the others, or is leaving"))
     return Health.of(services, status="ok", server="" if elsewhere is None else elsewhere.name)
 
 
@@ -116,7 +116,7 @@ class ServerView(View):
 
 
 class Servers(View):
-    """The servers that share worlds; empty where one server has its worlds for itself."""
+    """The servers that share worlds; empty if they are not shared."""
 
     servers: list[ServerView]
     total: int = TOTAL

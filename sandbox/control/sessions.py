@@ -1,7 +1,7 @@
 """Signing in with a browser, and the tokens of teams.
 
-A browser cannot put a bearer token into everything that it asks for, and a page should not keep
-one. So the console hands the token over once, and gets a cookie that scripts cannot read.
+A browser cannot send a bearer token with every request, and a page should not keep one. So the
+console hands the token over once, and gets a cookie that scripts cannot read.
 """
 
 from datetime import UTC, datetime
@@ -21,12 +21,12 @@ from sandbox.tokens import TeamToken
 from sandbox.worlds.spec import TEAM_PATTERN
 
 GIVEN_OR_PRINTED: Final = (
-    "the server was given one (SANDBOX_TOKEN, --token-file), or printed one at its start"
+    "the server was given one (SANDBOX_TOKEN, --token-file), or printed one at startup"
 )
 
 
 class SessionBody(Body, example={"token": "the-token-of-your-server"}):
-    """The token of the control API, which the server was given or printed at its start."""
+    """The token of the control API, which the server was given or printed at startup."""
 
     token: Annotated[str, Field(max_length=4_096)]
 
@@ -40,7 +40,7 @@ class TokenBody(Body, example={"team": "mobile", "name": "CI of mobile", "expire
     expires_in: Annotated[DurationText, Field(max_length=100)] | None = None
 
     def end(self, now: datetime) -> datetime | None:
-        """When it expires. Raises ControlFault for two moments, or one that no calendar has."""
+        """Return when it expires. Raises ControlFault for two times, or one beyond the calendar."""
         if self.expires_in is None:
             return self.expires_at
         if self.expires_at is not None:
@@ -52,9 +52,9 @@ class TokenBody(Body, example={"team": "mobile", "name": "CI of mobile", "expire
 
 
 class SessionView(View):
-    """What a page has to know before anything else.
+    """What a page must know first.
 
-    `signed_in` is true too where no token is needed. `team` is the team of the token, null for the
+    `signed_in` is also true if no token is needed. `team` is the team of the token, null for the
     operator. `platform_url` is the address of the platform.
     """
 
@@ -84,7 +84,7 @@ def begin_session(request: ControlRequest, body: SessionBody) -> SessionView:
     begun = request.sessions.begin(body.token)
     if begun is None:
         why = "this is not the token of this server"
-        how = f"{GIVEN_OR_PRINTED}; one that was made up changes with each start"
+        how = f"{GIVEN_OR_PRINTED}; a generated one changes with each start"
         raise ControlFault(401, "wrong_token", why, details=how)
     id, who = begun
     request.answer_headers["set-cookie"] = _cookie(request, id, identity.SESSION_S)
@@ -105,7 +105,7 @@ def _view_session(request: ControlRequest, who: identity.Identity) -> SessionVie
 
 def _cookie(request: ControlRequest, value: str, seconds: int) -> str:
     scope = request.scope
-    # A proxy with TLS in front says so; the cookie is then for HTTPS alone.
+    # A TLS proxy in front says so; the cookie is then for HTTPS only.
     forwarded = dict(scope["headers"]).get(b"x-forwarded-proto")
     secure = "; Secure" if scope.get("scheme") == "https" or forwarded == b"https" else ""
     return (
@@ -143,7 +143,7 @@ def create_token(request: ControlRequest, body: TokenBody) -> NewToken:
     now = _system_now(request)
     expires_at = body.end(now)
     if expires_at is not None and expires_at <= now:
-        raise invalid("expires_at: must lie ahead")
+        raise invalid("expires_at: must be in the future")
     made, plaintext = request.services.tokens.add(body.team, body.name, expires_at)
     return NewToken.extend(_view_token(made, now), token=plaintext)
 
@@ -157,7 +157,7 @@ def list_tokens(request: ControlRequest) -> TokensOfTeams:
 
 @delete(f"{PREFIX}/tokens/{{id}}", "tokens.delete", **_OPERATORS)
 def delete_token(request: ControlRequest) -> None:
-    """Make a token of a team worthless."""
+    """Revoke a token of a team."""
     if not request.services.tokens.remove(request.id):
         raise not_found("there is no token with this id")
 

@@ -17,14 +17,14 @@ from sandbox.worlds.world import Mark, World
 
 
 class ForkBody(Body, example={"name": "A copy"}):
-    """The id and the name of a copy; without them the next free id, and the name of the world."""
+    """The id and the name of a copy; by default the next free id, and the name of the world."""
 
     id: WorldId | None = None
     name: WorldName | None = None
 
 
 class MarkBody(Body, example={"name": "before the refund"}):
-    """What to call a mark."""
+    """The name of a mark."""
 
     name: WorldName = ""
 
@@ -52,7 +52,7 @@ async def restore_snapshot(request: ControlRequest, body: bytes) -> WorldView:
 async def _replace(
     request: ControlRequest, world: World, content: bytes, about: str, *, is_trusted: bool = False
 ) -> WorldView:
-    """Put a saved world in the place of this one. Raises ControlFault."""
+    """Replace this world with a saved one. Raises ControlFault."""
     worlds = request.services.worlds
     try:
         saved = await run_in_thread(read_snapshot, content, is_trusted)
@@ -65,14 +65,14 @@ async def _replace(
             400, "not_restored", f"{about}{error}", details="nothing was changed"
         ) from None
     restored.marks, restored.mark_numbers = world.marks, world.mark_numbers
-    # From here on its clock is watched, whether or not a request comes.
+    # Start its timers now, without waiting for a request.
     await catch_up(restored)
     return view_world(restored)
 
 
 @shows(Mark, without=("parts",))
 class MarkView(View):
-    """A moment of a world to return to: its time there, and how large it is."""
+    """A saved state of a world to return to, with its time and its size."""
 
     bytes: int
 
@@ -103,7 +103,7 @@ async def fork_world(request: ControlRequest, body: ForkBody) -> WorldView:
     except NotRestored as error:
         worlds.delete(begun)
         raise conflict("not_copied", f"the world cannot be copied: {error}") from None
-    # The answer waits until it is written.
+    # The answer waits until the copy is written.
     request.found_world = copy
     await catch_up(copy)
     return view_world(copy)
@@ -120,7 +120,7 @@ def _view_mark(mark: Mark) -> MarkView:
 async def add_mark(request: ControlRequest, body: MarkBody) -> MarkView:
     """Mark a world as it is now.
 
-    The oldest of ten marks makes room.
+    A world keeps its ten newest marks.
     """
     async with exclusive_world(request) as world:
         now, parts = world.now(), await write_aside(world)
@@ -143,7 +143,7 @@ def _find_mark(request: ControlRequest) -> Mark:
 async def return_to_mark(request: ControlRequest) -> WorldView:
     """Return a world to a mark.
 
-    The marks stay; the journal begins again.
+    The marks stay; the journal starts again.
     """
     async with exclusive_world(request) as world:
         content = b"".join(_find_mark(request).parts)

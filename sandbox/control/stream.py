@@ -42,7 +42,7 @@ class StreamQuery(Query):
 
 
 Views = Mapping[str, Callable[[World, Any], Any]]
-"""For each kind of event, what its data are."""
+"""For each kind of event, the function that makes its data."""
 
 
 def _attempt(world: World, tried: events.AttemptEvent) -> dict[str, Any]:
@@ -113,14 +113,14 @@ ROW_VIEWS: Final[Views] = {
 """Requests, messages and attempts as rows."""
 
 STREAMS_MAX: Final = 100
-"""Streams of one world that are open at a time. All that happens is written out for each of them;
-tools and tests that read along need one or two each."""
+"""How many streams of a world may be open at once. Every event is encoded for each of them; a tool
+or a test needs one or two."""
 
 SILENCE_S: Final = 15.0
 """After this many seconds without an event the stream sends a sign of life."""
 
 LAST_WORDS_S: Final = 0.5
-"""Time that an ending stream waits for its client to read the rest."""
+"""How long an ending stream waits for its client to read the rest."""
 
 _HERE: Final = b": here\n\n"
 _HEADERS: Final = [(b"content-type", b"text/event-stream"), *HEADERS_OF[AnswerKind.CONTROL]]
@@ -204,8 +204,8 @@ def read_stream(request: ControlRequest, query: StreamQuery) -> Stream:
         must_be_known("kinds", kind, events.KINDS)
     world = request.world
     if len(world.subscriptions) >= STREAMS_MAX:
-        why = f"{STREAMS_MAX} streams of this world are already open, which is the most"
-        how = "a stream ends when its client hangs up"
+        why = f"{STREAMS_MAX} streams of this world are already open, which is the limit"
+        how = "a stream ends when its client disconnects"
         raise ControlFault(429, "too_many_streams", why, details=how)
     # A world with a subscriber is in use.
     touch = partial(request.services.worlds.touch, world)

@@ -66,7 +66,7 @@ def read_switches(request: ControlRequest) -> SwitchValues:
 def set_switches(request: ControlRequest, body: Switches) -> SwitchValues:
     """Set switches of a world.
 
-    Those not named stay.
+    Switches that are not named stay as they are.
     """
     request.world.set_switches(switches.checked(body.root))
     return read_switches(request)
@@ -126,7 +126,7 @@ def read_readings(request: ControlRequest) -> ReadingValues:
 def set_readings(request: ControlRequest, body: Readings) -> ReadingValues:
     """Choose readings of a world.
 
-    Those not named stay, null returns to the profile's.
+    Readings that are not named stay as they are; null returns to the profile's.
     """
     request.world.set_readings(body.root)
     return read_readings(request)

@@ -41,7 +41,7 @@ from sandbox.worlds.spec import WorldSpec
 from sandbox.worlds.world import World
 
 SHOWN_AT_ONCE: Final = 20
-"""The worlds of a list that are shown in a row: some milliseconds, or 50 for stored ones."""
+"""How many worlds of a list to encode at once: some milliseconds, or 50 for stored ones."""
 
 _SeedNumber = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 
@@ -60,7 +60,7 @@ class InventBody(Body):
 
 
 def _freeze(clock: Any) -> Any:
-    """Return the setting of a clock that an instant freezes."""
+    """Return the clock setting that an instant stands for: frozen there."""
     return {"now": parse_rfc3339(clock), "mode": "frozen"} if isinstance(clock, str) else clock
 
 
@@ -74,7 +74,7 @@ _ClockOrInstant = Annotated[
 
 
 class CreateWorld(Body, example={"seed": 7, "clock": "2026-03-01T12:00:00Z"}):
-    """How a new world begins. An instant as `clock` freezes it there (assumed D21).
+    """How a new world starts. An instant as `clock` freezes it there (assumed D21).
 
     `endpoints` are registered before anything happens in the world.
     """
@@ -137,9 +137,9 @@ class WorldView(WorldBase):
 class WorldRow(View):
     """A world in a list, without its keys.
 
-    `payments` are those that it has, and `requests` all that it ever had. `refused` counts the
-    requests since the server started that were refused or got no answer. `server` is the name of
-    the one of several servers that has the world; null where no server has it, or one has all.
+    `payments` counts those that it has, and `requests` all that it ever received. `refused` counts
+    the requests since the server started that were refused or got no answer. `server` is the name
+    of the server that has the world; null if none has it, or if worlds are not shared.
     """
 
     id: str
@@ -250,7 +250,7 @@ def _fixture(request: ControlRequest, name: str | None) -> Fixture:
 
 @contextmanager
 def _from_fixture(name: str) -> Iterator[None]:
-    """Raise ControlFault where the fixture turns out to be faulty."""
+    """Raise ControlFault if the fixture turns out to be faulty."""
     try:
         yield
     except (FixtureError, NotRestored) as error:
@@ -267,7 +267,7 @@ async def list_worlds(request: ControlRequest, query: WorldsQuery) -> Written[Wo
     as_rows = query.shape == "row"
     here = request.who.worlds(worlds)
     views = (world_row(world, name) if as_rows else view_world(world) for world in here)
-    # Written out one by one: ten thousand views in one answer stall the server.
+    # Encoded one by one: ten thousand views at once would stall the server.
     shown = await collect(map(_encode, views), every=SHOWN_AT_ONCE)
     if (others := servers.other_servers(request)) is not None:
         for said in await servers.ask_other_servers(request, others, Worlds):
@@ -282,18 +282,18 @@ async def list_worlds(request: ControlRequest, query: WorldsQuery) -> Written[Wo
 
 
 def _encode(view: WorldView | WorldRow) -> tuple[str, bytes]:
-    """Return the id of a world, and what the list has of it."""
+    """Return the id of a world, and its encoded view."""
     return view.id, to_json(view)
 
 
 async def _view_stored(
     request: ControlRequest, others: Elsewhere, kept: KeptWorld, *, as_rows: bool
 ) -> WorldView | WorldRow | None:
-    """Show a world that no server has; None if it is gone by now."""
+    """Show a world that no server has; None if it was deleted meanwhile."""
     await asyncio.sleep(0)
     state: WorldState = from_document(WorldState, from_json(kept.state))
     begins, worlds = state.begins, request.services.worlds
-    # It runs on wherever it is.
+    # Its clock keeps running wherever the world is.
     clock = Clock(request.services.system_clock, lambda clock: None, state.clock).view()
     if as_rows:
         scenario = (state.scenario or {}).get("name")
@@ -302,7 +302,7 @@ async def _view_stored(
     try:
         fixture = library.fixture_of(begins.fixture, None)
     except FixtureError:
-        # It began from a file that only its own documents hold.
+        # It started from a fixture file whose content only its own documents have.
         await others.have_world(kept.id)
         return None if (here := worlds.get(kept.id)) is None else view_world(here)
     about: Any = {"name": begins.name, "seed": begins.seed, "clock": begins.clock}
@@ -360,5 +360,5 @@ def world_row(world: World, server: str | None = None) -> WorldRow:
 
 @get(f"{PREFIX}/fixtures", "fixtures.list")
 def list_fixtures(request: ControlRequest) -> Fixtures:
-    """List the fixtures that a world can begin with."""
+    """List the fixtures that a world can start from."""
     return Fixtures(fixtures=library.fixture_names())

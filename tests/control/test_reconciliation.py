@@ -202,7 +202,7 @@ def test_a_bad_file_is_refused_with_its_line_and_the_nearest_word(sandbox):
         ("[1]", "line 1: is not an object", None),
         ("{}", "must be a list of objects", None),
         ("[", "is not JSON", None),
-        ('[{"transaction_id": 7}]', "line 1: transaction_id: must be a text", None),
+        ('[{"transaction_id": 7}]', "line 1: transaction_id: must be text", None),
         ('[{"transaction_id": "x", "amount": 1.5}]', "line 1: amount: '1.5'", None),
         ('[{"transaction_id": "x", "amount": -1}]', "line 1: amount: '-1'", None),
         ('[{"transaction_id": "x", "amount": true}]', "line 1: amount: 'True'", None),

@@ -87,7 +87,7 @@ BODIES = {
         ({}, None, "team"),
         ({"team": "mobile", "expires_in": "soon"}, None, "expires_in"),
         ({"team": "mobile", "expires_in": "P99999999D"}, None, "expires_in"),
-        ({"team": "mobile", "expires_at": "2020-01-01T00:00:00Z"}, None, "must lie ahead"),
+        ({"team": "mobile", "expires_at": "2020-01-01T00:00:00Z"}, None, "must be in the future"),
         ({"team": "a", "expires_in": "1d", "expires_at": "2030-01-01T00:00:00Z"}, None, "one of"),
     ],
     "POST /worlds": [
