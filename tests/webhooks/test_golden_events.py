@@ -67,7 +67,10 @@ def test_a_sample_is_for_the_account_and_about_the_resource_that_it_is_changed_t
     refund = send(sandbox, "transaction.refund", transaction_id="tx-of-mine")
     opened = send(sandbox, "batch.opened", account_id=None)
     found = sandbox.look("messages", subject="tx-of-mine")
+    odd = send(sandbox, "transaction.sale", status=5, merchant_name=["mine"])
+    *_, row = sandbox.look("messages", shape="row")["messages"]
 
+    assert (row["id"], row["status"], row["merchant"]) == (odd["id"], None, None)
     assert audience(blocked) == ["second_merchant", "partner", "psp", "everything"]
     assert [one["id"] for one in found["messages"]] == [refund["id"]]
     # Without an account it falls back on its own id, and a new one without any above is for all.
