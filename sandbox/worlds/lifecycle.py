@@ -285,8 +285,10 @@ def begin_anew(world: World, fresh: World) -> None:
     state = replace(fresh.state, switches=world.state.switches, readings=world.state.readings)
     scenario = fresh.scenario
     endpoints: tuple[Endpoint, ...] = ()
-    if world.spec.fixture.snapshot is None:
+    is_saved = world.spec.fixture.snapshot is not None
+    if not (is_saved and fresh.outbox.endpoints):
         endpoints = tuple(world.outbox.endpoints.values())
+    if not is_saved:
         begun = clock.RUNNING.after(world.spec.clock, world.system_clock())
         state = replace(state, clock=begun)
     if scenario is None and world.scenario is not None:

@@ -60,7 +60,10 @@ def test_a_saved_world_is_a_fixture_with_its_clock_and_a_reset_goes_back_to_it(f
     later = paid(sandbox)
     [*_, told] = messages(sandbox, subject=later["transaction_id"])
     assert len(statuses(sandbox)) == 3
+    hook = sandbox.control("POST", "/worlds/default/endpoints", {"url": "http://shop"}).json()
     assert sandbox.control("POST", "/worlds/default/reset").status == 200
+    # The saved world has no endpoint of its own (assumed D25).
+    assert sandbox.look("endpoints")["endpoints"] == [hook]
     assert sandbox.control("GET", f"/worlds/default/messages/{told['id']}").status == 404
     assert len(statuses(sandbox)) == 2
     assert paid(sandbox)["status"] == "captured"
