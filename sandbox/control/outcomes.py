@@ -223,7 +223,7 @@ class NewWebhookFault(
     times: Annotated[int, Field(ge=1, le=TIMES_MAX)] = 1
 
 
-@shows(WebhookFault)
+@shows(WebhookFault, without=("fitted",))
 class WebhookFaultView(View):
     """A fault for the next deliveries: `left` is how many more it applies to."""
 

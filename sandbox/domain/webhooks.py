@@ -280,10 +280,12 @@ TIMES_MAX: Final = 1_000
 class WebhookFault(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """An entry of the queue: which deliveries, the fault, and for how many more.
 
-    `when` and `then` are those of a webhook rule, without `times`. Source: assumed D24.
+    `when` and `then` are those of a webhook rule, without `times`. `fitted` counts the deliveries
+    that matched an entry with `nth`. Source: assumed D24.
     """
 
     id: str
     when: Mapping[str, Any] = field(default_factory=dict)
     then: Mapping[str, Any]
     left: Annotated[int, Field(strict=True, ge=1, le=TIMES_MAX)] = 1
+    fitted: Annotated[int, Field(strict=True, ge=0)] = 0

@@ -131,8 +131,12 @@ class WebhookFaults(_Waiting[WebhookFault]):
     def for_webhook(self, words: Words) -> MatchedWebhookRule | None:
         """Use the first entry that matches a delivery, and return its rule; None if none does."""
         for entry in self.entries:
-            running = self._of(entry)
-            matched = None if running is None else running.for_webhook(words)
+            if (running := self._of(entry)) is None:
+                continue
+            matched, [(fitted, _)] = running.for_webhook(words), running.counts()
+            if "nth" in entry.when and fitted != entry.fitted:
+                entry = replace(entry, fitted=fitted)
+                self._put(entry)
             if matched is not None:
                 self._use(entry)
                 return MatchedWebhookRule(matched.then, f"{RULE_OF_QUEUE}{entry.id}")
@@ -146,6 +150,7 @@ class WebhookFaults(_Waiting[WebhookFault]):
             self._running = {id: one for id, one in self._running.items() if id in known}
             try:
                 running = running_of(entry, self._resolve)
+                running.go_on_from([[entry.fitted, 0]])
             except ScenarioError:
                 running = None
             self._running[entry.id] = entry.then, running
@@ -158,5 +163,8 @@ class WebhookFaults(_Waiting[WebhookFault]):
         if entry.left <= 1:
             self.remove(entry.id)
             return
-        used = replace(entry, left=entry.left - 1)
-        self._store(tuple(used if one.id == entry.id else one for one in self.entries))
+        self._put(replace(entry, left=entry.left - 1))
+
+    def _put(self, entry: WebhookFault) -> None:
+        """Store a changed entry in place of the one with its id."""
+        self._store(tuple(entry if one.id == entry.id else one for one in self.entries))

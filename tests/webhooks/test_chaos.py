@@ -353,6 +353,16 @@ def test_the_next_deliveries_that_match_get_the_fault_and_no_others(hooked, rece
     assert [(one["id"], one["left"]) for one in left["queue"]] == [("next_2", 1)]
 
 
+@pytest.mark.proves("assumed D25")
+def test_a_queued_fault_goes_on_counting_in_a_loaded_world(hooked, receiver):
+    inject(hooked, then={"signature": "wrong"}, when={"event": "account.updated", "nth": 2})
+    hooked.tried(hooked.emit())
+    saved = hooked.ask("GET", "/snapshot").json()
+    hooked.ask("PUT", "/snapshot", saved, status=200)
+
+    assert hooked.tried(hooked.emit())["rule"] == "next delivery next_1"
+
+
 def test_the_last_of_the_queue_is_late_together_with_what_contradicts_it(hooked):
     """No fault waits when the second message is made."""
     made = hooked.ask("POST", "/receivers", {}, status=201).json()
