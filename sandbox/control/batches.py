@@ -20,6 +20,7 @@ from sandbox.domain.directory import Account, Terminal
 from sandbox.domain.payments.action_records import record_id
 from sandbox.domain.payments.transactions import Attempt, Payment
 from sandbox.domain.records import to_bytes
+from sandbox.domain.text import expects
 from sandbox.platform import settlement
 from sandbox.platform.context import OperationContext
 from sandbox.store.tables import OLDEST_FIRST
@@ -42,7 +43,10 @@ class BatchAnswer(Body, example={"answer": "rejected", "reason": "hash_mismatch"
 
     answer: Literal["accepted", "rejected", "partially_accepted"]
     reason: Annotated[str, Field(min_length=1, max_length=200)] | None = None
-    rejected: int | list[str] | None = None
+    rejected: (
+        Annotated[int | list[str], expects("must be how many members, or a list of their ids")]
+        | None
+    ) = None
 
 
 class BatchScheduleBody(Body, example={"times": ["23:30"], "zone": "America/New_York"}):

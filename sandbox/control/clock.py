@@ -24,6 +24,7 @@ from sandbox.domain.instants import Instant, parse_duration, to_ms
 from sandbox.domain.keys import KEY_LIFE, ApiKey
 from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.payments.transitions import Conclusion, release, transitions_from
+from sandbox.domain.text import expects
 from sandbox.platform.context import OperationContext
 from sandbox.platform.payments import late_answers
 from sandbox.platform.settlement import coming_result, members_of
@@ -58,6 +59,11 @@ class ClockBody(Body, example={"mode": "frozen"}):
         return now
 
 
+_NEXT_OR_INSTANT: Final = expects(
+    "must be next, or an RFC 3339 date-time with an offset, like 2030-01-31T00:00:00Z"
+)
+
+
 class Advance(Body, example={"by": "3d"}):
     """How far to advance a clock: by a duration, to an instant, or to what falls due next.
 
@@ -65,7 +71,7 @@ class Advance(Body, example={"by": "3d"}):
     """
 
     by: DurationText | None = None
-    to: Annotated[Literal["next"] | Instant | None, Field(union_mode="left_to_right")] = None
+    to: Annotated[Literal["next"] | Instant, _NEXT_OR_INSTANT] | None = None
     before: bool = False
     _has_one = either("by", "to")
 

@@ -11,10 +11,10 @@ from pydantic import Field
 from sandbox import library
 from sandbox.control.clock import Advance, advance_clock
 from sandbox.control.context import ControlFault, ControlRequest, PlayedExample, conflict, invalid
-from sandbox.control.models import TOTAL, Body, Document, Time, View, WholeBody, either
+from sandbox.control.models import TOTAL, Body, Document, Time, View, WholeBody, Words, either
 from sandbox.control.outcomes import TapBody, tap_card
 from sandbox.control.routing import PREFIX, WORLD, delete, get, post, put
-from sandbox.domain.text import nearest
+from sandbox.domain.text import expects, nearest
 from sandbox.scenarios import parser
 from sandbox.scenarios.scenario import Example, Scenario
 from sandbox.scenarios.schema import scenario_schema
@@ -243,7 +243,9 @@ def stop_scenario(request: ControlRequest) -> None:
     request.world.put_state(scenario=None, scenario_since=None)
 
 
-_ExampleWord = int | Annotated[str, Field(min_length=1, max_length=200)]
+_ExampleWord = Annotated[
+    int | Words, expects("must be the number or the name of an example, of 1 to 200 characters")
+]
 
 
 class ProveBody(Body):

@@ -19,7 +19,7 @@ from pydantic import (
 
 from sandbox.domain.payments.amounts import AMOUNT_MAX
 from sandbox.domain.permissions import PERMISSIONS
-from sandbox.domain.text import one_of
+from sandbox.domain.text import expects, one_of
 
 
 def sentence(message: str) -> str:
@@ -86,6 +86,7 @@ Percent = Annotated[float, Strict(), AfterValidator(_percent)]
 
 AppliedRate = Annotated[
     Annotated[int, Strict()] | Annotated[float, Strict()],
+    expects("must be a number"),
     AfterValidator(lambda rate: _percent(rate) or 0),
     WithJsonSchema({"type": "number"}),
 ]

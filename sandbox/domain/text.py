@@ -11,7 +11,12 @@ from collections.abc import Collection, Iterable
 from difflib import get_close_matches
 from typing import Any, Final
 
-from pydantic import AfterValidator
+from pydantic import (
+    AfterValidator,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+)
 from pydantic_core.core_schema import CoreSchema, no_info_after_validator_function
 
 
@@ -138,3 +143,15 @@ def one_of(what: str, words: Collection[str]) -> AfterValidator:
         return word
 
     return AfterValidator(check)
+
+
+def expects(sentence: str) -> WrapValidator:
+    """Return a validator with one message for a union, instead of one for each of its types."""
+
+    def check(value: Any, validate: ValidatorFunctionWrapHandler) -> Any:
+        try:
+            return validate(value)
+        except ValidationError:
+            raise ValueError(sentence) from None
+
+    return WrapValidator(check)

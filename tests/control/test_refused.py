@@ -133,7 +133,7 @@ BODIES = {
         ({"to": "2026-03-02"}, None),
         ({"to": "9999-01-01T00:00:00Z"}, None),
         ({"by": "999999999w"}, None),
-        ({"to": "nxt"}, None),
+        ({"to": "nxt"}, None, ": to: must be next, or an RFC 3339 date-time with an offset, like "),
         ({"by": "1d", "to": "next"}, None),
         ({"before": True}, None),
     ],
@@ -178,6 +178,7 @@ BODIES = {
     "POST /worlds/default/batches/{batch}/answer": [
         ({}, None),
         ({"answer": "acepted"}, None),
+        ({"answer": "rejected", "rejected": [1]}, None, ": rejected: must be how many members, "),
         ({"answer": "rejected", "reason": "hash_mismach"}, "hash_mismatch"),
         ({"answer": "accepted", "reason": "hash_mismatch"}, None),
         ({"answer": "accepted", "rejected": 1}, None),
