@@ -192,10 +192,7 @@ async def _take_capture(request: ControlRequest) -> Capture:
         switches=world.switches,
         coverage=view_coverage(request, world.coverage),
         totals=Totals(payments=total, messages=len(all_messages), agenda=len(timers)),
-        endpoints=[
-            view_endpoint(one, now).model_copy(update={"secret": "", "old_secrets": []})
-            for one in world.outbox.endpoints.values()
-        ],
+        endpoints=[view_endpoint(one, now) for one in world.outbox.endpoints.values()],
         taps=list_taps(request).taps,
         agenda=await show(view_timer(world, timer) for _, timer in timers[:AGENDA_MAX]),
         keys=await show(directory_entries(world, "key", keys)),
