@@ -17,6 +17,7 @@ from sandbox.control.context import ControlRequest, not_found
 from sandbox.control.messages import NearMiss
 from sandbox.control.models import Document, Query
 from sandbox.control.routing import PREFIX, ControlRow, Written, get
+from sandbox.domain.profile import KeyPrefixes
 from sandbox.domain.readings import READINGS
 from sandbox.platform.openapi import document as platform
 from sandbox.platform.openapi.examples import Cast
@@ -54,7 +55,9 @@ def read_control_document(
 ) -> Written[Document]:
     """Return the control API as an OpenAPI document."""
     rows, is_needed = request.services.endpoints, request.services.tokens.are_needed
-    return _write(request, query, document, rows, url="..", needs_token=is_needed)
+    prefix = request.services.worlds.profile.key_prefixes.uat
+    more = {"needs_token": is_needed, "key_prefix": prefix}
+    return _write(request, query, document, rows, url="..", **more)
 
 
 def _write(
@@ -175,6 +178,7 @@ def document(
     url: str,
     needs_token: bool,
     cast: Cast,
+    key_prefix: str = KeyPrefixes.uat,
     strict: bool = False,
 ) -> dict[str, Any]:
     """Return the document of the rows for programs; `cast` has the ids for the examples.
@@ -182,7 +186,9 @@ def document(
     The `strict` form has every rule that schemas can express, for fuzzing.
     """
     rows = [row for row in rows if row.is_for_programs]
-    writer = Writer(_types(rows), cast=cast, answers=ANSWERS, is_strict=strict)
+    writer = Writer(
+        _types(rows), cast=cast, answers=ANSWERS, key_prefix=key_prefix, is_strict=strict
+    )
     # Only a misspelt word has a `nearest`.
     fields: Schema = {"error": TEXT, "message": TEXT, "details": TEXT}
     misses = {"near_misses": {"type": "array", "items": writer.describe(NearMiss)}}

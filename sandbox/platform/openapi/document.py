@@ -153,7 +153,8 @@ class _Platform(Writer):
     """Writes the platform's document for a profile, whose readings can change answers."""
 
     def __init__(self, profile: Profile, **more: Any) -> None:
-        super().__init__(_types(profile), answers=ANSWERS, **more)
+        prefix = profile.key_prefixes.uat
+        super().__init__(_types(profile), answers=ANSWERS, key_prefix=prefix, **more)
         self.components["responses"] = {}
         self._profile = profile
         self._readings = readings.in_force(profile.readings, {})

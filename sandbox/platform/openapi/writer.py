@@ -13,6 +13,7 @@ from typing import Any, Final
 from pydantic import BaseModel
 from pydantic_core import from_json
 
+from sandbox.domain.profile import KeyPrefixes
 from sandbox.platform.openapi.examples import Cast, with_ids
 from sandbox.platform.openapi.schemas import Mode, Schema, finish, query_of, schemas_of
 
@@ -27,8 +28,8 @@ _PARAMETER: Final = re.compile(r"\{(\w+)\}")
 class Writer:
     """Writes one document. `components` are its named parts, among them `schemas`.
 
-    `types` are those that bodies read and answers show, `cast` has the ids for the examples, and
-    `answers` is the file with the recorded answers.
+    `types` are those that bodies read and answers show, `cast` has the ids for the examples,
+    `answers` is the file with the recorded answers, and `key_prefix` the one that keys have there.
     """
 
     def __init__(
@@ -37,13 +38,16 @@ class Writer:
         *,
         cast: Cast,
         answers: Path,
+        key_prefix: str,
         is_strict: bool,
         is_pure: bool = False,
     ) -> None:
         self.is_strict, self.is_pure = is_strict, is_pure and not is_strict
         self._refs, self.schemas = schemas_of(types, is_strict=is_strict)
         self.components: Schema = {"schemas": self.schemas}
-        self._cast, self._answers = cast, from_json(answers.read_bytes())
+        recorded = answers.read_text(encoding="utf-8")
+        recorded = recorded.replace(f"{KeyPrefixes.uat}_", f"{key_prefix}_")
+        self._cast, self._answers = cast, from_json(recorded)
         self._paths: dict[str, Schema] = {}
 
     def read(self, kind: Any) -> Schema:
