@@ -343,9 +343,13 @@ def _send(
     # The path of an action names the payment, or else the body does.
     id = view.path.split("/")[3:4] or [str(body.get(field))]
     name = known[place].get(id[0])
-    # Examples have no word for a tip in percent.
-    if name is None or (place == "on" and body.get("type") not in (None, "fixed")):
+    if name is None:
         return None
+    if operation == "tip_adjust" and body.get("type") == "percentage":
+        # Examples have no word for a tip in percent, but one for the amount that it came to.
+        if (tip := fields_of(view.response).get("tip_amount")) is None:
+            return None
+        body = body | {"amount": tip}
     breakdown, card = (fields_of(body.get(one)) for one in ("breakdown", "card_reader_data"))
     asked = {
         "operation": operation,

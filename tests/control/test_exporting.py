@@ -81,6 +81,10 @@ def test_a_scenario_makes_the_same_outcomes_happen():
     sandbox = fresh_sandbox()
     sale = paid(sandbox)
     act(sandbox, sale, "refund", amount=300)
+    tipped = paid(sandbox)
+    act(sandbox, tipped, "adjust", type="percentage", percentage=18)
+    act(sandbox, tipped, "adjust", type="amount", amount=0)
+    act(sandbox, tipped, "reverse")
     pay(sandbox, outcome="lost_card")
     pay(sandbox, outcome="partial_approval")
     sandbox.control("POST", "/worlds/default/scenario/next", {"outcome": "stolen_card"})
@@ -93,7 +97,7 @@ def test_a_scenario_makes_the_same_outcomes_happen():
     file = exported(sandbox, "scenario")
 
     assert (file["name"], file["media_type"]) == ("what-was-seen.toml", "application/toml")
-    assert file["requests"] == 7
+    assert file["requests"] == 11
     assert file["content"].startswith("# Left out, as scenarios have no word for it: GET ")
     document = tomllib.loads(file["content"])
     assert [one["then"]["outcome"] for one in document["rule"]] == [
@@ -102,7 +106,8 @@ def test_a_scenario_makes_the_same_outcomes_happen():
         "stolen_card",
     ]
     sent = [one["send"]["operation"] for one in document["example"]]
-    assert sent == ["sale", "refund", "sale", "sale", "sale", "auth", "advance", "capture"]
+    tips = ["sale", "tip_adjust", "tip_adjust", "reverse"]
+    assert sent == ["sale", "refund", *tips, "sale", "sale", "sale", "auth", "advance", "capture"]
     # Proved again: and a file whose rules are gone is not true any more.
     steps = list(run_examples(parse_scenario(document), build))
     assert [one.mistakes for one in steps if one.mistakes] == []
