@@ -23,7 +23,7 @@ from sandbox.control.console_files import welcome
 from sandbox.control.context import Act, PlayedExample, Services
 from sandbox.control.identity import Tokens
 from sandbox.control.routing import PREFIX
-from sandbox.domain.faults import INTERNAL_ERROR, Refusal
+from sandbox.domain.faults import BAD_GATEWAY, INTERNAL_ERROR, Refusal
 from sandbox.domain.profile import Profile
 from sandbox.measurements import Measured
 from sandbox.middleware import (
@@ -38,6 +38,7 @@ from sandbox.platform.internal_client import InternalClient
 from sandbox.platform.routing import NoteRootPath
 from sandbox.platform.security import plain_host
 from sandbox.platform.timers import carry_out
+from sandbox.platform.wire import ConnectionClosed
 from sandbox.scenarios.scenario import Scenario
 from sandbox.settings import Settings
 from sandbox.startup import Kept
@@ -170,8 +171,12 @@ async def answer_unrouted(request: Request, error: Exception) -> Any:
 
 async def answer_defect(request: Request, error: Exception) -> Any:
     """Answer an error that nothing else caught; Starlette raises it again for the log."""
-    refuse = surface_of(request.scope).refuse
-    return lambda scope, receive, send: refuse(scope, send, Refusal(INTERNAL_ERROR))
+    refuse, refusal = surface_of(request.scope).refuse, Refusal(INTERNAL_ERROR)
+    if isinstance(error, ConnectionClosed):
+        # Other servers than ours cannot close a connection without an answer.
+        why = f"{str(error).capitalize()}; only `sandbox serve` can close a connection."
+        refusal = Refusal(BAD_GATEWAY, why)
+    return lambda scope, receive, send: refuse(scope, send, refusal)
 
 
 def _token(settings: Settings) -> str | None:

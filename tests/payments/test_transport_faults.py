@@ -5,6 +5,7 @@ tests/platform/test_faults_of_every_operation has what each fault leaves behind.
 
 import httpx2
 import pytest
+from starlette.testclient import TestClient
 
 from sandbox.platform.wire import ConnectionClosed
 from sandbox.server.embedded import embedded
@@ -55,6 +56,14 @@ def test_the_journal_says_what_became_of_a_lost_or_half_answer(sandbox):
     # It has the answer as it would have been.
     id = entry["response"]["transaction_id"]
     assert answer.body.decode().startswith(f'{{"transaction_id":"{id}"')
+
+
+def test_a_server_that_cannot_close_a_connection_answers_502_and_says_why(sandbox):
+    client = TestClient(sandbox.sandbox.app, raise_server_exceptions=False)
+    headers = {"x-service-apikey": sandbox.key("merchant"), "x-sandbox-outcome": "drop_after"}
+    answer = client.get("/v2/terminals", headers=headers)
+    assert (answer.status_code, answer.json()["error"]) == (502, "bad_gateway")
+    assert "The transport fault drop_after was requested" in answer.json()["detail"]
 
 
 def test_faults_are_no_failures_of_the_server_and_it_goes_on(caplog):
