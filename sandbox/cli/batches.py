@@ -57,16 +57,15 @@ _COLUMNS: Final[output.Columns] = {
 }
 
 
-def _show_batch(batch: Mapping[str, Any]) -> None:
+def _show_batch(batch: Mapping[str, Any], step: str | None = None) -> None:
     """Print a batch in one line, which a narrow terminal wraps between its parts."""
-    step = "next: sandbox clock advance 1m, sandbox batch list"
     parts = [
         batch["id"],
         output.styled_status(batch["status"]),
         output.count_things(batch["transaction_count"], "payment"),
         *(f"{name} {in_units(batch[f'{name}_amount'])}" for name in ("captured", "refunded")),
         _rejection(batch),
-        step if batch["status"] == "submitted" else None,
+        step,
     ]
     output.say_parts(filter(None, parts))
 
@@ -113,7 +112,14 @@ def close(*, batch: str | None, terminal: str | None, stage: Stage) -> output.Re
             said = f"terminal {quote_word(at)} has no open batch; a captured payment opens one"
             output.refuse(said, output.EXIT_REFUSED)
         id = opened[0]["id"]
-    return output.Result(stage.must(member, "POST", f"/v1/batches/{id}/close"), _show_batch)
+
+    def show(closed: Mapping[str, Any]) -> None:
+        step = "sandbox clock advance 1m, sandbox batch list"
+        if stage.remote.read("GET", "switches")["batch.settlement"] == "manual":
+            step = "sandbox batch answer last accepted"
+        _show_batch(closed, f"next: {step}" if closed["status"] == "submitted" else None)
+
+    return output.Result(stage.must(member, "POST", f"/v1/batches/{id}/close"), show)
 
 
 @batch.command(cls=ActorCommand)

@@ -25,6 +25,7 @@ def test_a_batch_is_closed_answered_and_listed_without_its_id(manual):
     rejected = manual(f"batch answer {other[:10]} rejected --reason comms")
 
     assert (status, words[:4]) == ("submitted", ["2", "payments", "captured", "30.00"])
+    assert " ".join(words).endswith("next: sandbox batch answer last accepted")
     assert (listed["id"], listed["status"]) == (id, "partially_accepted")
     assert headers.split()[0] == "batch"
     assert row.split()[:2] == [id, "partially_accepted"]
