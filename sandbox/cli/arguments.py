@@ -3,6 +3,7 @@
 None of these words needs a server. Those that do are in `platform_client`.
 """
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import fields
@@ -79,6 +80,17 @@ class KnownType(HintedType):
             hint = did_you_mean(value, self.words) or f"; choose from {', '.join(self.words)}"
             self.fail(f"{quote_word(value)} is not a known {self.name.lower()}{hint}", param, ctx)
         return value
+
+
+class NumberRange(click.FloatRange):
+    """A number in a range. `nan`, which is in none, is refused."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> float:
+        """Return the number."""
+        number = float(super().convert(value, param, ctx))
+        if math.isnan(number):
+            self.fail(f"{quote_word(str(value))} is not a number", param, ctx)
+        return number
 
 
 class ListedType(HintedType):

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import click
 
-from sandbox.cli.arguments import DURATION, INSTANT
+from sandbox.cli.arguments import DURATION, INSTANT, NumberRange
 from sandbox.cli.control_client import RemoteWorld, WorldCommand, drop_none
 from sandbox.cli.main import Group
 from sandbox.cli.output import Columns, Result, count_things, say, show_table, working
@@ -120,7 +120,7 @@ def freeze(instant: str | None, *, world: RemoteWorld) -> Result:
 @clock.command(cls=WorldCommand)
 @click.option(
     "--rate",
-    type=click.FloatRange(0, 86_400, min_open=True),
+    type=NumberRange(0, 86_400, min_open=True),
     default=1.0,
     help="Seconds that pass in the world per second of real time.",
 )

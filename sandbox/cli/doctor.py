@@ -15,7 +15,7 @@ from typing import Any, Final
 import click
 
 from sandbox.cli import output
-from sandbox.cli.arguments import FILE, SOME_EVENTS, TARGET, several
+from sandbox.cli.arguments import FILE, SOME_EVENTS, TARGET, NumberRange, several
 from sandbox.doctor.examination import Examination, Finding, Unreachable, examine
 from sandbox.doctor.probe import GRADES, STANDINGS, ProbeBuilder, Severity, Way
 from sandbox.doctor.probes import GOOD, PROBES
@@ -47,13 +47,13 @@ _SECRET: Final = "SANDBOX_WEBHOOK_SECRET"  # noqa: S105 - its place, not its val
 @several("--only", metavar="PROBE", help="Send this probe, after the good one.")
 @click.option(
     "--timeout-s",
-    type=click.FloatRange(0, 3_600, min_open=True),
+    type=NumberRange(0, 3_600, min_open=True),
     default=15.0,
     help="Time limit for an answer; the platform allows 15 seconds.",
 )
 @click.option(
     "--slow-after-ms",
-    type=click.FloatRange(0, min_open=True),
+    type=NumberRange(0, min_open=True),
     default=2_000.0,
     help="Time after which an answer counts as slow.",
 )

@@ -10,6 +10,7 @@ from urllib.parse import quote
 import click
 
 from sandbox.cli import output
+from sandbox.cli.arguments import NumberRange
 from sandbox.cli.control_client import Remote, RemoteWorld, ServerCommand, WorldCommand, drop_none
 from sandbox.cli.platform_client import KEY
 from sandbox.domain.text import suggest_words
@@ -158,7 +159,7 @@ def open_console(*, world: RemoteWorld, only_print: bool) -> None:
 @_some_world_option
 @click.option(
     "--fail-under",
-    type=click.FloatRange(0, 100),
+    type=NumberRange(0, 100),
     metavar="PERCENT",
     help="Exit with status 1 if less than this percentage of operations was used.",
 )

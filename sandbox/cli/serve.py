@@ -182,7 +182,7 @@ def _limit(name: str, default: int, help: str) -> Callable[[arguments.C], argume
 @click.option(
     "--worlds-unused-after-s",
     "unused_after_s",
-    type=click.FloatRange(1),
+    type=arguments.NumberRange(1),
     help="Drop a world that was not used for this many seconds. Default: a day; never with "
     "--store.",
 )

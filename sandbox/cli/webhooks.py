@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import click
 
 from sandbox.cli import output
-from sandbox.cli.arguments import SETTING, SOME_EVENT, quote_word, several
+from sandbox.cli.arguments import SETTING, SOME_EVENT, NumberRange, quote_word, several
 from sandbox.cli.control_client import RemoteWorld, WorldCommand
 from sandbox.domain.events import EVENTS
 from sandbox.domain.json_text import fields_of, value_of
@@ -25,7 +25,7 @@ _LOOKS_AT_LEAST_EVERY_S: Final = 0.5
 
 _timeout_option = click.option(
     "--timeout-s",
-    type=click.FloatRange(0),
+    type=NumberRange(0),
     default=20.0,
     help="Time to wait for the answers of the receivers.",
 )

@@ -25,6 +25,7 @@ REFUSED = (
     ("clock set", 2, ["INSTANT"]),
     ("clock set 2026-02-30T00:00:00Z", 2, ["date"]),
     ("clock run --rate 0", 2, ["--rate"]),
+    ("clock run --rate nan", 2, ["'nan' is not a number"]),
     ("clock advnace 3d", 2, ["advnace"]),
     ("confirm last ye", 2, ["did you mean 'yes'?"]),
     ("export requests req_none", 2, ["req_none"]),
