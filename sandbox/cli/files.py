@@ -1,11 +1,12 @@
 """Worlds and requests in files: `sandbox world save`, `load` and others, `sandbox export`."""
 
 import json
+import os
 import re
 import sys
 import webbrowser
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -101,9 +102,10 @@ def convert(source: str, target: str) -> output.Result:
       sandbox world convert state.json state.db
       sandbox world convert state.db postgresql://sandbox@db.internal/sandbox
     """
-    if not is_database(source) and not Path(source).exists():
+    # Unlike `Path.exists`, this takes any text, such as a name that is too long.
+    if not is_database(source) and not os.path.exists(source):  # noqa: PTH110
         output.refuse(f"{source}: there is no such file")
-    is_new = not is_database(target) and not Path(target).exists()
+    is_new = not is_database(target) and not os.path.exists(target)  # noqa: PTH110
     if not (is_new or is_database(source) or is_database(target)) and Path(target).samefile(source):
         output.refuse(f"{target}: is the file that is to be converted; name another")
     names = {"source": name_store(source), "target": name_store(target)}
@@ -111,16 +113,17 @@ def convert(source: str, target: str) -> output.Result:
         output.refusing(StoreError),
         output.working(f"converting {names['source']}"),
         closing(open_store(source)) as before,
-        closing(open_store(target)) as after,
     ):
         try:
-            copy(before, after)
+            with closing(open_store(target)) as after:
+                copy(before, after)
+                worlds = sorted(after.load())
         except StoreError:
             if is_new:
-                # Opening it may have created it.
-                Path(target).unlink(missing_ok=True)
+                # Opening it may have created it. Closing it removed the files that SQLite adds.
+                with suppress(OSError):
+                    Path(target).unlink()
             raise
-        worlds = sorted(after.load())
     said = f"{names['target']} has {', '.join(worlds) or 'no world'}"
     return output.Result(names | {"worlds": worlds}, _at_terminal(said))
 
