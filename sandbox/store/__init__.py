@@ -1,5 +1,5 @@
-"""The state of worlds, and the filling of new ones.
+"""The state of worlds, and the fixtures that fill new ones.
 
-`tables` describes the kinds of records, and `store` holds them in units of work. `fixture` reads
-fixture files, and makes records from them.
+`tables` describes the kinds of records, and `store` changes them in units of work. `fixture` reads
+fixture files and creates records from them.
 """

@@ -1,9 +1,9 @@
-"""The documents of records in files and snapshots, both derived from the types of the fields.
+"""Documents of records in files and snapshots, written and read by the types of their fields.
 
-A document is a JSON object with the field names of the record. Values leave out fields with their
-default, so documents stay short. What our own code wrote is read by msgspec. What people can edit
-comes through the door: a pydantic model made of the record's own annotated field types, which
-checks every type and rule, and names the field of a mistake.
+A document is a JSON object with the field names of the record; fields with their default value are
+left out. msgspec reads documents that our own code wrote. Documents that people can edit go through
+a pydantic model that is built from the record's annotated field types: it checks every type and
+rule, and names the field of a mistake.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -28,11 +28,11 @@ from sandbox.domain.text import NotUtf8, decode_text
 _PREPARING: Final = Lock()
 
 Read = Callable[[Any, Any], Any]
-"""Makes a record of that kind of a document. Raises Unreadable."""
+"""Makes a record of a kind from a document. Raises Unreadable."""
 
 
 class NotJson(ValueError):
-    """Bytes that are no JSON document; the message gives the reason and the place."""
+    """Bytes that are not JSON; the message gives the reason and the place."""
 
 
 class Unreadable(ValueError):
@@ -42,7 +42,7 @@ class Unreadable(ValueError):
 def read_json(content: bytes) -> Any:
     """Return the JSON value in a file that people may have edited. Raises NotJson.
 
-    A name that appears twice in one object is refused, and so is a number that JSON does not have.
+    A name that appears twice in one object is refused, and so are NaN and infinite numbers.
     """
     try:
         text = decode_text(content).encode()
@@ -53,11 +53,11 @@ def read_json(content: bytes) -> Any:
         raise NotJson(f"is not JSON: {error}") from None
 
 
-# --- what our own code wrote ------------------------------------------------------------------
+# --- documents of our own code ----------------------------------------------------------------
 
 
 def to_text(value: Any) -> str:
-    """Return the document of a record, or whatever holds records, as JSON."""
+    """Return the document of a record, or of a value that contains records, as JSON."""
     return msgspec.json.encode(value, enc_hook=_encode_value).decode()
 
 
@@ -72,10 +72,10 @@ def from_own(kind: Any, document: Any) -> Any:
 
 @cache
 def _prepare(kind: Any) -> None:
-    """Have msgspec learn a type, before any thread uses it.
+    """Prepare msgspec for a type before threads use it.
 
-    Worlds are read in threads, and msgspec 0.22 ends the process with a segmentation fault where
-    two of them are the first to use a type at the same time.
+    Worlds are read in threads, and msgspec 0.22 crashes with a segmentation fault if two of them
+    use a type for the first time at the same moment.
     """
     with _PREPARING:
         msgspec.json.Decoder(kind, dec_hook=_value)
@@ -83,7 +83,7 @@ def _prepare(kind: Any) -> None:
 
 def _encode_value(value: Any) -> str:
     if isinstance(value, datetime):
-        # Of another class than usual: freezegun has one.
+        # A subclass, such as freezegun's.
         return to_wire(value)
     if isinstance(value, Card):
         return value.token
@@ -103,7 +103,7 @@ def _card(value: Any) -> Card:
     return card
 
 
-# --- the door ---------------------------------------------------------------------------------
+# --- documents that people can edit -----------------------------------------------------------
 
 
 def from_document(kind: Any, document: Any) -> Any:
@@ -118,18 +118,16 @@ def from_document(kind: Any, document: Any) -> Any:
 
 
 class DocumentModel(BaseModel):
-    """The model of a document: no other fields than it has."""
+    """The base of document models: unknown fields are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, defer_build=True)
 
 
 def model_of(kind: Any, base: Any, *, without: Collection[str] = (), **own: Any) -> Any:
-    """Return the model of the documents of a kind of record.
+    """Return the model for documents of a kind of record.
 
-    It has the record's fields with their types and defaults.
-
-    `without` are fields that documents do not have. `own` are other fields, by name, each with
-    type and default.
+    It has the record's fields with their types and defaults, except those named in `without`, and
+    the additional fields `own`, each a pair of type and default.
     """
     hints, fields = get_type_hints(kind, include_extras=True), {}
     for one in structs.fields(kind):
@@ -147,10 +145,7 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 
 
 def map_hint(hint: Any, change: Callable[[Any], Any]) -> Any:
-    """Return the type with each plain type in it changed.
-
-    Marks that a field may be left out are dropped.
-    """
+    """Return the type with each plain type in it changed, and without UnsetType."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
         return Annotated[(map_hint(arguments[0], change), *hint.__metadata__)]
@@ -162,7 +157,7 @@ def map_hint(hint: Any, change: Callable[[Any], Any]) -> Any:
 
 @cache
 def _door(hint: Any) -> Any:
-    """Return the type that checks the values of a field of this type, and reads them."""
+    """Return the pydantic type that validates values of this type."""
     return map_hint(hint, _plain_door)
 
 
@@ -179,7 +174,7 @@ def _plain_door(hint: Any) -> Any:
 
 def _record_door(kind: type) -> Any:
     def read(value: Any, check: Any) -> Any:
-        # A part that was read before is used unchanged.
+        # A nested record may have been read already.
         return value if isinstance(value, kind) else kind(**vars(check(value)))
 
     return Annotated[model_of(kind, DocumentModel), WrapValidator(read)]
@@ -198,7 +193,7 @@ _WANTED: Final[Mapping[str, str]] = {
     "mapping_type": "an object",
     "model_type": "an object",
 }
-"""The type of a value that pydantic wants, by the kind of mistake."""
+"""The expected type of a value, by the kind of pydantic's error."""
 
 _JSON_TYPES: Final[Mapping[type, str]] = {
     dict: "an object",
@@ -210,7 +205,7 @@ _JSON_TYPES: Final[Mapping[type, str]] = {
 
 
 def _mistake(error: ErrorDetails) -> str:
-    """Return a mistake with its place, in words that never repeat a value: it may be a secret."""
+    """Describe a mistake and its place, without repeating the value, which may be a secret."""
     place = ".".join(part[:80] for part in error["loc"] if isinstance(part, str))
     kind = error["type"]
     if kind in _WANTED:
@@ -221,7 +216,7 @@ def _mistake(error: ErrorDetails) -> str:
     elif kind == "missing":
         said = "is missing"
     elif kind == "extra_forbidden":
-        said = "is not a field of it"
+        said = "is not a known field"
     else:
         said = sentence(error["msg"])
     return f"{place}: {said}" if place else said

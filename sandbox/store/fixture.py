@@ -1,12 +1,12 @@
-"""Fixtures, with which worlds begin: what a file of one holds, its mistakes, and filling a store.
+"""Fixtures, from which worlds begin: reading and checking their files, and filling a store.
 
 A fixture is JSON in the form of a TinyDB document: table name, then document number, then the
 document. Documents refer to each other by cast name ("merchant"), because ids come from the
-world's seed. The whole document is checked before records are made.
+world's seed. The whole fixture is checked before records are created.
 
-Ids come from the world's seed and the cast name, so two worlds of one seed have equal ids even if
-their fixtures differ. Key material also depends on the world's id, so worlds never share a key.
-Fixed keys (in the world `default`) come from the fixture alone.
+Ids depend on the world's seed and the cast name, so worlds with the same seed have equal ids even
+if their fixtures differ. Key material also depends on the world's id, so worlds never share a key.
+Fixed keys (in the world `default`) depend on the fixture alone.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -34,7 +34,7 @@ from sandbox.store.store import Store
 from sandbox.store.tables import NAMES
 
 Documents = Mapping[str, Mapping[str, Any]]
-"""Cast name to the fields that a document gives, with the values that records have."""
+"""The fields of documents by cast name, with the values that records have."""
 
 
 class FixtureError(ValueError):
@@ -44,8 +44,8 @@ class FixtureError(ValueError):
 class Fixture(Struct, frozen=True, gc=False):
     """A checked fixture: documents by cast name, in file order, parents before children.
 
-    `document` is the whole of a file that did not come with the sandbox. With a `snapshot` a world
-    begins as the one that was saved; the documents are then those that that one began with.
+    `document` is the content of a file that is not bundled with the sandbox. With a `snapshot` the
+    world begins like the saved one.
     """
 
     name: str
@@ -80,16 +80,16 @@ _GIVEN_BY_THE_WORLD: Final = {
     *("salt", "digest", "key", "key_last4", "readable_key"),
     *("old_secrets", "replaced_secret", "disabled_reason", "failing_since"),
 }
-"""The fields of records that their documents do not have."""
+"""The fields of records that documents do not have."""
 
 _ACCOUNT: Final = (_CastName, ...)
-"""The cast name of the account that it belongs to."""
+"""The cast name of the account that the record belongs to."""
 
 _OWN: Final[Mapping[type, Mapping[str, Any]]] = {
     # The cast name of the immediate parent.
     Account: {"parent": (_CastName | None, None)},
     Terminal: {"account": _ACCOUNT},
-    # The cast name of the terminal that it points at.
+    # The cast name of its terminal.
     Location: {"account": _ACCOUNT, "terminal": (_CastName | None, None)},
     # `lookup` is the fixed lookup of the key in the world `default`.
     ApiKey: {
@@ -97,10 +97,10 @@ _OWN: Final[Mapping[type, Mapping[str, Any]]] = {
         "lookup": (FixtureLookup, ...),
         "expires_at": (Instant | None, None),
     },
-    # The cast name is the endpoint's id. Without `account` it receives those of the whole world.
+    # The cast name is the endpoint's id. Without `account` it receives events of the whole world.
     Endpoint: {"account": (_CastName | None, None), "secret": (WebhookSecret | None, None)},
 }
-"""The fields that the documents of each kind of record have besides."""
+"""The additional fields in the documents of each kind of record."""
 
 _DOCUMENTS: Final[Mapping[str, Any]] = {
     NAMES[kind]: model_of(kind, _Document, without=_GIVEN_BY_THE_WORLD, **own)
@@ -127,14 +127,14 @@ def read_fixture(path: Path) -> Fixture:
 
 
 def fixture_with(name: str, document: Any) -> Fixture:
-    """Return the fixture of a document, which it keeps. Raises FixtureError."""
+    """Return the fixture of a document or a snapshot, with the document. Raises FixtureError."""
     if isinstance(document, dict) and FILE in document:
         return Fixture(name, document=document, snapshot=document)
     return replace(parse_fixture(name, document), document=document)
 
 
 def parse_fixture(name: str, document: Any) -> Fixture:
-    """Check a fixture document. Raises FixtureError: all mistakes of shape, or the first other."""
+    """Check a fixture document. Raises FixtureError: all wrong fields, or the first bad name."""
     try:
         tables = _Tables.model_validate(document)
     except ValidationError as error:
@@ -160,14 +160,14 @@ def _by_cast(table: str, documents: Mapping[str, _Document]) -> dict[str, dict[s
     for number, document in documents.items():
         if document.cast in by_cast:
             raise FixtureError(f"{table}.{number}.cast: {document.cast!r} is taken")
-        # The other fields are the record's defaults.
+        # The other fields have the record's defaults.
         given = document.model_fields_set - {"cast"}
         by_cast[document.cast] = {field: getattr(document, field) for field in given}
     return by_cast
 
 
 def _check_names(fixture: Fixture) -> None:
-    """Check that every mentioned cast name exists, and that parents come before their children."""
+    """Check that all cast names exist, that parents come first, and that lookups are unique."""
     before: set[str] = set()
     for name, account in fixture.accounts.items():
         _must_exist(f"accounts.{name}.parent", account.get("parent"), before, "account before it")
@@ -177,7 +177,7 @@ def _check_names(fixture: Fixture) -> None:
         for name, document in getattr(fixture, table).items():
             _must_exist(f"{table}.{name}.{what}", document.get(what), known, what)
     if len(fixture.endpoints) > ENDPOINTS_MAX:
-        raise FixtureError(f"endpoints: a world has {ENDPOINTS_MAX} at most")
+        raise FixtureError(f"endpoints: a world can have {ENDPOINTS_MAX} at most")
     lookups: set[str] = set()
     for name, key in fixture.api_keys.items():
         if key["lookup"] in lookups:
@@ -194,10 +194,10 @@ def _must_exist(where: str, word: str | None, known: Collection[str], what: str)
 
 
 class Cast(Struct):
-    """The named things of a world: cast name to id, and to the plaintext of each key.
+    """The named records of a world: ids by cast name, and the plaintext of each key.
 
     Terminals and locations have the cast name of their merchant (assumed D21), unless the fixture
-    gives them one of their own.
+    names them differently.
     """
 
     accounts: dict[str, str] = field(default_factory=dict)
@@ -206,7 +206,7 @@ class Cast(Struct):
     keys: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     def ids_of(self, kind: str) -> dict[str, str]:
-        """Cast name to id, of the accounts, terminals, locations or keys."""
+        """Return the ids of the accounts, terminals, locations or keys by cast name."""
         if kind == "key":
             return {name: id for name, (id, _) in self.keys.items()}
         ids: dict[str, str] = getattr(self, f"{kind}s")
@@ -223,7 +223,7 @@ class Cast(Struct):
     def of_those(self, is_there: Callable[[str, str], bool]) -> "Cast":
         """Return the part of the cast whose records exist.
 
-        `is_there` looks them up by kind (account, terminal, ...) and id.
+        `is_there` finds a record by its kind (account, terminal, ...) and id.
         """
         parts: dict[str, Any] = {}
         for kind in ("account", "terminal", "location", "key"):
@@ -237,10 +237,10 @@ def seed(
 ) -> Cast:
     """Put the fixture's records into a new store, and return the cast.
 
-    Fixed keys have the fixture's lookups, and secrets that depend on their names alone.
+    Fixed keys have the fixture's lookups, and secrets that depend only on their cast names.
     """
     cast, unit = Cast(), store.begin()
-    # The ids of an account and of all above it, the root first.
+    # The ids from the root down to each account.
     paths: dict[str | None, tuple[str, ...]] = {None: ()}
     for name, document in fixture.accounts.items():
         fields = dict(document)

@@ -1,7 +1,7 @@
 """Believable merchants, terminals and locations for worlds that need many of them.
 
-The data depends on the world's seed alone. The words come from Faker, which is imported only when
-it is needed. They may change with its version, so tests should rely on counts and shapes.
+The data depends on the world's seed alone. Names and addresses come from Faker, which is imported
+only when needed. They may change with its version, so tests should rely on counts and shapes.
 """
 
 from collections.abc import Iterator
@@ -38,11 +38,11 @@ _CONFIG: Final = "cfg-tsys-001"
 
 
 def generate(store: Store, counts: GeneratedData, draws: Ids, *, seed: int, now: datetime) -> None:
-    """Put generated merchants into a new store, spread over its partners."""
+    """Put generated merchants into a new store, distributed over its partners."""
     from faker import Faker
 
     fake = Faker("en_US", use_weighting=False)
-    # As text, since Faker takes a number and its negative for the same.
+    # As text, since Faker treats a number and its negative alike.
     fake.seed_instance(str(seed))
     unit = store.begin()
     for record in _Generator(fake, counts, draws, now).records(_parents(store)):
@@ -51,7 +51,7 @@ def generate(store: Store, counts: GeneratedData, draws: Ids, *, seed: int, now:
 
 
 def _parents(store: Store) -> list[Account]:
-    """Return the partners of the world, else any accounts that can have merchants, oldest first."""
+    """Return the partners, or else any accounts that can have merchants, oldest first."""
     live = [account for account in store.all(Account).values() if account.deleted_at is None]
     others = [account for account in live if account.type is not AccountType.MERCHANT]
     if not others:
@@ -60,7 +60,7 @@ def _parents(store: Store) -> list[Account]:
 
 
 class _Generator(NamedTuple):
-    """Makes the records of merchants."""
+    """Generates the records of merchants."""
 
     fake: "Faker"
     counts: GeneratedData
@@ -112,7 +112,7 @@ class _Generator(NamedTuple):
                 name=f"{station} {at // len(_STATIONS) + 1}",
                 description=f"{station} of {account.name}",
                 account_id=account.id,
-                # The demo's own merchants have numbers that begin with 8860.
+                # The merchants of the bundled fixtures have numbers that begin with 8860.
                 mid=f"8880{number // 1_000:08d}",
                 tid=f"{number:08d}",
                 store_number="0001",

@@ -1,9 +1,9 @@
-"""Ids and key material: drawn from the seed, in the order of a world's requests.
+"""Ids and key material, drawn from the seed in the order of a world's requests.
 
 A draw is a keyed hash of the world's seed and the number of the draw, so the only state is a
-counter. The same seed and the same requests give the same ids, and worlds do not disturb each
-other. The numbers are repeatable on purpose. Nothing here is secret, except key material into which
-a server mixes a secret of its own (docs/design/worlds.md).
+counter. The same seed and the same requests give the same ids, whatever happens in other worlds.
+Draws are repeatable on purpose. Nothing here is secret, except key material into which a server
+mixes its own secret (docs/design/worlds.md).
 """
 
 from collections.abc import Callable
@@ -21,11 +21,11 @@ _VARIANT: Final = {digit: "89ab"[int(digit, 16) & 3] for digit in "0123456789abc
 class Ids:
     """The draws of one world.
 
-    `counters.drawn` counts the drawn bytes, with skipped ones, and is the only state. A hash gives
-    64 bytes at a time. A draw that needs more than the rest of them starts with the next 64.
+    `counters.drawn` counts the drawn bytes, including skipped ones, and is the only state. A hash
+    gives a block of 64 bytes; a draw that does not fit in the rest of a block starts the next one.
 
-    With a `secret` key material cannot be worked out from seed and world; ids are the same. An id
-    that `is_taken` is not drawn again: it came with documents whose `drawn` may be wrong.
+    With a `secret`, key material cannot be derived from seed and world; ids stay the same. Ids that
+    `is_taken` knows are skipped, since the `drawn` of restored documents may be wrong.
     """
 
     def __init__(
@@ -38,14 +38,14 @@ class Ids:
         is_taken: Callable[[str], bool] = lambda _: False,
     ) -> None:
         self._key = _digest(b"seed", str(seed).encode(), 32)
-        # Only key material depends on the world; everything else is equal for one seed.
+        # Only key material depends on the world; everything else is the same for one seed.
         self._key_of_keys = _digest(self._key, world_id.encode(), 32)
         if secret:
             self._key_of_keys = _digest(secret, self._key_of_keys, 32)
         self._secret = secret
         self._is_taken = is_taken
         self._counters = Counters() if counters is None else counters
-        # Copied for each block: to begin with the key takes half of a hash.
+        # Copied for each block, since setting up the key takes half the time of a hash.
         self._keyed = blake2b(key=self._key, digest_size=_BLOCK)
         self._number = -1
         self._block = b""
@@ -57,47 +57,47 @@ class Ids:
         return id
 
     def message_id(self) -> str:
-        """`msg_` and 27 letters and digits (assumed 8.3)."""
+        """Return `msg_` and 27 letters and digits (assumed 8.3)."""
         while self._is_taken(id := "msg_" + _chars(self._take(27))):
             pass
         return id
 
     def plain_chars(self, length: int) -> str:
-        """Letters and digits for an id, at most 64 of them."""
+        """Return letters and digits for an id, at most 64 of them."""
         return _chars(self._take(length))
 
     def digits(self, length: int) -> str:
-        """Decimal digits, at most 64 of them."""
+        """Return decimal digits, at most 64 of them."""
         return "".join(str(byte % 10) for byte in self._take(length))
 
     def secret_chars(self, length: int) -> str:
-        """Letters and digits for key material, at most 64 of them."""
+        """Return letters and digits for key material, at most 64 of them."""
         return _chars(self.secret_bytes(length))
 
     def uuid_of(self, name: str) -> str:
-        """Return the UUIDv4 that this seed gives to a name; takes no draw."""
+        """Return the UUIDv4 of a name under this seed, without a draw."""
         return _uuid(_digest(self._key, name.encode(), 16))
 
     def fraction(self, name: str) -> float:
-        """Return the number from 0 to 1 that this seed gives to a name; takes no draw."""
+        """Return the number from 0 to 1 of a name under this seed, without a draw."""
         return int.from_bytes(_digest(self._key, name.encode(), 6), "big") / 2**48
 
     def secret_bytes(self, size: int) -> bytes:
-        """Bytes for a secret, at most 64 of them."""
+        """Return bytes for a secret, at most 64 of them."""
         drawn = self._counters.drawn
-        # A block of its own; the first block never is one.
+        # Each secret takes a whole block, never the first.
         number = drawn // _BLOCK + (1 if drawn % _BLOCK or not drawn else 0)
         self._counters.drawn = (number + 1) * _BLOCK
         return _digest(self._key_of_keys, b"%d" % number, size)
 
     def chars_of(self, name: str, length: int) -> str:
-        """Return the letters and digits that this seed and world give to a name; takes no draw."""
+        """Return the letters and digits of a name under this seed and world, without a draw."""
         return _chars(_digest(self._key_of_keys, name.encode(), length))
 
     def fixed_chars(self, name: str, length: int) -> str:
-        """Letters and digits that depend on the name alone: the known keys of the world `default`.
+        """Return letters and digits that depend on the name alone, for keys of world `default`.
 
-        With a secret they depend on that as well, and are known to no other server.
+        With a secret they also depend on the secret, so other servers have different ones.
         """
         key = _digest(self._secret, b"default", 32) if self._secret else b"default"
         return _chars(_digest(key, name.encode(), length))

@@ -1,4 +1,4 @@
-"""The records of one table in memory: a dictionary by id, and one for each lookup."""
+"""The records of a table in memory: a dictionary by id, and one for each lookup."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
@@ -9,17 +9,17 @@ from sandbox.store import tables
 from sandbox.store.tables import DuplicateValue, Row, Table, having, set_of
 
 _PUT_BITS: Final = 40
-"""The number of a record with a moment is the moment, then these bits for the order of puts."""
+"""A record with a moment is numbered by it, followed by this many bits for the order of puts."""
 
 FEW: Final = 8
-"""Comparing all records is faster than a lookup that leads to a larger part of them."""
+"""A lookup is used if it leads to at most one in this many records; otherwise all are compared."""
 
 
 class Records:
     """The records of one table. `accounts` are the records of the accounts, for scopes.
 
-    `numbers` give the order of listing, which is that of the moments if the table has them, and
-    otherwise that of the first puts. Files keep them.
+    `numbers` give the order of listing: by moment if the table has one, and otherwise by first put.
+    Files store the numbers.
     """
 
     def __init__(self, table: Table, accounts: "Records | None" = None) -> None:
@@ -32,42 +32,42 @@ class Records:
         self.forget()
 
     def forget(self) -> None:
-        """Hold nothing."""
+        """Remove all records."""
         self.by_id: dict[str, Any] = {}
         self.numbers: dict[str, int] = {}
         self._puts = self._last_number = 0
-        # Whether the records are in the order of their numbers.
+        # Whether `by_id` is in the order of the numbers.
         self._is_in_order = True
         self.unique: dict[str, dict[str, str]] = {name: {} for name in self.table.unique}
-        # The ids of the records, by the name of the lookup and the value: dictionaries as ordered
-        # sets, which the garbage collector passes over.
+        # The ids of records by lookup and value, in dictionaries that serve as ordered sets: the
+        # garbage collector does not track those.
         self.lookups: dict[str, dict[str, dict[str, None]]] = {
             name: {} for name in self.table.lookups
         }
-        # What a text search searches, by id; from the first search on.
+        # The searchable text of each record by id, made at the first search.
         self._texts: dict[str, str] | None = None
 
     # --- one record
 
     def one(self, name: str, value: str) -> Any:
-        """Return the record that has this value in a unique lookup; None when none has."""
+        """Return the record that has this value in a unique lookup, or None."""
         id = self.unique[name].get(value)
         return None if id is None else self.by_id[id]
 
     def newest(self, name: str, value: str) -> Any:
-        """Return the last created of the records with this value in a lookup; None without one."""
+        """Return the newest record with this value in a lookup, or None."""
         ids = self.lookups[name].get(value)
         return self.by_id[max(ids, key=self.numbers.__getitem__)] if ids else None
 
     def all_with(self, name: str, value: str) -> list[Any]:
-        """Return the records with this value in a lookup, without those that were deleted."""
+        """Return the records with this value in a lookup, except deleted ones."""
         found = [self.by_id[id] for id in self.lookups[name].get(value, ())]
         return [one for one in found if one.deleted_at is None]
 
     def claim(self, id: str, record: Any, claims: "Claims") -> None:
-        """Check that no other record has a value of this one in a unique lookup.
+        """Check that no other record has this one's values in unique lookups, and claim them.
 
-        The values are added to the claims. Raises DuplicateValue.
+        Raises DuplicateValue.
         """
         for name, values_of in self.table.unique.items():
             for value in values_of(record):
@@ -76,16 +76,16 @@ class Records:
                     raise DuplicateValue(f"{self.table.name}: another record has this {name}")
 
     def add(self, id: str, record: Any, number: int | None = None) -> None:
-        """Add a record by itself. Raises DuplicateValue."""
+        """Add a single record outside a unit of work. Raises DuplicateValue."""
         claims: Claims = {}
         self.claim(id, record, claims)
         self.put(id, record, number)
         keep(claims)
 
     def put(self, id: str, record: Any, number: int | None = None) -> None:
-        """Add or replace the record, whose claims are kept by themselves.
+        """Add or replace a record; `keep` stores its claims.
 
-        A record of a file comes with its number.
+        Records from files have a number already.
         """
         old = self.by_id.get(id)
         self.by_id[id] = record
@@ -122,7 +122,7 @@ class Records:
             del self.numbers[id]
 
     def numbered(self) -> list[tuple[int, Any]]:
-        """All records with their numbers, in the order of these."""
+        """Return all records with their numbers, ordered by number."""
         return [(self.numbers[self.id_of(record)], record) for record in self._in_order()]
 
     # --- many records
@@ -139,7 +139,7 @@ class Records:
         """Return a page in the requested order, and the total."""
         within, found = self.table.within, self._matching(where)
         if between != tables.ANY_TIME:
-            # They are in the order of their moments.
+            # Records are in the order of their moments.
             moment = attrgetter(self.table.moment)
             first, last = between
             start = 0 if first is None else bisect_left(found, first, key=moment)
@@ -153,10 +153,10 @@ class Records:
         return [self.by_id[getattr(one, key)] for one in page] if within else page, len(found)
 
     def _matching(self, where: tables.Where) -> list[Any]:
-        """All records that match every condition, or the parts within them, oldest first.
+        """Return all records (or their parts `within`) that match every condition, oldest first.
 
-        It begins with those that a lookup leads to, unless all are compared sooner. Parts are taken
-        out of their records once, and not again by each condition: many are far apart in memory.
+        It starts from the narrowest lookup, unless comparing all records is faster. Parts are
+        fetched from their records once, not by each condition, since they are scattered in memory.
         """
         conditions: dict[str, Any] = dict(where)
         if (scope := conditions.pop("scope", None)) is not None:
@@ -187,7 +187,7 @@ class Records:
         return found
 
     def _restrict_to(self, scope: Any, conditions: dict[str, Any]) -> None:
-        """Add the condition that records belong to these accounts, or to some below them."""
+        """Add the condition that records belong to these accounts, or to accounts below them."""
         wanted, below = set_of(scope), self._accounts.lookups["ancestor"]
         accounts = {*wanted, *(id for one in wanted for id in below.get(one, ()))}
         entries = self.lookups["account"]
@@ -196,7 +196,7 @@ class Records:
             conditions["account"] = accounts & set_of(conditions.get("account", accounts))
 
     def _with_text(self, piece: str, records: list[Any]) -> list[Any]:
-        """Those of the records in whose texts this is."""
+        """Return the records whose texts contain this piece."""
         if (texts := self._texts) is None:
             texts = {id: self._text_of(record) for id, record in self.by_id.items()}
             self._texts = texts
@@ -206,10 +206,10 @@ class Records:
 
     def _in_order(self) -> list[Any]:
         if not self._is_in_order:
-            # Payments that are made at one time are stored as they end.
+            # Payments that were created in one order may be stored in another.
             ids = sorted(self.by_id, key=self.numbers.__getitem__)
             ordered = {id: self.by_id[id] for id in ids}
-            # In place: views of this dictionary are out.
+            # In place, since there are views of this dictionary.
             self.by_id.clear()
             self.by_id.update(ordered)
             self._is_in_order = True
@@ -220,16 +220,16 @@ class Records:
         return [self.by_id[id] for id in sorted(ids, key=self.numbers.__getitem__)]
 
     def _text_of(self, record: Any) -> str:
-        """Return the texts of a record for its search, in lower case."""
+        """Return the searchable texts of a record in lower case."""
         assert self.table.texts
         return "\0".join(text for text in self.table.texts[1](record) if text).lower()
 
 
 Claims = dict[tuple[Records, str, str], str]
-"""The ids of records by the unique lookups and the values in them that they claim."""
+"""The ids of records, by the values that they claim in unique lookups."""
 
 
 def keep(claims: Claims) -> None:
-    """Have the records keep what they claim."""
+    """Store the claims in the unique lookups."""
     for (records, name, value), id in claims.items():
         records.unique[name][value] = id

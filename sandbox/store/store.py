@@ -29,13 +29,13 @@ class Timers:
 
     @property
     def soonest(self) -> Timer | None:
-        """The timer that is due first, or None."""
+        """The timer that is due next, or None."""
         return self._by_id[self._in_order[0][2]][1] if self._in_order else None
 
     def set(self, timer: Timer, number: int | None = None) -> None:
         """Add the timer, in place of the one of its kind, subject and tag.
 
-        A timer of an earlier run comes with its number.
+        Timers of an earlier run have a number already.
         """
         self.cancel(id := timer.id)
         number = self._numbered + 1 if number is None else number
@@ -50,11 +50,11 @@ class Timers:
             del self._in_order[bisect_left(self._in_order, (timer.due.timestamp(), number, id))]
 
     def entry(self, id: str) -> tuple[int, Timer] | None:
-        """Return that timer after its place among those that are due together, or None."""
+        """Return the number and the timer with this id, or None; numbers order equal due times."""
         return self._by_id.get(id)
 
     def numbered(self) -> list[tuple[int, Timer]]:
-        """All timers with their numbers, soonest first."""
+        """Return all timers with their numbers, soonest first."""
         return [self._by_id[id] for _, _, id in self._in_order]
 
     def __len__(self) -> int:
@@ -64,11 +64,10 @@ class Timers:
 class Store:
     """The state of one world.
 
-    A watcher is called with every committed record of its kind: the registry learns of new keys
-    that way, whichever operation made them. `on_commit` is called with every committed unit, and
-    before it `log`, if there is one. `timers` are those that are due later, and `counters` the
-    numbers that are taken one by one, outside of units of work. A store that was filled from
-    documents `is_restored`.
+    A watcher is called with every committed record of its kind: this is how the registry learns of
+    new keys, whichever operation created them. `log`, if there is one, and then `on_commit` are
+    called with every committed unit. `timers` are pending, and `counters` are numbers taken one by
+    one, outside units of work. `is_restored` if the store was filled from documents.
     """
 
     def __init__(
@@ -82,7 +81,7 @@ class Store:
         self.clear()
 
     def clear(self) -> None:
-        """Forget everything: the state of a store that was never written to."""
+        """Forget everything, as if the store had never been written to."""
         self._tables: dict[type, Records] = {}
         for table in TABLES:
             self._tables[table.kind] = Records(table, self._tables.get(Account))
@@ -93,7 +92,7 @@ class Store:
         self.is_restored = False
 
     def take_over(self, other: "Store") -> None:
-        """Replace everything here with the content of the other, which is no longer used."""
+        """Replace the content with that of another store, which must not be used afterwards."""
         self._tables, self.timers = other._tables, other.timers
         self._messages, self._places = other._messages, other._places
         self.counters = other.counters
@@ -104,7 +103,7 @@ class Store:
         return UnitOfWork(self)
 
     def put(self, record: Row) -> None:
-        """Commit the record in a unit of work of its own."""
+        """Commit the record in its own unit of work."""
         unit = self.begin()
         unit.put(record)
         unit.commit()
@@ -114,15 +113,15 @@ class Store:
         return self._tables[kind].by_id.get(id)
 
     def all(self, kind: type[R]) -> Mapping[str, R]:
-        """All committed records of a kind by id, oldest first, as a view that follows changes."""
+        """Return a live view of all committed records of a kind by id, oldest first."""
         return MappingProxyType(self._tables[kind].by_id)
 
     def one(self, kind: type[R], lookup: str, value: str) -> R | None:
-        """Return the record that has this value in a unique lookup; None when none has."""
+        """Return the record that has this value in a unique lookup, or None."""
         return self._tables[kind].one(lookup, value)  # type: ignore[no-any-return]
 
     def messages(self) -> Sequence[Message]:
-        """Every committed message, oldest first."""
+        """Return every committed message, oldest first, as a list that grows."""
         return self._messages
 
     def message(self, id: str) -> Message | None:
@@ -131,26 +130,26 @@ class Store:
         return None if place is None else self._messages[place]
 
     def place_of(self, message_id: str) -> int | None:
-        """Return the index in `messages` of the one with this id, or None."""
+        """Return the index in `messages` of the message with this id, or None."""
         return self._places.get(message_id)
 
     def messages_now(self) -> Sequence[Message]:
-        """Return the messages that there are now; those that come later are not added to them."""
+        """Return a copy of the list of messages, which does not grow."""
         return list(self._messages)
 
     def add_messages(self, messages: Sequence[Message]) -> None:
-        """Add these at the end."""
+        """Append these messages."""
         for place, message in enumerate(messages, len(self._messages)):
             self._places[message.id] = place
         self._messages += messages
 
     def timer(self, kind: str, subject: str, tag: str = "") -> Timer | None:
-        """Return the timer of that kind, subject and tag, or None."""
+        """Return the timer with this kind, subject and tag, or None."""
         entry = self.timers.entry(timer_id(kind, subject, tag))
         return None if entry is None else entry[1]
 
     def table(self, kind: type) -> Records:
-        """Return the records of that kind."""
+        """Return the records of a kind."""
         return self._tables[kind]
 
     def tables(self) -> Iterator[Records]:
@@ -160,23 +159,23 @@ class Store:
     def has_id(self, id: str) -> bool:
         """Whether a record or a message of a restored world has this id.
 
-        A world of its own drew all its ids, and draws none twice.
+        Other worlds drew all their ids themselves, and never draw one twice.
         """
         return self.is_restored and (
             id in self._places or any(id in table.by_id for table in self._tables.values())
         )
 
     def next_timer(self) -> Timer | None:
-        """Return the timer that is due first, or None."""
+        """Return the timer that is due next, or None."""
         return self.timers.soonest
 
 
 class UnitOfWork:
     """One consistent change of one world.
 
-    `changed` has the records to put, and None for those to remove, by table and id. `emitted` are
-    the messages to announce, and `timed` the timers to set by their ids, with None for those to
-    cancel. It `is_open` until it is committed.
+    `changed` has the records to put by table and id, or None for a record to remove. `emitted` are
+    the messages to announce. `timed` has the timers to set by id, or None for a timer to cancel.
+    `is_open` until the commit.
     """
 
     __slots__ = ("_store", "changed", "emitted", "is_open", "timed")
@@ -196,36 +195,30 @@ class UnitOfWork:
         return rows.by_id.get(id)
 
     def one(self, kind: type[R], lookup: str, value: str) -> R | None:
-        """Return the committed record that has this value in a unique lookup.
-
-        None when none has.
-        """
+        """Return the committed record that has this value in a unique lookup, or None."""
         return self._store._tables[kind].one(lookup, value)  # type: ignore[no-any-return]
 
     def newest(self, kind: type[R], lookup: str, value: str) -> R | None:
-        """Return the last created of the committed records with this value in a lookup; or None."""
+        """Return the newest committed record with this value in a lookup, or None."""
         return self._store._tables[kind].newest(lookup, value)  # type: ignore[no-any-return]
 
     def all_with(self, kind: type[R], lookup: str, value: str) -> list[R]:
-        """Return the committed records with this value in a lookup.
-
-        Deleted ones are left out.
-        """
+        """Return the committed records with this value in a lookup, except deleted ones."""
         return self._store._tables[kind].all_with(lookup, value)
 
     def find(self, kind: type[R], where: Where, **page: Any) -> tuple[list[R], int]:
-        """Return a page of the committed records that match everything in `where`, newest first.
+        """Return a page of the committed records that match all of `where`, and their total number.
 
-        Also their total number. An empty `where` finds all. The order of creation is that of the
-        records' moments if the table has them, and otherwise the order of the first put. An
-        update does not change it. The options are those of `Records.find`.
+        An empty `where` finds all. The newest come first: the order of creation is by moment if the
+        table has one, and otherwise by first put; updates do not change it. The options are those
+        of `Records.find`.
         """
         return self._store._tables[kind].find(where, **page)
 
     def put(self, record: Row) -> None:
         """Add the record, or replace the one with its id, when this unit is committed.
 
-        An account is put before what belongs to it, and never changes its parents.
+        Put an account before the records that belong to it. Its parents must never change.
         """
         self._must_be_open()
         rows = self._store._tables[type(record)]
@@ -237,7 +230,7 @@ class UnitOfWork:
     def remove(self, kind: type[R], id: str) -> None:
         """Remove the record, if there is one, when this unit is committed.
 
-        Only for kinds without lookups: the records of the platform are marked as deleted and stay.
+        Only for kinds without lookups: the platform's records stay, marked as deleted.
         """
         self._must_be_open()
         self.changed[self._store._tables[kind], id] = None
@@ -248,21 +241,21 @@ class UnitOfWork:
         self.emitted.append(message)
 
     def schedule(self, timer: Timer) -> None:
-        """Have this happen later, in place of the subject's other timer of its kind and tag."""
+        """Set a timer, in place of the one with its kind, subject and tag."""
         self._set_timer(timer.id, timer)
 
     def cancel(self, kind: str, subject: str, tag: str = "") -> None:
-        """Have the subject's timer of that kind and tag not happen."""
+        """Cancel the subject's timer of this kind and tag."""
         self._set_timer(timer_id(kind, subject, tag), None)
 
     def _set_timer(self, id: str, timer: Timer | None) -> None:
         self._must_be_open()
-        # The last one is numbered last.
+        # Moved to the end, so that it gets the highest number.
         self.timed.pop(id, None)
         self.timed[id] = timer
 
     def commit(self) -> None:
-        """Apply everything at once. Afterwards the unit takes nothing more."""
+        """Apply everything at once, and close the unit. Raises DuplicateValue; nothing changed."""
         self._must_be_open()
         self.is_open = False
         if not (self.changed or self.emitted or self.timed):

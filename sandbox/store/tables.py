@@ -33,14 +33,14 @@ class Table(Struct, frozen=True, kw_only=True, gc=False):
     """One kind of record: its name in files, the field that identifies it, and how it is found.
 
     A value in a `unique` lookup belongs to one record forever, deleted or not. `lookups` lead from
-    a value to the records that have it; that of `account` answers queries within a scope.
-    `conditions` give those of the records that fit the wanted value; a lookup that is a condition
-    too is faster for many records. Every other condition compares the field of its name. `texts`
-    are the name of the text search, and what it searches. By the field `moment`, in Unix
-    milliseconds, records are listed and can be queried by time. All these fields, and what the
-    conditions get, are those of the part `within` the record, if there is one. A change of a
-    `can_wait` table alone need not be durable before an answer: a state file gets it with the next
-    change. A record is put together with those that `derives` makes of it.
+    a value to its records; the lookup `account` answers queries within a scope. `conditions` select
+    the records that match a wanted value; one with the name of a lookup is used whenever the lookup
+    is not. Any other condition compares the field of its name. `texts` has the name of the text
+    search, and the texts that it searches. The field `moment`, in Unix milliseconds, orders the
+    records and allows queries by time. If there is a part `within` the record, `key`, `moment` and
+    conditions are about that part; lookups and texts get the whole record. A change in `can_wait`
+    tables alone need not be durable before an answer; it is written with the next change. `derives`
+    returns further records that are put together with a record.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Table(Struct, frozen=True, kw_only=True, gc=False):
 
 
 def _one(field_name: str) -> Values:
-    """Return the value of a field, unless it is None."""
+    """Return a function that gives the value of a field, unless it is None."""
     value_of = attrgetter(field_name)
 
     def values(record: Any) -> tuple[str, ...]:
@@ -68,31 +68,31 @@ def _one(field_name: str) -> Values:
 
 
 def processor_identity(terminal: Terminal) -> str:
-    """Return the identity at the processor, which no two live terminals share (assumed 1.4)."""
+    """Return the identity at the processor, unique among live terminals (assumed 1.4)."""
     return f"{terminal.processor_config_id} {terminal.mid} {terminal.tid}"
 
 
 def event_claim(account_id: str, event_id: str) -> str:
-    """Return the unique value of an attempt's event_id: once per merchant (assumed 2.6)."""
+    """Return the unique value of an event_id: a merchant can use it once (assumed 2.6)."""
     return f"{account_id} {event_id}"
 
 
 def _list_used_events(payment: Payment) -> Sequence[str]:
     tx = payment.transaction
     if payment.original_id is not None:
-        # The payment has used them.
+        # The original payment has them.
         return ()
     used = {attempt.event_id for attempt in tx.history}
     return [event_claim(tx.account_id, event_id) for event_id in used]
 
 
 def _with_event(transactions: list[Transaction], wanted: str) -> list[Transaction]:
-    """Those with an attempt that has this event_id."""
+    """Return the transactions that have an attempt with this event_id."""
     return [tx for tx in transactions if wanted in [attempt.event_id for attempt in tx.history]]
 
 
 def _with_card(transactions: list[Transaction], wanted: str) -> list[Transaction]:
-    """Those whose card has these last four digits, or a masked number that begins like this."""
+    """Return the transactions whose card has these last four, or these first, digits."""
     has_it = str.endswith if len(wanted) == LAST_DIGITS else str.startswith
     fitting = {card.masked for card in CARDS.values() if has_it(card.masked, wanted)}
     return [tx for tx in transactions if tx.card in fitting]
@@ -102,7 +102,7 @@ LAST_DIGITS: Final = 4
 
 
 def _texts_of(payment: Payment) -> tuple[str | None, ...]:
-    """Return the texts of a payment for its search."""
+    """Return the searchable texts of a payment."""
     tx = payment.transaction
     return (
         tx.transaction_id,
@@ -116,12 +116,12 @@ def _texts_of(payment: Payment) -> tuple[str | None, ...]:
 
 
 def set_of(wanted: str | Collection[str]) -> set[str]:
-    """Return the wanted values, of which one must match."""
+    """Return the wanted values as a set; one of them must match."""
     return {wanted} if isinstance(wanted, str) else set(wanted)
 
 
 def having(field_name: str) -> Fitting:
-    """Those whose field has one of the values."""
+    """Return a condition that selects the records whose field has one of the values."""
     value_of = attrgetter(field_name)
 
     def fitting(records: list[Any], wanted: Any) -> list[Any]:
@@ -132,7 +132,7 @@ def having(field_name: str) -> Fitting:
 
 
 OWNER: Final = {"account": "account_id"}
-"""A lookup that every table of an account's records has, and the field that it compares."""
+"""The lookup that all tables of records with an account have, and the field that it compares."""
 
 
 def _open_at(delivery: Delivery) -> tuple[str, ...]:
@@ -239,27 +239,24 @@ NAMES: Final[Mapping[type, str]] = {table.kind: table.name for table in TABLES}
 R = TypeVar("R", bound=Row)
 
 Where = Mapping[str, str | int | Collection[str] | None]
-"""Name of a lookup or a condition to the wanted value, or to several of which one must match.
+"""The wanted value of each lookup or condition, or several values of which one must match.
 
-`scope` is the id of an account, or several: the record belongs to one or is below it. None is
-every account. For a text search the value is a piece of text that may be anywhere in the record's
-texts, in upper or lower case.
+`scope` is one or several ids of accounts: the record must belong to one of them or to an account
+below it. None stands for all accounts. The value of a text search is a piece of text that may
+appear anywhere in the record's texts; upper and lower case are the same.
 """
 
 Between = tuple[int | None, int | None]
-"""The first and the last moment, in Unix milliseconds, both included; None: no bound.
+"""The first and the last moment, in Unix milliseconds, both included; None for no bound.
 
-Only for tables whose records have a moment.
+Only for tables with a moment.
 """
 
 ANY_TIME: Final[Between] = (None, None)
 
 
 class Order(Struct, frozen=True, gc=False):
-    """The order of found records: by creation, or by a field that holds a number.
-
-    Equal records follow in the order of creation.
-    """
+    """The order of results: by creation, or by a numeric field and then by creation."""
 
     by: str = ""
     is_descending: bool = True
@@ -270,7 +267,7 @@ OLDEST_FIRST: Final = Order(is_descending=False)
 
 
 class UnitClosed(RuntimeError):
-    """Something was put, emitted or committed in a unit that was committed before."""
+    """A unit was used for a change or a commit after it had been committed."""
 
 
 class DuplicateValue(ValueError):

@@ -1,7 +1,7 @@
-"""The documents of a world: of its records, messages, timers and counters.
+"""The documents of a world's records, messages, timers and counters.
 
-A message has two documents, of which one is its body: the record of that moment, or of a sample the
-body as it is.
+A message has two documents. One of them is its body: the record at that moment, or for a sample the
+body itself.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,25 +23,25 @@ from sandbox.store.tables import TABLES
 from sandbox.store.world_state import Counters
 
 BODY: Final = "body"
-"""The kind of a message that has a body of its own."""
+"""The kind of messages with a body instead of a record."""
 
 _KINDS: Final = {table.name: table.kind for table in TABLES} | {"transactions": Transaction}
 _NAMES: Final[Mapping[type, str]] = {kind: name for name, kind in _KINDS.items()}
-"""The kinds of record in bodies: of a payment they have what is shown."""
+"""The names of records in bodies; a payment is stored there as its transaction."""
 
 Fixture = Mapping[str, Any]
-"""The document of a fixture of the user's own."""
+"""The document of a fixture that is not bundled."""
 
 T = TypeVar("T")
 
 Put = tuple[str, Document]
-"""A document, after the name of its table."""
+"""The name of a table, and a document for it."""
 
 
 class Moment:
-    """All that a store holds at one moment. Records never change, so references are enough.
+    """The content of a store at one moment. Records are immutable, so references are enough.
 
-    `fixture` is the document with which the world began, if it is in no file of ours.
+    `fixture` is the document from which the world began, if it is not bundled.
     """
 
     def __init__(self, store: Store, fixture: Fixture | None) -> None:
@@ -52,7 +52,7 @@ class Moment:
         self._fixture = fixture
 
     def documents(self) -> Iterator[Put]:
-        """All documents, table by table. This may run in a thread while the store changes."""
+        """Yield all documents, table by table. This may run in a thread while the store changes."""
         for table, records in self._tables:
             for number, record in records:
                 id = table.id_of(record)
@@ -67,13 +67,13 @@ class Moment:
 
 
 def counters_document(counters: Counters) -> Document:
-    """Return the document of the numbers that a store counts."""
+    """Return the document of a store's counters."""
     return Document(port.COUNTERS, 0, to_text(counters))
 
 
 def message_documents(number: int, message: Message) -> Iterator[Put]:
-    """Both documents of a message."""
-    # By name, which takes a tenth of the time of a list of names.
+    """Yield both documents of a message."""
+    # Written out, which takes a tenth of the time of a loop over the names.
     head = MessageHead(
         id=message.id,
         event_type=message.event_type,
@@ -86,17 +86,14 @@ def message_documents(number: int, message: Message) -> Iterator[Put]:
     yield port.MESSAGES, Document(message.id, number, to_text(head))
     record = message.record
     if isinstance(record, ApiKey):
-        # Only the key's own record has a key that can be read again (D26).
+        # Only the key's own record has its retrievable key (D26).
         record = structs.replace(record, readable_key=None)
     body = {_NAMES.get(type(record), BODY): record}
     yield port.RECORDS, Document(message.id, number, to_text(body))
 
 
 def _read_body(body: Any, subject: Any, store: Store, read_record: Read) -> Any:
-    """Return the record of a message, or for a sample its body.
-
-    Raises Unreadable, ValueError, ...
-    """
+    """Return the record of a message, or for a sample its body; `place` names the mistakes."""
     ((kind, document),) = body.items()
     if kind == BODY:
         return document
@@ -106,7 +103,7 @@ def _read_body(body: Any, subject: Any, store: Store, read_record: Read) -> Any:
     payment = store.get(Payment, subject)
     if payment is None:
         raise Unreadable("subject: there is no such payment")
-    # Memory holds once what a payment and the messages about it have in common.
+    # Share equal values of a payment and its messages, to save memory.
     known = structs.asdict(payment.transaction)
     known["history"] = payment.history[: len(read.history)]
     same = {name: known[name] for name, own in structs.asdict(read).items() if known[name] == own}
@@ -116,18 +113,18 @@ def _read_body(body: Any, subject: Any, store: Store, read_record: Read) -> Any:
 # --- saved worlds -------------------------------------------------------------------------------
 
 SAID_MAX: Final = 400
-"""Length limit of an error message: a field may hold a whole book."""
+"""Length limit of an error message, since a field may contain a whole book."""
 
 
 class NotRestored(ValueError):
-    """Documents that make no world; the message names the table, the document and the field."""
+    """Documents that are not a valid world; the message names table, document and field."""
 
 
 class SavedWorld(Struct, frozen=True):
     """The documents of a world.
 
     Documents from the server's own file are not written to it again. Documents that people cannot
-    edit are trusted: their types are checked, and nothing else.
+    edit are trusted: only their types are checked.
     """
 
     tables: Mapping[str, Sequence[Document]]
@@ -136,18 +133,18 @@ class SavedWorld(Struct, frozen=True):
 
     @property
     def read(self) -> Read:
-        """What makes a record of a document: the door, unless the documents are trusted."""
+        """The function that makes a record from a document, with full checks unless trusted."""
         return from_own if self.is_trusted else from_document
 
 
 @contextmanager
 def place(table: str, id: str) -> Iterator[None]:
-    """Add the table and the document to every error inside the block."""
+    """Turn every error inside the block into NotRestored, with the table and the document."""
     try:
         yield
     except NotRestored:
         raise
-    # A field may be of any type until it was checked, and a number of any size.
+    # Until a field is checked it may have any type, and a number any size.
     except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as error:
         raise NotRestored(f"{table}, {id[:80]}: {_message_of(error)}") from None
 
@@ -158,7 +155,7 @@ def _message_of(error: BaseException) -> str:
 
 
 def only(saved: SavedWorld, table: str, kind: type[T]) -> T:
-    """Return the one record of a table, which has no other. Raises NotRestored."""
+    """Return the only record of a table. Raises NotRestored."""
     documents = saved.tables.get(table) or ()
     if len(documents) != 1:
         raise NotRestored(f"{table}: must have one document, and has {len(documents)}")
@@ -170,16 +167,16 @@ def only(saved: SavedWorld, table: str, kind: type[T]) -> T:
 
 
 def _must_be(id: str, expected: str) -> None:
-    """Refuse a document of another id: a file would get a second one."""
+    """Raise Unreadable for another id, with which a file would get a second document."""
     if id != expected:
         raise Unreadable(f"its id must be {expected[:80]}")
 
 
 def load(store: Store, saved: SavedWorld) -> None:
-    """Fill the empty store, but for the state of the world. Raises NotRestored."""
+    """Fill an empty store with everything but the state of the world. Raises NotRestored."""
     store.is_restored = True
     for records in store.tables():
-        # The state of the world is changed before it is stored.
+        # The caller changes the state of the world before storing it.
         if records.table.name != port.WORLD:
             _load_table(records, saved)
     _load_messages(store, saved)
@@ -188,7 +185,7 @@ def load(store: Store, saved: SavedWorld) -> None:
             timer: Timer = saved.read(Timer, port.fields_of(document))
             _must_be(document.id, timer.id)
             if store.timers.entry(timer.id) is not None:
-                raise Unreadable("appears twice: a subject has one timer of a kind and tag")
+                raise Unreadable("appears twice; a subject has one timer of each kind and tag")
             store.timers.set(timer, document.number)
 
 
@@ -212,7 +209,7 @@ def _load_messages(store: Store, saved: SavedWorld) -> None:
             fields = port.fields_of(document)
             subject = fields["subject"]
         if id not in bodies:
-            raise NotRestored(f"{port.RECORDS}: there is nothing of the message {id[:80]}")
+            raise NotRestored(f"{port.RECORDS}: there is no body of the message {id[:80]}")
         with place(port.RECORDS, id):
             record = _read_body(port.fields_of(bodies[id]), subject, store, saved.read)
         with place(port.MESSAGES, id):

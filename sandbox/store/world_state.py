@@ -1,7 +1,7 @@
-"""The state of a world beside its directory and payments, and the numbers that it counts.
+"""The state of a world besides its directory and payments, and its counters.
 
-`WorldState` is a record like any other. `Counters` are like the sequences of a database: a number
-that was taken is never taken again, even if its unit of work is dropped.
+`WorldState` is a record like any other. `Counters` are like sequences of a database: a number is
+never used twice, even if a unit of work is dropped.
 """
 
 from collections.abc import Mapping
@@ -22,20 +22,20 @@ from sandbox.domain.webhooks import WebhookFault
 COUNT_MAX: Final = 2**63 - 1
 
 Counted = Annotated[int, Field(strict=True, ge=0, le=COUNT_MAX)]
-"""A number that only grows."""
+"""The value of a counter."""
 
 Seed = Annotated[int, Field(strict=True, ge=-(2**63), le=COUNT_MAX)]
-"""The number that ids depend on."""
+"""The number on which ids depend."""
 
 OF_THE_SERVER: Final = "of the server"
-"""The value of `keys` if they depend on a secret of the server."""
+"""The value of `keys` if keys depend on a secret of the server."""
 
 
 MERCHANTS_MAX: Final = 10_000
 PER_MERCHANT_MAX: Final = 1_000
 RECORDS_MAX: Final = 50_000
-"""The most terminals, and the most locations, in all. To generate them takes seconds and a sixth of
-a gigabyte; meanwhile all worlds of the server run at half speed."""
+"""Limit of all terminals, and of all locations. To generate them takes seconds and a sixth of a
+gigabyte, and slows down the other worlds of the server by half."""
 
 MerchantCount = Annotated[int, Field(strict=True, ge=0, le=MERCHANTS_MAX)]
 PerMerchantCount = Annotated[int, Field(strict=True, ge=0, le=PER_MERCHANT_MAX)]
@@ -49,25 +49,25 @@ class GeneratedData(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=T
     locations_per_merchant: PerMerchantCount = 1
 
     def check(self) -> "GeneratedData":
-        """Itself. Raises ValueError if the total is too large."""
+        """Return itself. Raises ValueError if the total is too large."""
         each = max(self.terminals_per_merchant, self.locations_per_merchant)
         if self.merchants * each > RECORDS_MAX:
             raise ValueError(f"at most {RECORDS_MAX} terminals or locations in all")
         return self
 
 
-def _standing(clock: ClockState) -> ClockState:
+def _with_instant(clock: ClockState) -> ClockState:
     if clock.mode == "frozen" and clock.now is None:
         raise ValueError("now: is missing")
     return clock
 
 
 AS_IT_IS: Final = ClockSetting()
-"""Sets nothing."""
+"""A setting that changes nothing."""
 
 
 class Beginning(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
-    """How a world began: a reset returns it to this. `fixture` is a name."""
+    """How a world began, to which a reset returns it. `fixture` is a name."""
 
     fixture: str
     name: WorldName = ""
@@ -80,16 +80,16 @@ class Beginning(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True)
 class WorldState(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """The one record of the world itself.
 
-    `queue` are the next outcomes, `webhook_faults` the faults of the next deliveries.
+    `queue` has the next outcomes, and `webhook_faults` the faults of the next deliveries.
     `terminal_outcomes` are the fixed outcomes of test terminals, by terminal id. `scenario` is the
-    document of the scenario that is running, since that moment. In a maintenance every request is
-    refused.
-    `readings` are those that the world chose itself; the profile decides the others.
+    document of the scenario that has been running since `scenario_since`. Until
+    `maintenance_until`, every request is refused. `readings` are the ones that were chosen in the
+    world; the profile decides the others.
     """
 
     id: str
     begins: Beginning
-    clock: Annotated[ClockState, AfterValidator(_standing)]
+    clock: Annotated[ClockState, AfterValidator(_with_instant)]
     switches: Annotated[Mapping[str, Any], AfterValidator(checked)] = field(default_factory=dict)
     queue: tuple[Queued, ...] = ()
     webhook_faults: tuple[WebhookFault, ...] = ()
@@ -103,10 +103,10 @@ class WorldState(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True
 
 
 class Counters(Struct):
-    """How many bytes were drawn for ids, how many requests came, how often rules applied.
+    """The numbers of bytes drawn for ids, of requests, and of uses of the scenario's rules.
 
-    `rules` has for each rule of the scenario how many attempts or deliveries fitted, and to how
-    many of them it applied.
+    `rules` has for each rule the number of attempts or deliveries that matched, and the number of
+    those to which it applied.
     """
 
     drawn: Counted = 0

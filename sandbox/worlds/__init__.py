@@ -1,1 +1,1 @@
-"""The world with its clock, ids, journal and state, and the registry of all worlds."""
+"""Worlds with their clocks, ids, journals and state, and the registry of all worlds."""

@@ -1,4 +1,4 @@
-"""The background work for worlds, and long work beside the requests of other worlds."""
+"""Background work of worlds, and long tasks that leave room for other requests."""
 
 import asyncio
 from asyncio import Lock
@@ -19,13 +19,13 @@ from sandbox.worlds.spec import Limits
 T = TypeVar("T")
 
 EVERY: Final = 200
-"""Small things that are looked at in a row: some milliseconds."""
+"""How many small items to process without a pause: some milliseconds."""
 
 
 async def run_in_thread(function: Callable[..., T], *args: Any) -> T:
-    """Call a function that touches nothing in use, while other requests are served.
+    """Call a function in a thread, while other requests are served; it must not touch shared state.
 
-    Without an event loop there are no other requests.
+    Without an event loop there are no other requests, and it is called directly.
     """
     try:
         asyncio.get_running_loop()
@@ -35,12 +35,12 @@ async def run_in_thread(function: Callable[..., T], *args: Any) -> T:
 
 
 async def collect(items: Iterable[T], *, every: int = EVERY) -> list[T]:
-    """Make a list of the items, with pauses."""
+    """Return a list of the items, with pauses for other tasks."""
     return await select(items, lambda item: True, every=every)
 
 
 async def select(items: Iterable[T], fits: Callable[[T], bool], *, every: int = EVERY) -> list[T]:
-    """Make a list of the items that fit, with pauses."""
+    """Return a list of the items that fit, with pauses for other tasks."""
     found: list[T] = []
     for number, item in enumerate(items, start=1):
         if fits(item):
@@ -51,10 +51,10 @@ async def select(items: Iterable[T], fits: Callable[[T], bool], *, every: int = 
 
 
 class Alone:
-    """Runs exclusive work one after the other, for each name."""
+    """Locks by name, for exclusive work."""
 
     def __init__(self) -> None:
-        # Only of names that are in use.
+        # Only names in use have a lock.
         self._locks: WeakValueDictionary[str, Lock] = WeakValueDictionary()
 
     def __contains__(self, name: str) -> bool:
@@ -62,19 +62,19 @@ class Alone:
         return lock is not None and lock.locked()
 
     def with_(self, name: str) -> Lock:
-        """Return the lock that gives the exclusive right to this name."""
+        """Return the lock for this name."""
         return self._locks.setdefault(name, Lock())
 
 
-# --- webhooks, waking up in time, saving --------------------------------------------------------
+# --- timers, saving -----------------------------------------------------------------------------
 
 _LOOK_AGAIN_S: Final = 3_600.0
-"""The seconds after which a world's clock is read again, to notice jumps of the system clock."""
+"""How often to read a world's clock again, to notice jumps of the system clock."""
 
 
 @dataclass
 class _Call:
-    """A call to make at that time of the monotonic clock. Without a loop it has no handle yet."""
+    """A call to make at a time of the monotonic clock. Without a loop it has no handle yet."""
 
     due_s: float
     function: Callable[[], object]
@@ -84,18 +84,18 @@ class _Call:
 class Timers:
     """Calls `wake` with a world when its next timer is due, and makes delayed calls.
 
-    Calls may be planned before an event loop runs. The next loop makes those of an earlier one.
+    Calls can be planned before an event loop runs. A new loop takes over the calls of the last one.
     """
 
     def __init__(self, wake: Callable[[Any], object]) -> None:
         self._wake = wake
         self._loop: asyncio.AbstractEventLoop | None = None
         self._is_closed = False
-        # That of a wake-up by the id of its world, others by an object of their own.
+        # Wake-ups by the `id()` of their world, and other calls by a new object each.
         self._calls: dict[object, _Call] = {}
 
     def arm_wakeup(self, world: object, wait_s: float | None) -> None:
-        """Wake the world after these seconds, in place of an earlier wake-up; None: never."""
+        """Wake the world after this time, or never for None, in place of an earlier wake-up."""
         self._cancel(id(world))
         if wait_s is not None:
             due_s = monotonic() + min(wait_s, _LOOK_AGAIN_S)
@@ -103,14 +103,14 @@ class Timers:
         self._arm(id(world))
 
     def later(self, delay_s: float, function: Callable[[], None]) -> Callable[[], None]:
-        """Call the function after this many real seconds; returns a function that cancels it."""
+        """Call the function after this many real seconds; return a function that cancels it."""
         key = object()
         self._calls[key] = _Call(monotonic() + delay_s, function)
         self._arm(key)
         return partial(self._cancel, key)
 
     def _arm(self, *keys: object) -> None:
-        """Have the running loop make these calls, and on a new loop all."""
+        """Schedule these calls on the running loop; on a new loop, all calls."""
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
@@ -131,7 +131,7 @@ class Timers:
             call.handle.cancel()
 
     async def close(self) -> None:
-        """Stop: wake no world and make no call."""
+        """Stop: wake no worlds and make no calls until another loop runs."""
         self._is_closed = True
         for call in self._calls.values():
             if call.handle is not None:
@@ -139,9 +139,9 @@ class Timers:
 
 
 class Background(NamedTuple):
-    """What the worlds of a server share, beside its requests.
+    """The services that all worlds of a server share.
 
-    `on_timer` carries out a timer that is due in a world, in a unit of work that others commit.
+    `on_timer` carries out a due timer of a world in a unit of work, which the caller commits.
     """
 
     deliveries: DeliveryWorker
@@ -153,28 +153,28 @@ class Background(NamedTuple):
 
 
 class Saver(Protocol):
-    """Writes the changes of worlds to where they are kept."""
+    """Writes the changes of worlds to a file or a database."""
 
     measured: Measured
 
     @property
     def name(self) -> str:
-        """What it writes to, for messages."""
+        """The file or database, for messages."""
 
     def follow(self, world: Any, *, is_in_file: bool) -> None:
-        """Write every change of the world from now on, and all of it unless it is there."""
+        """Write every change of the world from now on, and all its content unless it is stored."""
 
     def forget(self, world_id: str) -> None:
         """Forget a world that was deleted."""
 
     async def saved(self, world: Any = None) -> None:
-        """Wait until all changes of the world so far are written; without one, of all worlds.
+        """Wait until all changes so far of the world, or of all worlds, are written.
 
         Raises StoreError, and WorldLost if another server has the world now.
         """
 
     def keep_tokens(self, tokens: str) -> None:
-        """Write these tokens of teams in place of those that are there."""
+        """Replace the stored tokens of teams."""
 
     async def close(self) -> None:
-        """Write what remains, and stop."""
+        """Write the remaining changes, and stop."""

@@ -1,7 +1,7 @@
-"""The clock of a world in use: its state, read against the system clock.
+"""The clock of a world: its state, applied to the system clock.
 
-The system clock is a function, so a test that freezes the time of the process moves every running
-world with it.
+The system clock is a function, so a test that freezes the time of the process also controls the
+clock of every running world.
 """
 
 import time
@@ -20,12 +20,15 @@ SystemClock = Callable[[], float]
 
 
 def system_seconds() -> float:
-    """Return the system clock. Looked up at each call, so freezing `time.time` has an effect."""
+    """Return the system time. `time.time` is looked up at each call, so it can be frozen."""
     return time.time()
 
 
 def continue_clock(clock: ClockState, system_clock: SystemClock) -> ClockState:
-    """Return the clock of an earlier run; a running one has run on, if it was noted since when."""
+    """Return the clock of an earlier run.
+
+    A running one has continued meanwhile if its system time was stored; else it starts from now.
+    """
     if clock.mode == "frozen" or clock.now is None or clock.system_s is not None:
         return clock
     return replace(clock, system_s=system_clock())
@@ -33,10 +36,10 @@ def continue_clock(clock: ClockState, system_clock: SystemClock) -> ClockState:
 
 @dataclass(eq=False)
 class Clock:
-    """One world's clock.
+    """The clock of a world.
 
-    `state` is the stored state, and `store` stores another one. `on_set` is called after the clock
-    was set. `last` is its last instant by the system clock, and its milliseconds.
+    `state` is the stored state, and `store` stores a new one. `on_set` is called after the clock
+    was set. `last` caches the last system time: milliseconds and instant.
     """
 
     system_clock: SystemClock
@@ -53,14 +56,14 @@ class Clock:
         system_s = self.system_clock()
         if state.now is not None:
             return state.time_at(system_s)
-        # A request asks several times in a millisecond.
+        # A request reads the clock several times within a millisecond.
         ms = int(system_s * 1000)
         if ms != self.last[0]:
             self.last = ms, from_ms(ms)
         return self.last[1]
 
     def set(self, setting: ClockSetting) -> None:
-        """Set the given values of the clock."""
+        """Change the clock to the given values."""
         self.store(self.state.after(setting, self.system_clock()))
         self.on_set()
 

@@ -1,4 +1,4 @@
-"""Counters of the parts of the platform that were used, in one world or in several together."""
+"""Counters of the parts of the platform that were used, in one world or in several."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -12,21 +12,21 @@ from sandbox.scenarios.outcome_choice import ChosenOutcome
 from sandbox.store.store import Store
 
 SCENARIOS_MAX: Final = 200
-"""Scenarios with a count of their own; the library has a few dozen. Tests make up more, and the
-counts live as long as the server."""
+"""How many scenarios are counted separately. The library has a few dozen, but tests invent more,
+and counts live as long as the server."""
 
 OTHERS: Final = "other scenarios"
-"""The name under which all further scenarios are counted."""
+"""The name under which all other scenarios are counted."""
 
 SETTLES: Final = frozenset({"batch.accepted", "batch.partially_accepted"})
-"""Events after which members of a batch are settled, of which they have none of their own."""
+"""Events of batches that settle their members, which get no events themselves."""
 
 
 class AnswerKind(NamedTuple):
-    """The properties that requests of one count share.
+    """The properties by which requests are counted.
 
-    The row, if one served the request; the status; the code of the refusal; the outcome of the
-    attempt and its transport fault.
+    The operation, if there was one; the status; the code of the refusal; the outcome of the attempt
+    and its transport fault.
     """
 
     route: str | None
@@ -37,7 +37,7 @@ class AnswerKind(NamedTuple):
 
 
 class MessageKind(NamedTuple):
-    """The properties that messages of one count share; for samples only the event."""
+    """The properties by which messages are counted; samples have only the event."""
 
     event_type: str
     status: str | None = None
@@ -47,8 +47,8 @@ class MessageKind(NamedTuple):
 class CoverageCounters:
     """How often each thing was exercised.
 
-    `answers` are counted by `AnswerKind`, `messages` by `MessageKind`, and `scenarios` by the name
-    they give themselves, the rest by `OTHERS`.
+    `answers` are counted by `AnswerKind`, `messages` by `MessageKind`, and `scenarios` by name,
+    those beyond the limit as `OTHERS`. `settled` counts payments.
     """
 
     def __init__(self) -> None:
@@ -58,13 +58,13 @@ class CoverageCounters:
         self.scenarios: Counter[str] = Counter()
 
     def begin(self, scenario: Running | None) -> None:
-        """Count from here on."""
+        """Restart the counts of scenarios; the running one counts once."""
         self.scenarios.clear()
         if scenario is not None:
             self.ran(scenario.scenario.name)
 
     def ran(self, scenario: str, times: int = 1) -> None:
-        """Count a scenario that was made to run."""
+        """Count runs of a scenario."""
         is_known = scenario in self.scenarios or len(self.scenarios) < SCENARIOS_MAX
         self.scenarios[scenario if is_known else OTHERS] += times
 
@@ -79,21 +79,21 @@ class CoverageCounters:
         self.answers[AnswerKind(route, status, refusal, outcome, fault)] += 1
 
     def count_messages(self, messages: Sequence[Message], store: Store) -> None:
-        """Messages were committed."""
+        """Count committed messages, and the payments that they settle."""
         for message in messages:
             record = message.record
             shown = (record.status, record.status_reason) if isinstance(record, Transaction) else ()
             self.messages[MessageKind(message.event_type, *shown)] += 1
             if message.event_type in SETTLES and isinstance(record, Batch):
                 members, _ = store.begin().find(Payment, {"batch_id": message.subject})
-                # Those that were refunded in full before stay refunded (assumed F36).
+                # Payments that were already refunded in full stay refunded (assumed F36).
                 self.settled += sum(
                     payment.status == "settled" and payment.original_id is None
                     for payment in members
                 )
 
     def add(self, other: "CoverageCounters") -> None:
-        """Add the counts of the other."""
+        """Add the counts of another one."""
         self.answers.update(other.answers)
         self.messages.update(other.messages)
         self.settled += other.settled

@@ -1,4 +1,4 @@
-"""Fires the due timers of a world in order, each at its own moment."""
+"""Fires the due timers of a world in order."""
 
 import asyncio
 import logging
@@ -10,16 +10,15 @@ from sandbox.store.store import UnitOfWork
 from sandbox.worlds.world import World
 
 TIMERS_IN_A_ROW: Final = 30
-"""The number of timers after which other tasks of the loop have their turn."""
+"""How many timers to fire before other tasks of the loop get a turn."""
 
 log = logging.getLogger("sandbox.worlds")
 
 
 def fire_due(world: World) -> list[Timer]:
-    """Fire the timers that are due, in order; returns the events.
+    """Fire the due timers in order, a limited number of them, and return them.
 
-    Fires a limited number at a time. `Timers` fires the rest in the next rounds of the loop;
-    `catch_up` waits for all of them.
+    `Timers` fires the rest in the next rounds of the loop; `catch_up` waits for all of them.
     """
     fired: list[Timer] = []
     while (timer := world.store.next_timer()) is not None and timer.due <= world.clock.now():
@@ -33,13 +32,13 @@ def fire_due(world: World) -> list[Timer]:
 
 
 def wake(world: World) -> None:
-    """Fire what is due in a world whose next timer has come."""
+    """Fire the due timers of a world whose wake-up time has come."""
     world.watched = None
     fire_due(world)
 
 
 async def catch_up(world: World) -> list[Timer]:
-    """Fire all timers that are due, however many; returns the events in order."""
+    """Fire all due timers, however many, and return them in order."""
     fired = more = fire_due(world)
     while len(more) == TIMERS_IN_A_ROW:
         await asyncio.sleep(0)
@@ -49,10 +48,10 @@ async def catch_up(world: World) -> list[Timer]:
 
 
 async def advance_to(world: World, to: datetime) -> list[Timer]:
-    """Advance the world's clock to that moment; returns the events on the way, in order.
+    """Advance the world's clock to a moment, and return the timers that fired on the way.
 
-    Every timer fires at its own moment, and so do the timers that it creates. Time continues only
-    after the due webhooks have been sent.
+    Every timer fires at its due time, including those that are created on the way. The clock moves
+    on only after all due webhooks were sent.
     """
     async with world.advancing:
         fired: list[Timer] = []
@@ -75,12 +74,12 @@ def _begin_without(world: World, timer: Timer) -> UnitOfWork:
 
 
 def _fire(world: World, timer: Timer) -> None:
-    """Carry out one timer, which is gone afterwards even if that failed."""
+    """Fire a timer, which is gone afterwards even if it failed."""
     unit = _begin_without(world, timer)
     try:
         if timer.kind == WEBHOOK_RETRY:
             world.outbox.fall_due(timer.subject)
-            # It goes with the delivery that it was for, if there still is one.
+            # The outbox removes the timer with its delivery, if that still exists.
             if world.store.next_timer() is timer:
                 unit.commit()
             return

@@ -1,4 +1,4 @@
-"""Worlds that several servers share: what this server asks about the others."""
+"""The interface to the other servers that share the worlds."""
 
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -9,14 +9,14 @@ from sandbox.domain.keys import ParsedKey
 
 
 class WorldLost(Exception):
-    """Another server has the world, so nothing that this one knows of it may be answered.
+    """Another server has the world, so this one must not answer from its own copy.
 
-    What was carried out here meanwhile may have been written before, or not.
+    The last changes on this server may or may not have been written.
     """
 
 
 class Peer(NamedTuple):
-    """Another server: its session, its name, and where it answers."""
+    """Another server: its session, its name, and its URLs."""
 
     session: int
     name: str
@@ -25,9 +25,9 @@ class Peer(NamedTuple):
 
 
 class KeptWorld(NamedTuple):
-    """A world that this server does not have, as it was last written.
+    """A world that is not on this server, as it was last written.
 
-    `state` is the document of its state; `is_held` says whether another server has it.
+    `state` is the document of its state. `is_held` if another server has it.
     """
 
     id: str
@@ -38,7 +38,7 @@ class KeptWorld(NamedTuple):
 
 
 class ServerRow(NamedTuple):
-    """One of the servers: its name, address and state, since when, and how many worlds it has."""
+    """One of the servers: its name, address, state, version and start, and its number of worlds."""
 
     name: str
     url: str
@@ -51,49 +51,49 @@ class ServerRow(NamedTuple):
 class Elsewhere(Protocol):
     """The other servers. Worlds move between them; one server has a world at a time.
 
-    All of this raises Unavailable while the answer is unknown.
+    All methods raise Unavailable while the answer is unknown.
     """
 
     async def have_world(self, id: str) -> Peer | None:
-        """Have the world be here; else the server that has it.
+        """Take the world if no other server has it; otherwise return that server.
 
-        None as well if there is no such world.
+        Return None also if there is no such world.
         """
 
     async def have_key(self, sent: bytes, key: ParsedKey, *, afresh: bool = False) -> Peer | None:
-        """Have the world of this key be here; else the server that has it.
+        """Take the world of this key if no other server has it; otherwise return that server.
 
-        It is looked up `afresh` where what is remembered may be old. A key of no world leads to
-        `default`, whose journal has the requests of strangers.
+        With `afresh` the key is looked up again, because the remembered owner may be outdated. An
+        unknown key leads to `default`, whose journal records such requests.
         """
 
     async def may_have_key(self, world: str, sent: str, key: ParsedKey) -> bool:
-        """Whether a key that a client supplies is free for this world, on all servers.
+        """Whether a key that a client supplied is free for this world, on all servers.
 
-        If so, no other world gets it for some seconds.
+        If so, it is reserved for this world for some seconds.
         """
 
     async def carry(
         self, peer: Peer, url: str, scope: Any, receive: Any, send: Any, body: bytes
     ) -> bool:
-        """Have that server answer the request at one of its URLs.
+        """Forward the request to one of that server's URLs.
 
-        False if it no longer has the world.
+        Return False if that server no longer has the world.
         """
 
     async def ask_all(
         self, path: str, query: bytes, headers: Sequence[tuple[bytes, bytes]]
     ) -> list[bytes]:
-        """Return the bodies of what the other servers answer to this GET.
+        """Send a GET to all other servers, and return the bodies of the answers.
 
-        One that fails says nothing.
+        Servers that fail are left out.
         """
 
     async def list_others(self, known: Iterable[str]) -> list[KeptWorld]:
-        """All worlds but the known ones, by id."""
+        """Return all worlds except the known ones, ordered by id."""
 
     async def servers(self) -> list[ServerRow]:
-        """All servers that live, by name."""
+        """Return all live servers, ordered by name."""
 
     @property
     def name(self) -> str:
@@ -101,10 +101,10 @@ class Elsewhere(Protocol):
 
     @property
     def is_current(self) -> bool:
-        """Whether this server is in contact with the others, so it may answer."""
+        """Whether this server is in contact with the others, so that it may answer."""
 
     def reserve(self, id: str, team: str) -> AbstractAsyncContextManager[str]:
-        """Return the id of a world that is made inside the block; no other request can use it.
+        """Reserve the id of a world that is created inside the block.
 
         An empty id becomes the team's next free one. Raises WorldTaken and TooManyWorlds.
         """

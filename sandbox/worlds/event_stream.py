@@ -1,7 +1,7 @@
-"""Subscribers to the events of a world: each has a queue of its own.
+"""Subscribers to the events of a world, each with its own queue.
 
-Without subscribers nothing is recorded. A queue holds the objects themselves, which the endpoint
-renders.
+Without subscribers nothing is recorded. A queue has the objects themselves; the endpoint renders
+them.
 """
 
 from asyncio import Event, Queue
@@ -27,28 +27,28 @@ from sandbox.worlds.clock import Clock
 from sandbox.worlds.journal import Journal
 
 USUAL: Final = ("request", "message", "attempt", "clock")
-"""The kinds for who names none."""
+"""The kinds of events by default."""
 
 WAITED: Final = ("message", "attempt")
-"""The kinds for a request that waits for a message."""
+"""The kinds of events for a request that waits for a message."""
 
 KINDS: Final = (*USUAL, "tap", "record", "endpoint", "agenda", "scenario", "world")
 
 _OF_COMMITS: Final = frozenset({"record", "endpoint", "agenda", "scenario", "world"})
-"""The kinds that follow from what is stored: not numbered while no subscriber reads them."""
+"""The kinds that follow from committed changes; skipped while no subscriber reads any of them."""
 
 _RECORDS: Final[Mapping[type, str]] = {
     **dict.fromkeys((Payment, Batch, Account, Terminal, Location, Credential, ApiKey), "record"),
     Endpoint: "endpoint",
 }
-"""The kinds of events, by the kinds of records that change."""
+"""The kind of event for a change of each kind of record."""
 
 WAITING_MAX: Final = 1_000
-"""The most events that wait for one subscriber."""
+"""How many events can wait for one subscriber."""
 
 
 class AttemptEvent(NamedTuple):
-    """One attempt at a webhook, the last one of the delivery as it was then."""
+    """An attempt at a webhook: the last one of the delivery, as it was then."""
 
     message: Message
     url: str
@@ -56,25 +56,24 @@ class AttemptEvent(NamedTuple):
 
 
 class TapEvent(NamedTuple):
-    """A payment that waits for a tap, or no longer."""
+    """A payment that began or stopped waiting for a tap."""
 
     tap: Tap
     is_waiting: bool
 
 
 class Removed(NamedTuple):
-    """A record that is gone: its type and its id."""
+    """A record that was removed: its type and its id."""
 
     kind: type
     id: str
 
 
 class StreamEvent(Struct):
-    """Something that happened: a number that grows, its kind, and the thing itself.
+    """An event: its number, which grows, its kind, and its content.
 
-    The thing is an Entry, a Message, an AttemptEvent, a clock's view, a TapEvent, a record, or one
-    that was Removed. For a gap it is the number of missed events, and None for what is looked up
-    when it is shown.
+    The content is an Entry, a Message, an AttemptEvent, a clock's view, a TapEvent, a record, or
+    Removed. For a gap it is the number of missed events, and None if the endpoint looks it up.
     """
 
     number: int
@@ -83,7 +82,7 @@ class StreamEvent(Struct):
 
 
 class Subscriber:
-    """One subscriber. When its queue is full it misses events until it has caught up: a gap.
+    """A subscriber. While its queue is full it misses events, which become one gap.
 
     `over` is set after the last event.
     """
@@ -91,7 +90,7 @@ class Subscriber:
     def __init__(self, kinds: Collection[str]) -> None:
         self.kinds = kinds
         self._queue: Queue[StreamEvent | None] = Queue()
-        # The last of a full queue: it counts what comes until it is read.
+        # The last entry of a full queue, which counts further events until it is read.
         self._gap: StreamEvent | None = None
         self.over = Event()
 
@@ -107,12 +106,12 @@ class Subscriber:
             self._queue.put_nowait(event)
 
     def end(self) -> None:
-        """End the stream; events that wait can still be read."""
+        """End the stream; waiting events can still be read."""
         self._queue.put_nowait(None)
         self.over.set()
 
     async def next(self) -> StreamEvent | None:
-        """Return the next event, as soon as it happens; None after the last one."""
+        """Wait for the next event and return it; None after the last one."""
         event = await self._queue.get()
         if event is self._gap:
             self._gap = None
@@ -120,7 +119,7 @@ class Subscriber:
 
 
 class Subscriptions:
-    """All who read along in one world."""
+    """The subscribers of one world."""
 
     def __init__(self, journal: Journal, outbox: Outbox, clock: Clock, store: Store) -> None:
         self._outbox, self._world_clock, self._store = outbox, clock, store
@@ -139,11 +138,11 @@ class Subscriptions:
 
     @property
     def waits(self) -> int:
-        """How many subscribers are no streams, but wait for a message."""
+        """How many subscribers are requests that wait for a message, not streams."""
         return sum(one.kinds is WAITED for one in self._subscribers)
 
     def join(self, kinds: Collection[str] = USUAL) -> Subscriber:
-        """One more, who reads these kinds from now on and leaves in the end."""
+        """Add a subscriber for events of these kinds; `leave` removes it."""
         subscriber = Subscriber(kinds)
         if self._is_closed:
             subscriber.end()
@@ -153,11 +152,11 @@ class Subscriptions:
         return subscriber
 
     def leave(self, subscriber: Subscriber) -> None:
-        """Remove a subscriber that reads no more."""
+        """Remove a subscriber."""
         self._subscribers.pop(subscriber, None)
 
     def close(self) -> None:
-        """End all subscriptions, and every later one: the world is gone."""
+        """End all subscriptions, now and later, because the world is gone."""
         self._is_closed = True
         for subscriber in self._subscribers:
             subscriber.end()
@@ -173,7 +172,7 @@ class Subscriptions:
                 subscriber.push(event)
 
     def note_tap(self, tap: Tap, is_waiting: bool) -> None:
-        """Tell of a payment that waits for a tap, or no longer."""
+        """Publish that a payment began or stopped waiting for a tap."""
         self._tell("tap", TapEvent(tap, is_waiting))
 
     def _note_attempt(self, job: Job, delivery: Delivery) -> None:
@@ -183,13 +182,13 @@ class Subscriptions:
 
     def _note_clock(self) -> None:
         view = self._world_clock.view()
-        # A clock that is set ahead gets there first, and is set then.
+        # An advance sets the clock to an instant that it may have reached already.
         if self._subscribers and view != self._clock:
             self._clock = view
             self._tell("clock", view)
 
     def note_commit(self, unit: UnitOfWork) -> None:
-        """Tell of messages and changes that were committed."""
+        """Publish the messages and changes of a committed unit."""
         if not self._subscribers:
             return
         for message in unit.emitted:
@@ -208,6 +207,6 @@ class Subscriptions:
         before, self._state = self._state, state
         if before is None or state.scenario is not before.scenario:
             self._tell("scenario", None)
-        # Its clock has a kind of its own.
+        # The clock has its own kind of event.
         if before is None or replace(state, clock=before.clock) != before:
             self._tell("world", None)

@@ -1,7 +1,7 @@
 """The last requests of a world, each with the decisions that led to its answer.
 
 An entry refers to the objects of the pipeline and is rendered only when it is read. Text that
-looks like a key is masked on the way in, so an entry never holds a key.
+looks like a key is masked before it is stored, so an entry never contains a key.
 """
 
 import re
@@ -28,19 +28,19 @@ ADDRESS_CHARS_MAX: Final = 2_048
 """Paths and queries are stored up to this many characters."""
 
 REASON_CHARS_MAX: Final = 4_096
-"""The same limit for reasons and notes, which quote the request."""
+"""Reasons and notes, which quote the request, are stored up to this many characters."""
 
 Origin = Literal["client", "console"]
 """Who sent a request: a client of the platform, or an operator through the control API."""
 
 CUT_OFF: Final = b" ... cut off"
 MASK: Final = b"****"
-"""What a masked secret is shown as, or ends with."""
+"""The text that replaces a secret, or its end."""
 
 _ESCAPE: Final = re.compile(r"\\u([0-9a-fA-F]{4})")
 
 SHOWN_HEADERS: Final = (b"user-agent", b"accept", b"content-type")
-"""The headers that an entry has. No other is kept, since one of them is the key."""
+"""The headers in an entry. Others are not kept, since one of them is the key."""
 
 Headers = tuple[tuple[str, str], ...]
 
@@ -51,13 +51,13 @@ _ID: Final = re.compile("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _MADE: Final = re.compile(rb'"(?:transaction_id|id)":"(' + _ID.pattern.encode() + rb')"')
 
 Decision = tuple[str, str, str, str]
-"""One step of the way of a request: the step, the verdict, why, and the clause."""
+"""A decision about a request: the step, the verdict, the reason, and the clause."""
 
 Scrub = Callable[[str], str]
 
 
 class RequestHead(Struct, frozen=True, gc=False):
-    """What is known of a request as soon as its key is."""
+    """What is known about a request once its key is identified."""
 
     id: str
     at: Instant
@@ -72,22 +72,22 @@ class RequestHead(Struct, frozen=True, gc=False):
 
     @property
     def client(self) -> str | None:
-        """The program that sent it, as it names itself first."""
+        """The program that sent it: the first word of its User-Agent header."""
         named = dict(self.headers).get("user-agent")
         return named.partition(" ")[0] if named else None
 
 
 class WaitingRequest(RequestHead, frozen=True, gc=False):
-    """A request that waits for a card or for its processor, and the payment that it waits with."""
+    """A request that waits for a card or for its processor, and its payment."""
 
     payment: str
 
 
 class Entry(RequestHead, frozen=True, gc=False):
-    """One request, as it was recorded. Texts and bodies are scrubbed already.
+    """A request, as it was recorded. Secrets in texts and bodies are already masked.
 
-    `scenario` is the document of the scenario that ran, which the entries of its time share.
-    `maintenance_until` is the end of the last maintenance that began by hand.
+    `scenario` is the document of the scenario that ran; entries share it. `maintenance_until` is
+    the end of the last maintenance that an operator began.
     """
 
     query: str
@@ -105,7 +105,7 @@ class Entry(RequestHead, frozen=True, gc=False):
 
     @property
     def subject(self) -> str | None:
-        """The id of the record in its path, or of the one that it made."""
+        """The id of the record that its path names, or that it created."""
         if (named := _ID.search(self.path)) is not None:
             return named[0]
         if self.method in ("GET", "HEAD") or self.response is None or self.response[:1] != b"{":
@@ -115,9 +115,9 @@ class Entry(RequestHead, frozen=True, gc=False):
 
 
 def headers_shown_by(profile: Profile) -> Callable[[tuple[bytes | None, ...]], Headers]:
-    """Give the stored headers of a request with these values of SHOWN_HEADERS.
+    """Return a function that makes the stored headers from the values of SHOWN_HEADERS.
 
-    They are remembered, because a client sends the same ones with every request.
+    Its results are cached, because a client sends the same headers with every request.
     """
 
     @lru_cache(maxsize=256)
@@ -132,10 +132,10 @@ def headers_shown_by(profile: Profile) -> Callable[[tuple[bytes | None, ...]], H
 
 
 def capture_answer(body: bytes, profile: Profile, *, has_key: bool = True) -> bytes | None:
-    """Return the stored part of an answer of ours; if it may have a key, that is masked.
+    """Return the stored part of the sandbox's answer; keys are masked if it may have one.
 
-    Others have no key and no card number: they are made from records, and input is refused or
-    masked before it becomes a record. No escape hides a key: we write every letter as itself.
+    Other answers have no keys and no card numbers: they are made from records, and input is refused
+    or masked before it becomes a record. Keys cannot hide in escapes, which our JSON does not use.
     """
     shown = body[: CAPTURE_BYTES_MAX + SECRET_CHARS_MAX]
     if has_key:
@@ -152,17 +152,15 @@ def capture_body(
     *,
     may_hold_secret: bool = True,
 ) -> bytes | None:
-    """Return the stored part of a request's body, masked.
+    """Return the stored part of a request's body, with everything masked that looks secret.
 
-    Everything that looks like a key or a card is masked.
-
-    A body needs no closer look if it has no escape and is known to hold no secret. The values
-    of fields in `secrets` are always masked.
+    That is what looks like a key or a card number; without escapes, a body that cannot hold a
+    secret is not searched. The values of fields in `secrets` are always masked.
     """
     if not body:
         return None
     has_escapes = b"\\u" in body
-    # If none of them begins in the part that is stored, none is stored.
+    # Without escapes, only fields that begin in the stored part matter.
     if any(has_escapes or 0 <= body.find(name.encode()) < CAPTURE_BYTES_MAX for name in secrets):
         body = _mask_fields(body, secrets)
     if has_escapes or may_hold_secret:
@@ -173,7 +171,7 @@ def capture_body(
 
 
 def _scrub_body(body: bytes, profile: Profile) -> bytes:
-    """Return the stored part of a body, scrubbed; the rest is not searched."""
+    """Return the stored part of a body, masked; the rest is not searched."""
     if len(body) > CAPTURE_BYTES_MAX:
         start = body[: CAPTURE_BYTES_MAX + SECRET_CHARS_MAX].decode("utf-8", "replace")
         # A cut body is invalid JSON, so its escapes are not resolved.
@@ -191,7 +189,7 @@ def _scrub_body(body: bytes, profile: Profile) -> bytes:
 
 
 def _each_scrubbed(value: Any, scrub: Scrub) -> Any:
-    """Return the JSON value with every text in it scrubbed, and every number that is a card's."""
+    """Return the JSON value with keys and card numbers masked in all texts and numbers."""
     if isinstance(value, dict):
         return {scrub(name): _each_scrubbed(inner, scrub) for name, inner in value.items()}
     if isinstance(value, list):
@@ -204,7 +202,7 @@ def _each_scrubbed(value: Any, scrub: Scrub) -> Any:
 
 
 def _mask_fields(body: bytes, secrets: Sequence[str]) -> bytes:
-    """Return the JSON object with these fields masked; of anything else, nothing."""
+    """Return the JSON object with these fields masked; a note in place of anything else."""
     try:
         value = from_json(body)
     except ValueError:
@@ -216,14 +214,14 @@ def _mask_fields(body: bytes, secrets: Sequence[str]) -> bytes:
 
 
 def _mask(value: Any) -> Any:
-    """Return a masked secret. The token of a test card stays, because it explains the attempt."""
+    """Return the masked value. Tokens of test cards stay, because they explain the attempt."""
     if isinstance(value, dict):
         return {name: _mask(inner) for name, inner in value.items()}
     return value if isinstance(value, str) and value in CARDS else MASK.decode()
 
 
 UNKEYED_MAX: Final = 100
-"""Requests without a known key that a journal keeps. Source: assumed D25."""
+"""How many requests without a known key a journal keeps. Source: assumed D25."""
 
 
 class Journal:
@@ -236,7 +234,7 @@ class Journal:
         self._added = 0
         self.counters = counters
         self.on_add: Callable[[Entry], None] | None = None
-        # By their ids, the first one first.
+        # Waiting requests by id, oldest first.
         self.waiting: dict[str, WaitingRequest] = {}
 
     def next_id(self) -> str:
@@ -246,7 +244,7 @@ class Journal:
         return f"req_{counters.requests:010d}"
 
     def add(self, entry: Entry) -> None:
-        """Keep the entry; the oldest of its kind, with or without a key, makes room."""
+        """Add the entry, in place of the oldest one of its kind (with or without a key) if full."""
         self._added += 1
         ring = self._unkeyed if entry.key_id is None else self._entries
         ring.append((self._added, entry))
@@ -254,7 +252,7 @@ class Journal:
             self.on_add(entry)
 
     def entries(self) -> list[Entry]:
-        """All entries, oldest first."""
+        """Return all entries, oldest first."""
         return [entry for _, entry in merge(self._entries, self._unkeyed)]
 
     def entry(self, id: str) -> Entry | None:
@@ -263,11 +261,11 @@ class Journal:
         return next((entry for _, entry in rings if entry.id == id), None)
 
     def clear(self) -> None:
-        """Clear the entries. Numbering continues, so an id never means two requests."""
+        """Clear the entries. Numbering continues, so that ids stay unique."""
         self._entries.clear()
         self._unkeyed.clear()
 
     def restart(self, counters: Counters) -> None:
-        """Forget the entries, and number with these counters, as a world does that is reset."""
+        """Forget the entries, and number with these counters: the world was reset or restored."""
         self.clear()
         self.counters = counters

@@ -249,7 +249,7 @@ REFUSED: list[tuple[Change, str, *tuple[str, ...]]] = [
     (lambda whole: {"accounts": whole["accounts"]}, "file"),
     (_set("file", "program", to="tinydb"), "file"),
     *(
-        (_set("file", "format", to=one), f"of format {one!r}", "save the world again with this ver")
+        (_set("file", "format", to=one), f"has format {one!r}", "save the world again with this")
         for one in (0, FORMAT - 1, FORMAT + 1, "1", None)
     ),
     (_table("accounts", [{}]), "accounts", "object"),
@@ -281,7 +281,7 @@ REFUSED: list[tuple[Change, str, *tuple[str, ...]]] = [
     (_set(CAPTURED, "transaction", "batch_id", to=NO_ONE), "transactions", "batch_id"),
     (_set("transactions", "card", to=CARD), "transactions", "card", "a card number"),
     (_set("transactions", "card", to="tok_nobody"), "transactions", "card", "test card"),
-    (_set("locations", "colour", to=SECRET), "locations", "colour", "not a field"),
+    (_set("locations", "colour", to=SECRET), "locations", "colour", "not a known field"),
     (_added("transactions", "1"), "transactions", "once"),
     *((_set(one, "_id", to="other"), one, "other") for one in ("world", "counters", "timers")),
     (_added("timers", "999"), "timers", "twice"),

@@ -215,7 +215,7 @@ def test_a_path_that_leads_to_no_file_is_refused(path: Path):
     circle.symlink_to(circle)
 
     for name, why in {
-        f"nowhere/{path.name}": r"there is no folder .*nowhere; make it first",
+        f"nowhere/{path.name}": r"there is no folder .*nowhere; create it first",
         f"file/{path.name}": "there is no folder",
         f"folder{path.suffix}": "it is not a file",
         circle.name: "name another file",

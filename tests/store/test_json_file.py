@@ -59,15 +59,15 @@ BADLY_EDITED = {
     "": "it is not JSON: EOF while parsing a value at line 1 column 0",
     '{\n  "file": {},\n  "a": {"1" {}}\n}': "it is not JSON: .* at line 3 column 13",
     "[]": "it is not an object of tables",
-    "{}": "table 'file' does not say that uat-sandbox has written it",
+    "{}": "table 'file' does not say that uat-sandbox wrote it",
     '{"file": {"1": {"program": "another", "format": 2}}}': "does not say that uat-sandbox",
     **{
         f'{{"file": {{"1": {{"program": "uat-sandbox", "format": {written}}}}}}}': (
-            f"it is of format {read}, .* reads? format {FORMAT}; .*name another file"
+            f"it has format {read}, .* reads? format {FORMAT}; .*name another file"
         )
         for written, read in ((FORMAT - 1, FORMAT - 1), (FORMAT + 1, FORMAT + 1), ("true", "True"))
     },
-    '{"file": {"1": {"program": "uat-sandbox"}}}': "it is of format None",
+    '{"file": {"1": {"program": "uat-sandbox"}}}': "it has format None",
     "[" * 100_000: "it is not JSON: recursion limit exceeded",
     '{"a": 1' + "0" * 5000 + "}": "it is not JSON: number out of range",
 } | {
@@ -134,7 +134,7 @@ def test_a_file_of_many_documents_says_once_that_there_is_a_kind_for_that(
         put(file, document("n", 2), table=RECORDS)
 
     [said] = caplog.messages
-    assert "holds 4 documents" in said
+    assert "has 4 documents" in said
     assert "`sandbox world convert`" in said
 
 

@@ -76,15 +76,15 @@ def test_a_file_that_is_torn_or_lost_beside_its_log_is_refused(path: Path):
 
 def test_the_database_of_another_program_or_format_is_refused_and_left_as_it_is(path: Path):
     for statements, why in (
-        ("CREATE TABLE recipes (name)", "a database that uat-sandbox has not made"),
+        ("CREATE TABLE recipes (name)", "a database that uat-sandbox did not create"),
         (
             "CREATE TABLE meta (name, value); CREATE TABLE documents (place)",
-            r"it is of an earlier format.*name another file",
+            r"it has an earlier format.*name another file",
         ),
         *(
             (
                 f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {other}",
-                f"it is of format {other}, .* reads? format {FORMAT}; .*name another file",
+                f"it has format {other}, .* reads? format {FORMAT}; .*name another file",
             )
             for other in (FORMAT - 1, FORMAT + 1)
         ),

@@ -1,6 +1,6 @@
-"""What both kinds of state file do on the disk: locking one, and replacing a file atomically.
+"""Disk operations of both kinds of state files: locking, and atomic replacement.
 
-Errors of the operating system become sentences here: the operation, the error, the remedy.
+Errors of the operating system become sentences: the operation, the error, the remedy.
 """
 
 import errno
@@ -21,15 +21,15 @@ if sys.platform != "win32":
     import fcntl
 
 PRIVATE: Final = 0o600
-"""A new file is its owner's alone: it holds the secrets of endpoints, and keys that can be read
-again (assumed D26)."""
+"""Only its owner can read a new file: it holds endpoint secrets and retrievable keys (assumed
+D26)."""
 
 WRITING: Final = "write the committed changes"
 OTHER_SERVER: Final = "stop that one, or name another file"
-START_ANEW: Final = (
+RESTART: Final = (
     "the server will not overwrite it; stop this server, and start one that continues from the file"
 )
-TRY_AGAIN: Final = "the file is as it was before; mend this, and try again"
+TRY_AGAIN: Final = "the file is as it was before; fix this, and try again"
 OTHER_VERSION: Final = (
     "the file was not changed; name another file, or use the version that wrote it"
 )
@@ -49,17 +49,17 @@ def good_copy(path: Path) -> Path:
 
 
 def unusable(path: Path, why: BaseException | str, how: str = "") -> StoreError:
-    """Return the error of a file with unusable content; `how` to go back to its good copy."""
+    """Return the error of a file with unusable content; `how` explains how to restore its copy."""
     good = good_copy(path)
     if good.exists():
-        possible = f"the file was not changed; mend it; the last good copy is {good}{how}"
+        possible = f"the file was not changed; repair it; the last good copy is {good}{how}"
     else:
-        possible = "the file was not changed; mend it, or move it away to start empty"
+        possible = "the file was not changed; repair it, or move it away to start empty"
     return cannot(path, "be read", why, possible)
 
 
 def keep_good_copy(path: Path, read: Callable[[], bytes]) -> None:
-    """Make what this reads the good copy of a file. Raises StoreError."""
+    """Store the content that `read` returns as the good copy of a file. Raises StoreError."""
     good = good_copy(path)
     try:
         replace_file(good, [read()])
@@ -68,7 +68,7 @@ def keep_good_copy(path: Path, read: Callable[[], bytes]) -> None:
 
 
 class Seen(NamedTuple):
-    """The identity and version of a file: another file, or other content, compares unequal."""
+    """The identity and version of a file; unequal for another file or other content."""
 
     device: int
     inode: int
@@ -77,19 +77,19 @@ class Seen(NamedTuple):
 
 
 class Hold:
-    """A file of which this process is the only user, by two locks.
+    """A file that only this process uses, protected by two locks.
 
-    The lock `<path>.lock` names the process. The one on the file itself, which Windows does not
-    have, works under every name of the file, and after the lock file was removed. `release` frees
-    both, and so does the end of the process. `path` is the real file, symbolic links followed.
-    Raises StoreError when another server uses the file, and when it could not be written.
+    The lock file `<path>.lock` names the process. The lock on the file itself (not on Windows) also
+    works under other names of the file, and after the lock file was removed. `release` frees both,
+    and so does the end of the process. `path` is the real file, with symbolic links resolved.
+    Raises StoreError if another server uses the file, or if it could not be written.
     """
 
     def __init__(self, path: Path) -> None:
         try:
             self.path = path.resolve()
             if self.path.is_symlink():
-                # Links in a circle, from Python 3.13 on; before that it is a RuntimeError.
+                # A loop of links; before Python 3.13, `resolve` raises RuntimeError for it.
                 raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
             _check(self.path)
         # ValueError: the name is not valid on any system.
@@ -105,7 +105,7 @@ class Hold:
             raise cannot(self.path, "be opened", why, OTHER_SERVER) from None
         except OSError as error:
             raise cannot(note, "be locked", error, "name a file in another folder") from error
-        # Where a locked file cannot be written (Windows), the process stays unnamed.
+        # On Windows a locked file cannot be written, so the process stays unnamed.
         with suppress(OSError):
             note.write_text(f"{os.getpid()}\n", encoding="ascii")
         self.seen: Seen | None = None
@@ -117,7 +117,7 @@ class Hold:
             raise
 
     def look(self) -> None:
-        """Lock the file that is there now, and note how it looks. Raises StoreError."""
+        """Lock the present file, and note its identity and version. Raises StoreError."""
         self._let_go()
         self.seen = self._now()
         if self.seen is None or sys.platform == "win32":
@@ -129,9 +129,9 @@ class Hold:
             why = "another server uses it, under another name or after its lock was removed"
             raise cannot(self.path, "be opened", why, OTHER_SERVER) from None
         except OSError as error:
-            # Not every file system knows locks.
+            # Not every file system supports locks.
             if error.errno not in (errno.ENOLCK, errno.ENOTSUP):
-                raise cannot(self.path, "be opened", error, "mend this, and try again") from error
+                raise cannot(self.path, "be opened", error, "fix this, and try again") from error
 
     def _let_go(self) -> None:
         if self._file is not None:
@@ -143,18 +143,15 @@ class Hold:
         now = self._now()
         if now is None or self.seen is None or now[:2] != self.seen[:2]:
             why = "it was removed, or another file has taken its place"
-            raise cannot(self.path, WRITING, why, START_ANEW)
+            raise cannot(self.path, WRITING, why, RESTART)
 
     def must_be_as_seen(self) -> None:
-        """Raise StoreError where something else has changed the file, or put another there."""
+        """Raise StoreError if another program has changed or replaced the file."""
         if self._now() not in (None, self.seen):
-            raise cannot(self.path, WRITING, "another program has changed it", START_ANEW)
+            raise cannot(self.path, WRITING, "another program has changed it", RESTART)
 
     def _now(self) -> Seen | None:
-        """Return the file that is there; None if there is none.
-
-        Raises StoreError, also once the file was let go of.
-        """
+        """Return the file at the path, or None. Raises StoreError, also after `release`."""
         if not self._lock.is_locked:
             raise cannot(self.path, WRITING, "it was closed", "open the file again")
         try:
@@ -162,26 +159,26 @@ class Hold:
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise cannot(self.path, "be read", error, "mend this, and try again") from error
+            raise cannot(self.path, "be read", error, "fix this, and try again") from error
         return Seen(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
 
     def release(self) -> None:
-        """Let others use the file."""
+        """Unlock the file for others."""
         self._let_go()
         self._lock.release()
 
 
 def _check(path: Path) -> None:
-    """Raise StoreError unless a file can be made, replaced or written here."""
+    """Raise StoreError unless a file can be created, replaced and written at this path."""
     folder = path.parent
     if not folder.is_dir():
-        why, possible = f"there is no folder {folder}", "make it first"
+        why, possible = f"there is no folder {folder}", "create it first"
     elif not os.access(folder, os.W_OK | os.X_OK):
         why, possible = f"the folder {folder} is read-only", "name a file in another folder"
     elif path.exists() and not path.is_file():
         why, possible = "it is not a file", "name another one"
     elif path.exists() and not os.access(path, os.R_OK | os.W_OK):
-        why, possible = "it may not be read and written", "change its mode, or name another"
+        why, possible = "it is not readable and writable", "change its mode, or name another"
     else:
         return
     raise cannot(path, "be opened", why, possible)
@@ -198,15 +195,15 @@ def _holder(note: Path) -> str:
 def replace_file(
     path: Path, pieces: Iterable[bytes], *, keeps_mode: bool = True, former: Path | None = None
 ) -> None:
-    """Put a new content in the place of a file, whole and on the disk, or leave it as it was.
+    """Replace the content of a file atomically and durably, or leave it unchanged.
 
-    Who may read it stays as it was, unless it `keeps_mode` no more: then the owner alone may.
-    The file that was there before becomes `former`. Raises OSError with nothing left behind.
+    With `keeps_mode` its permissions stay; otherwise only the owner can read it. The previous file
+    becomes `former`. Raises OSError, and leaves nothing behind.
     """
-    # Always the same place, so nothing piles up.
+    # Always the same name, so leftover files do not pile up.
     new = path.with_name(path.name + ".new")
     try:
-        # A leftover file of a killed process, or a link, is not written to.
+        # Never write into the leftover file of a killed process, or through a link.
         new.unlink(missing_ok=True)
         with os.fdopen(os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, PRIVATE), "wb") as file:
             file.writelines(pieces)
@@ -215,7 +212,7 @@ def replace_file(
         if keeps_mode and path.exists():
             shutil.copymode(path, new)
         if former is not None and path.exists():
-            # That it cannot be kept is said at the next start.
+            # The next start makes a copy anyway, or reports why it cannot.
             with suppress(OSError):
                 _keep_former(path, former)
         new.replace(path)
@@ -227,26 +224,26 @@ def replace_file(
 
 
 def _keep_former(path: Path, former: Path) -> None:
-    """Give a file that is about to be replaced another name. Raises OSError."""
+    """Keep a file that is about to be replaced under another name. Raises OSError."""
     link = former.with_name(former.name + ".new")
     link.unlink(missing_ok=True)
     try:
         os.link(path, link)
     except OSError:
-        # Not every file system knows links.
+        # Not every file system supports links.
         shutil.copy2(path, link)
     link.replace(former)
 
 
 def sync_folder(folder: Path) -> None:
-    """Have the disk know the names in this folder, where systems can do that."""
+    """Write the names in this folder to the disk, on systems that can do that."""
     if os.name == "nt":
         return
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     except OSError as error:
-        # Some network file systems know no such thing; the rename is as safe there as it gets.
+        # Some network file systems cannot do this; there the rename alone must do.
         if error.errno != errno.EINVAL:
             raise
     finally:

@@ -1,4 +1,4 @@
-"""The kinds of state files, told by the end of a name, and copying one file into another."""
+"""The kinds of state files, chosen by the suffix of the name, and copying one into another."""
 
 from pathlib import Path
 from typing import Final
@@ -12,10 +12,7 @@ SQLITE: Final = (".db", ".sqlite", ".sqlite3")
 
 
 def open_file(path: Path) -> StateFile:
-    """Return the state file at this path, ready to load; it need not exist yet.
-
-    Raises StoreError.
-    """
+    """Open the state file at this path, which need not exist yet. Raises StoreError."""
     suffix = path.suffix.lower()
     if suffix in JSON:
         return JsonFile(path)
@@ -28,9 +25,9 @@ def open_file(path: Path) -> StateFile:
 
 
 def copy(source: StateFile, target: StateFile) -> None:
-    """Write everything that one file has into another that is empty, all or nothing.
+    """Copy the content of a file into an empty one, all or nothing.
 
-    Raises StoreError, also when the target holds worlds.
+    Raises StoreError, also if the target has worlds.
     """
     worlds = source.load()
     if there := target.load():
@@ -38,7 +35,7 @@ def copy(source: StateFile, target: StateFile) -> None:
             f"{target.name}: cannot copy {source.name} into it: it holds the worlds "
             f"{', '.join(sorted(there))}; name a file that is not there yet"
         )
-    # The keys of the worlds are made of the secret.
+    # The keys of the worlds are derived from the secret.
     target.keep(**{name: source.head[name] for name in ("secret", "tokens") if name in source.head})
     puts = {
         world: [(table, one) for table, documents in tables.items() for one in documents]

@@ -1,8 +1,8 @@
-"""`state.json`: a TinyDB document that a person can open, compare and edit.
+"""`state.json`: a TinyDB document that people can open, compare and edit.
 
-Tables are named `<world>.<table>`, documents by their number, and the first field of each, `_id`,
-is its id. One more table, `file`, says which program wrote it. TinyDB changes the tables in memory,
-and its storage writes the whole file once for all changes of one write.
+Tables are named `<world>.<table>`, and documents by their number; the first field of a document,
+`_id`, is its id. The table `file` names the program that wrote the file. TinyDB changes the tables
+in memory, and its storage writes the whole file once for all changes of one write.
 """
 
 import logging
@@ -37,9 +37,9 @@ _CONTENT: Final = TypeAdapter(dict[str, dict[_Number, dict[str, Any]]])
 
 
 class AtomicStorage(Storage):
-    """A storage of TinyDB that replaces the file whole, and reads it strictly.
+    """A TinyDB storage that replaces the whole file atomically, and reads it strictly.
 
-    The content that was there before becomes the good copy.
+    The previous content becomes the good copy.
     """
 
     def __init__(self, path: Path) -> None:
@@ -52,15 +52,15 @@ class AtomicStorage(Storage):
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise disk.cannot(self._path, "be read", error, "mend this, and start again") from error
+            raise disk.cannot(self._path, "be read", error, "fix this, and start again") from error
         except NotJson as error:
             raise disk.unusable(self._path, f"it {error}") from None
         except ValidationError as error:
             raise disk.unusable(self._path, _place(error.errors()[0]["loc"])) from None
 
     def write(self, data: dict[str, dict[str, Any]]) -> None:
-        """Replace the file. Raises OSError, and ValueError for what cannot be JSON."""
-        # Sorted, so files of the same documents are equal.
+        """Replace the file. Raises OSError, and ValueError for a value that JSON does not have."""
+        # Sorted, so that the same documents give the same file.
         content = {
             name: dict(sorted(data[name].items(), key=lambda item: int(item[0])))
             for name in sorted(data, key=lambda name: (name != port.FILE, name))
@@ -71,7 +71,7 @@ class AtomicStorage(Storage):
 
 
 def _place(path: Sequence[int | str]) -> str:
-    """Say what is wrong with the shape of a file at that place."""
+    """Describe what is wrong with the structure of a file at this place."""
     match path:
         case [table]:
             return f"table {table!r} is not an object of documents"
@@ -89,19 +89,19 @@ class JsonFile(StateFile):
     is_for_people = True
 
     def __init__(self, path: Path) -> None:
-        """Raise StoreError when the file is in use, or cannot be read and written."""
+        """Open the file. Raises StoreError if it is in use, or cannot be read and written."""
         super().__init__()
         self._hold = Hold(path)
         self._path = self._hold.path
         self.name = f"{self._path.name} (JSON)"
         self._storage: Any = CachingMiddleware(AtomicStorage)  # type: ignore[no-untyped-call]
-        # Only `flush` writes: once for all changes of a write.
+        # Only `flush` writes, once for all changes of a write.
         self._storage.WRITE_CACHE_SIZE = sys.maxsize
         self._database = TinyDB(self._path, storage=self._storage)
         self._has_written = self._has_warned = False
 
     def load(self) -> Mapping[str, Tables]:
-        """All worlds by id. Raises StoreError."""
+        """Return all worlds by id. Raises StoreError."""
         self._storage.cache = None
         self._hold.look()
         self._read_head()
@@ -114,14 +114,14 @@ class JsonFile(StateFile):
         return worlds
 
     def keep_good_copy(self) -> None:
-        """Make a copy of the file. Raises StoreError."""
+        """Copy the file. Raises StoreError."""
         if self._hold.seen is not None:
             disk.keep_good_copy(self._path, self._path.read_bytes)
 
     def write(self, changes: Sequence[Change]) -> None:
-        """Write all of these, or none. Raises StoreError; the same changes may be tried again."""
+        """Write all changes or none. Raises StoreError; the same changes can be tried again."""
         self._hold.must_be_as_seen()
-        # A file that cannot be read is never written over.
+        # A file that cannot be read is never overwritten.
         self._read_head()
         try:
             head = {**self.head, "program": port.PROGRAM, "format": port.FORMAT}
@@ -133,7 +133,7 @@ class JsonFile(StateFile):
                 self._apply(change)
             self._storage.flush()
         except (OSError, ValueError) as error:
-            # The changes in memory are not in the file.
+            # Drop the changes in memory, since they are not in the file.
             self._storage.cache = None
             raise disk.cannot(self._path, disk.WRITING, error, disk.TRY_AGAIN) from error
         self._hold.look()
@@ -141,7 +141,7 @@ class JsonFile(StateFile):
         self._warn()
 
     def close(self) -> None:
-        """Unlock the file, with a copy of it beside it if it was written."""
+        """Unlock the file. If it was written, leave a copy beside it."""
         if self._has_written:
             try:
                 self._hold.must_be_as_seen()
@@ -153,14 +153,12 @@ class JsonFile(StateFile):
     # --- tables
 
     def _read_head(self) -> None:
-        """Read what the file says of itself, of a format that can be read. Raises StoreError."""
+        """Read the table `file`, and check program and format. Raises StoreError."""
         if self._storage.read() is None:
             return
         head = dict(next(iter(self._database.table(port.FILE)), {}))
         if head.get("program") != port.PROGRAM:
-            raise self._unusable(
-                f"table {port.FILE!r} does not say that {port.PROGRAM} has written it"
-            )
+            raise self._unusable(f"table {port.FILE!r} does not say that {port.PROGRAM} wrote it")
         try:
             port.check_format(head.get("format"))
             port.read_secret(head.get("secret"))
@@ -193,26 +191,26 @@ class JsonFile(StateFile):
                 if name.startswith(f"{change.world}."):
                     self._database.drop_table(name)
         for name in dict.fromkeys(table for table, _ in (*change.puts, *change.gone)):
-            # The last document of an id is the one that counts.
+            # If an id has several documents, the last one counts.
             documents = {one.id: one for table, one in change.puts if table == name}
             ids = {*documents, *(id for table, id in change.gone if table == name)}
             tiny = self._database.table(f"{change.world}.{name}")
             tiny.remove(where(ID).test(ids.__contains__))
-            # Of each document first its id, then its fields.
+            # The id is the first field.
             tiny.insert_multiple(
                 TinyDocument({ID: one.id, **from_json(one.text)}, doc_id=one.number)
                 for one in documents.values()
             )
 
     def _warn(self) -> None:
-        """Say once that there are too many documents for a file of this kind."""
+        """Warn once if there are too many documents for a file of this kind."""
         names = self._database.tables() - {port.FILE}
         count = sum(len(self._database.table(name)) for name in names)
         if count > DOCUMENTS_MAX and not self._has_warned:
             self._has_warned = True
             log.warning(
-                "%s holds %s documents and is written whole with every commit; a .db file is made "
-                "for that many: convert it with `sandbox world convert`",
+                "%s has %s documents and is rewritten with every commit; a .db file is made for "
+                "that many: convert it with `sandbox world convert`",
                 self._path,
                 f"{count:,}",
             )

@@ -1,7 +1,7 @@
-"""The port of state files: documents in tables, written with every commit.
+"""The interface of state files: documents in tables, written with every commit.
 
-A file knows no records. It stores JSON objects, and returns all of them when it is opened again.
-After `write` returns, the data survives the death of the process.
+A file knows nothing about records. It stores JSON objects, and returns all of them when it is
+opened again. After `write` returns, the data survives the death of the process.
 """
 
 from abc import ABC, abstractmethod
@@ -11,38 +11,38 @@ from typing import Any, Final, NamedTuple
 from pydantic_core import from_json, to_json
 
 PROGRAM: Final = "uat-sandbox"
-"""What a file says of who wrote it."""
+"""The program that wrote a file, as the file names it."""
 
 FORMAT: Final = 5
-"""The format of files and snapshots. One of another format is refused."""
+"""The format of files and snapshots. Other formats are refused."""
 
 FILE: Final = "file"
 """The table with the program that wrote the file, and the format."""
 
 WORLD: Final = "world"
-"""The table of the one document of the world itself."""
+"""The table with the single document of the world itself."""
 
 COUNTERS: Final = "counters"
-"""The table of the one document of what a world counts."""
+"""The table with the single document of a world's counters."""
 
 FIXTURE: Final = "fixture"
-"""The table of the document with which a world began, if it was a file of the user's own."""
+"""The table with the fixture of a world, if it is not a bundled one."""
 
 TIMERS: Final = "timers"
 """The table of timers."""
 
 MESSAGES: Final = "messages"
-"""The table of messages. One is never put twice, nor does one go while its world stays."""
+"""The table of messages. They are put once, and deleted only with their world."""
 
 RECORDS: Final = "records"
 """The table of the bodies of messages, by message id."""
 
 SECRET_BYTES: Final = 32
-"""How long the secret of a server is."""
+"""The length of a server's secret."""
 
 
 def read_secret(text: Any) -> bytes:
-    """Return the secret that a file holds as text; empty if it holds none. Raises ValueError."""
+    """Return a secret from its text in a file; empty if there is none. Raises ValueError."""
     if text is None:
         return b""
     secret = bytes.fromhex(text) if isinstance(text, str) else b""
@@ -52,7 +52,7 @@ def read_secret(text: Any) -> bytes:
 
 
 class Document(NamedTuple):
-    """One document of a table. Tables are read in the order of numbers."""
+    """A document of a table. Tables are read in the order of the numbers."""
 
     id: str
     number: int
@@ -67,8 +67,8 @@ def fields_of(document: Document) -> Any:
 class Change(NamedTuple):
     """The changes of one commit of a world.
 
-    `puts` are documents to add or replace, by table; `gone` are the table and id of deleted ones.
-    With `is_replacement` the world is emptied first; a deleted world is emptied and gets none.
+    `puts` are documents to add or replace, with their tables; `gone` are table and id of deleted
+    ones. With `is_replacement` the world is emptied first, which also deletes a world.
     """
 
     world: str
@@ -82,17 +82,17 @@ Tables = Mapping[str, Sequence[Document]]
 
 
 class UnknownFormat(ValueError):
-    """The file or snapshot is of another format; the message names it."""
+    """The file or snapshot has another format; the message names it."""
 
 
 def check_format(found: object) -> None:
-    """Raise UnknownFormat unless this is the format that this version reads."""
+    """Raise UnknownFormat unless this version reads the format."""
     if type(found) is int and found > FORMAT:
         raise UnknownFormat(
-            f"it is of format {found}, which a later version wrote; this one reads format {FORMAT}"
+            f"it has format {found}, which a later version wrote; this one reads format {FORMAT}"
         )
     if type(found) is not int or found != FORMAT:
-        raise UnknownFormat(f"it is of format {found!r}, and this version reads format {FORMAT}")
+        raise UnknownFormat(f"it has format {found!r}, and this version reads format {FORMAT}")
 
 
 class StoreError(Exception):
@@ -100,15 +100,15 @@ class StoreError(Exception):
 
 
 class Unavailable(StoreError):
-    """What keeps the worlds cannot be reached at the moment; it is worth trying again."""
+    """The place where worlds are kept cannot be reached now; a later attempt may succeed."""
 
 
 class StateFile(ABC):
-    """A file that keeps the worlds of one server.
+    """A file that stores the worlds of one server.
 
-    `name` is the name and kind of the file, for messages: `state.json (JSON)`. Where it
-    `is_for_people`, who may edit it, everything in it is checked. `head` is what it says of itself
-    besides.
+    `name` is the name and kind of the file for messages: `state.json (JSON)`. If it
+    `is_for_people`, they may edit it, and everything in it is checked. `head` has further fields
+    about the file itself.
     """
 
     is_for_people = False
@@ -120,7 +120,7 @@ class StateFile(ABC):
 
     @property
     def secret(self) -> bytes:
-        """The secret of the server whose worlds it stores; empty if there is none."""
+        """The secret of the server; empty if there is none."""
         return read_secret(self.head.get("secret"))
 
     @property
@@ -129,27 +129,24 @@ class StateFile(ABC):
         return to_json(tokens).decode() if (tokens := self.head.get("tokens")) else ""
 
     def keep(self, **fields: Any) -> None:
-        """Have the next write put these fields into what the file says of itself.
+        """Put these fields into `head` with the next write.
 
-        `secret` is in hex digits, and `tokens` are a list.
+        `secret` is hex digits, and `tokens` is a list.
         """
         self.head = {**self.head, **fields}
         self.is_head_new = True
 
     @abstractmethod
     def load(self) -> Mapping[str, Tables]:
-        """All worlds by id. Raises StoreError."""
+        """Return all worlds by id. Raises StoreError."""
 
     @abstractmethod
     def keep_good_copy(self) -> None:
-        """Copy the file as it was opened: its content was found good.
-
-        Raises StoreError.
-        """
+        """Copy the file, whose content has been found good. Raises StoreError."""
 
     @abstractmethod
     def write(self, changes: Sequence[Change]) -> None:
-        """Write all of these, or none. Raises StoreError; the same changes may be tried again."""
+        """Write all changes or none. Raises StoreError; the same changes can be tried again."""
 
     @abstractmethod
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""`state.db`: SQLite, one table of documents, at a cost that does not grow with the file.
+"""`state.db`: SQLite with one table of documents; the cost of a write is independent of its size.
 
 Every write is a transaction that is on the disk when it returns.
 """
@@ -18,13 +18,13 @@ from sandbox.store.files.disk import Hold
 from sandbox.store.files.port import Change, Document, StateFile, StoreError, Tables, UnknownFormat
 
 GOOD_COPY_BYTES_MAX: Final = 64 * 1024 * 1024
-"""No copy is made of a larger file: starting would take too long."""
+"""Larger files are not copied, because starting would take too long."""
 
 WAITS_MS: Final = 1_000
-"""Time that a write waits for another program that writes to the file. It blocks the server."""
+"""How long a write waits while another program writes to the file."""
 
 APPLICATION: Final = 0x75617473
-"""What the head of the database says of its program: `uats`."""
+"""The application id in the header of the database: `uats`."""
 
 SCHEMA: Final = f"""
 PRAGMA application_id = {APPLICATION};
@@ -38,8 +38,8 @@ CREATE TABLE documents (
     UNIQUE (world, kind, id)
 );
 """
-"""Numbers are texts, as SQLite's integers end at 64 bits. The document about the file itself is of
-the kind `file` and of no world."""
+"""Numbers are text, since SQLite's integers have 64 bits. The document about the file itself has
+the kind `file` and no world."""
 
 PUT: Final = """
 INSERT INTO documents (world, kind, id, number, body) VALUES (?, ?, ?, ?, ?)
@@ -51,12 +51,12 @@ class SqliteFile(StateFile):
     """A `StateFile` in SQLite, for any number of documents that fits in memory."""
 
     def __init__(self, path: Path) -> None:
-        """Raise StoreError when the file is in use, or is none that can be used."""
+        """Open the file. Raises StoreError if it is in use or unusable."""
         super().__init__()
         self._hold = Hold(path)
         self._path = self._hold.path
         self.name = f"{self._path.name} (SQLite)"
-        # What a server that was killed has left.
+        # A server that was killed leaves its log behind.
         log = self._path.with_name(self._path.name + "-wal")
         self._has_log = log.exists() and log.stat().st_size > 0
         try:
@@ -65,7 +65,7 @@ class SqliteFile(StateFile):
                 self._is_new = self._hold.seen is None or not self._hold.seen.size
                 had_content = self._has_log or disk.good_copy(self._path).exists()
                 if self._hold.seen is not None and self._is_new and had_content:
-                    # SQLite would start over in it.
+                    # SQLite would make a new database of it.
                     raise self._unusable("its content is gone")
                 if self._hold.seen is None:
                     os.close(os.open(self._path, os.O_CREAT | os.O_RDWR, disk.PRIVATE))
@@ -82,12 +82,12 @@ class SqliteFile(StateFile):
                 self._opened = opened.pop_all()
         except UnknownFormat as error:
             raise disk.cannot(self._path, "be read", error, disk.OTHER_VERSION) from None
-        # ValueError: texts of another hand.
+        # ValueError: another program changed the documents.
         except (sqlite3.Error, ValueError, OSError) as error:
             raise self._unusable(error) from error
 
     def load(self) -> Mapping[str, Tables]:
-        """All worlds by id. Raises StoreError."""
+        """Return all worlds by id. Raises StoreError."""
         worlds: dict[str, dict[str, list[Document]]] = {}
         query = "SELECT world, kind, id, number, body FROM documents WHERE world <> ''"
         try:
@@ -100,13 +100,13 @@ class SqliteFile(StateFile):
         return worlds
 
     def keep_good_copy(self) -> None:
-        """Copy the file by SQLite's own means, unless it is large. Raises StoreError."""
+        """Copy the file through SQLite, unless it is large. Raises StoreError."""
         seen = None if self._is_new else self._hold.seen
         if seen is not None and seen.size <= GOOD_COPY_BYTES_MAX:
             disk.keep_good_copy(self._path, self._database.serialize)
 
     def write(self, changes: Sequence[Change]) -> None:
-        """Write all of these, or none. Raises StoreError; the same changes may be tried again."""
+        """Write all changes or none. Raises StoreError; the same changes can be tried again."""
         self._hold.must_be_there()
         try:
             # Committed at the end of the block, or rolled back.
@@ -123,13 +123,13 @@ class SqliteFile(StateFile):
             raise disk.cannot(self._path, disk.WRITING, error, disk.TRY_AGAIN) from error
 
     def close(self) -> None:
-        """Close and unlock the file. What is left in its log is read with the next opening."""
+        """Close and unlock the file. The rest of its log is read when it is next opened."""
         self._opened.close()
 
     # --- the database
 
     def _open(self) -> None:
-        """Make the table of a new file, or check that the file is ours and whole.
+        """Create the table in a new file, or check that the file is ours and intact.
 
         Raises UnknownFormat, StoreError, ValueError and sqlite3.Error.
         """
@@ -147,18 +147,18 @@ class SqliteFile(StateFile):
         execute("PRAGMA synchronous = FULL")
 
     def _check(self) -> None:
-        """Raise UnknownFormat, StoreError or sqlite3.Error unless the file is ours and whole."""
+        """Raise UnknownFormat, StoreError or sqlite3.Error unless the file is ours and intact."""
         if self._pragma("application_id") != APPLICATION:
             tables = {name for (name,) in self._database.execute("SELECT name FROM sqlite_master")}
             if {"meta", "documents"} <= tables:
                 raise UnknownFormat(
-                    f"it is of an earlier format, and this version reads format {port.FORMAT}"
+                    f"it has an earlier format, and this version reads format {port.FORMAT}"
                 )
-            raise self._unusable(f"it is a database that {port.PROGRAM} has not made")
+            raise self._unusable(f"it is a database that {port.PROGRAM} did not create")
         port.check_format(self._pragma("user_version"))
         whole = self._pragma("page_size") * self._pragma("page_count")
         if not self._has_log and self._path.stat().st_size < whole:
-            raise self._unusable(f"it is torn: it has fewer bytes than {whole:,}")
+            raise self._unusable(f"it is incomplete: it has fewer than {whole:,} bytes")
         if (found := self._pragma("quick_check(1)")) != "ok":
             raise self._unusable(f"it is damaged: {' '.join(str(found).split())}")
 
@@ -179,7 +179,7 @@ class SqliteFile(StateFile):
         )
 
     def _unusable(self, why: Exception | str) -> StoreError:
-        # SQLite would treat their content as part of the copy.
+        # SQLite would apply these logs to the copy.
         logs = f"{self._path.name}-wal and -shm"
         how = f" (to go back to it, remove {logs} if they are there)"
         return disk.unusable(self._path, why, how)
