@@ -152,10 +152,10 @@ def capture_body(
     *,
     may_hold_secret: bool = True,
 ) -> bytes | None:
-    """Return the stored part of a request's body, with everything masked that looks secret.
+    """Return the stored part of a request's body, with secrets masked.
 
-    That is what looks like a key or a card number; without escapes, a body that cannot hold a
-    secret is not searched. The values of fields in `secrets` are always masked.
+    Everything that looks like a key or a card number is masked. A body without escapes that cannot
+    hold a secret is not searched. The values of fields in `secrets` are always masked.
     """
     if not body:
         return None

@@ -1,7 +1,7 @@
 """Filling, restoring and resetting a world, and running a scenario in it.
 
-Documents that people can edit are not trusted: every field is checked, and references must match.
-A world that is restored must not be in use yet.
+Documents that people can edit are not trusted: every field is checked, and references must have
+targets. Only a world that is not in use yet can be restored.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -48,9 +48,9 @@ from sandbox.worlds.world import World
 
 
 def run_scenario(world: World, scenario: Scenario) -> Running:
-    """Run the scenario in place of the one before.
+    """Run the scenario in place of the previous one.
 
-    Raises ScenarioError if it names something that this world lacks; then nothing changed.
+    Raises ScenarioError if it names something that the world lacks; then nothing changed.
     """
     document = scenario.model_dump(mode="json", exclude_unset=True)
     if found := find_misplaced(document, world.profile.key_format):
@@ -70,7 +70,7 @@ def _running(world: World, scenario: Scenario, since: datetime) -> Running:
 
 
 def _must_have_bodies(world: World, scenario: Scenario) -> None:
-    """Raise ScenarioError for a fault in the body of answers that have none in this world."""
+    """Raise ScenarioError for a fault in bodies of answers that have none in this world."""
     for number, rule in enumerate(scenario.rule, start=1):
         why_not = world.why_not(rule.then.fault, rule.when.operations)
         if why_not is not None:
@@ -79,7 +79,7 @@ def _must_have_bodies(world: World, scenario: Scenario) -> None:
 
 
 def _declare_endpoints(world: World, scenario: Scenario) -> None:
-    """Register the endpoints of the scenario, which stay after it. Raises ScenarioError."""
+    """Register the endpoints of the scenario, which outlive it. Raises ScenarioError."""
     now, endpoints = world.now(), []
     for number, one in enumerate(scenario.endpoint, start=1):
         account_id = one.account
@@ -103,15 +103,15 @@ ENDPOINTS: Final = "endpoints"
 
 
 def _restore(world: World, saved: SavedWorld, *, is_beginning: bool = False) -> None:
-    """Fill the empty world from the documents of an earlier run or of a saved world.
+    """Fill an empty world from the documents of an earlier run or of a saved world.
 
-    A new world has its own clock if it was given one, its own draws if it has another seed, and no
-    requests yet. Raises NotRestored.
+    A new world (`is_beginning`) has its own clock if its spec sets one, its own draws if its seed
+    differs, and no requests yet. Raises NotRestored.
     """
     state, counters = only(saved, WORLD, WorldState), only(saved, COUNTERS, Counters)
     tables = saved.tables
     scratch = Store()
-    # The ids of the cast are those of the seed that they were made with.
+    # The ids of the cast were drawn with the seed of the saved world.
     world.cast = cast = _seed(world, scratch, world.draws_of(state.begins.seed))
     if saved.is_from_file and state.id != world.id:
         raise NotRestored(f"{WORLD}, {state.id[:80]}: id: must be that of the world")
@@ -120,9 +120,9 @@ def _restore(world: World, saved: SavedWorld, *, is_beginning: bool = False) -> 
         ("webhook_faults", state.webhook_faults, WEBHOOK_FAULTS_MAX),
         (ENDPOINTS, tables.get(ENDPOINTS, ()), ENDPOINTS_MAX),
     ):
-        # A state file may hold more, from a version without this limit.
+        # A state file may have more, from a version without this limit.
         if len(held) > most and not saved.is_from_file:
-            raise NotRestored(f"{what}: has {len(held)}, and a world takes at most {most}")
+            raise NotRestored(f"{what}: has {len(held)}, and a world can have at most {most}")
     load(world.store, saved)
     if not saved.is_from_file:
         _give_own_keys(world.store.table(ApiKey), scratch, keeps_others=state.id == world.id)
@@ -145,7 +145,7 @@ def _restore_state(
         counters.requests = 0
         if world.spec.seed != state.begins.seed:
             counters.drawn = 0
-    # Who edits a snapshot may name a reading by its switch.
+    # An edited snapshot may name a reading by its switch.
     switches, chosen = parted(state.switches)
     has_own_clock = is_beginning and world.spec.clock != ClockSetting()
     world.store.counters = counters
@@ -164,7 +164,7 @@ def _restore_state(
     if state.scenario is not None:
         since = state.scenario_since or world.now()
         running = _running(world, parse_scenario(dict(state.scenario)), since)
-        # Who puts a scenario there by hand counts nothing.
+        # A scenario that was added to the file by hand has no counts.
         if rules:
             running.go_on_from(rules)
         world.count_rules(running)
@@ -177,9 +177,9 @@ _MATERIAL: Final = ("lookup", "salt", "digest", "key_last4", "readable_key")
 
 
 def _give_own_keys(keys: Records, scratch: Store, *, keeps_others: bool) -> None:
-    """Give the keys of the cast the material that they have in `scratch`.
+    """Give the keys of the cast the key material that they have in `scratch`.
 
-    Without `keeps_others` all others go, so that none leads to two worlds.
+    Without `keeps_others` all other keys are removed, so that none leads to two worlds.
     """
     saved = keys.by_id
     keys.forget()
@@ -193,7 +193,7 @@ def _give_own_keys(keys: Records, scratch: Store, *, keeps_others: bool) -> None
 
 
 References = tuple[type[Record], str, Callable[[Any], Iterable[str]], type[Record]]
-"""A field of records, the ids that it holds, and the kind of record that these are ids of."""
+"""A kind of records, a field, a function that gives the ids in it, and the kind of its targets."""
 
 _REFERENCES: Final[Sequence[References]] = (
     (Account, "parent_account_ids", lambda account: account.parent_account_ids, Account),
@@ -229,11 +229,11 @@ def _check_references(store: Store, rows: Sequence[References]) -> None:
                 raise NotRestored(f"{NAMES[kind]}, {id}: {field}: there is no such {what}")
 
 
-# --- what people can edit: every check raises ValueError, and never repeats a value ---------------
+# --- documents that people can edit: checks raise ValueError, and never repeat a value ------------
 
 
 def _check_timers(world: World) -> None:
-    """Check that every timer can be carried out."""
+    """Check that every timer can be fired."""
     for _, timer in world.store.timers.numbered():
         with place(TIMERS, timer.id):
             if timer.kind == clock.LATE_ANSWER and timer.detail.partition(" ")[0] not in OUTCOMES:
@@ -242,13 +242,13 @@ def _check_timers(world: World) -> None:
                 try:
                     found = from_document(BatchSchedule, from_json(timer.detail))
                     if found != batch_schedule(found.times, found.days, found.zone):
-                        raise ValueError("must name each time and day once, in their order")
+                        raise ValueError("must name each time and day once, in order")
                 except ValueError as error:
                     raise Unreadable(f"detail: {error}") from None
 
 
 def _check_messages(world: World) -> None:
-    """Check that every message can be read and sent, and every delivery is one of a message."""
+    """Check that every message can be sent, and that every delivery has a message."""
     for message in world.store.messages():
         with place(MESSAGES, message.id):
             if world.store.message(message.id) is not message:
@@ -256,7 +256,7 @@ def _check_messages(world: World) -> None:
             if message.event_type not in EVENTS:
                 raise Unreadable("event_type: must be a known event")
         with place(RECORDS, message.id):
-            # It can be written.
+            # Raises ValueError if the body cannot be rendered.
             body_of(message)
     for delivery in world.store.all(Delivery).values():
         if world.store.message(delivery.message_id) is None:
@@ -267,7 +267,7 @@ def _check_messages(world: World) -> None:
 
 
 def fill(world: World, saved: SavedWorld | None = None) -> None:
-    """Fill an empty world from its fixture, or from a saved world. Raises NotRestored."""
+    """Fill an empty world from its fixture or from a saved world. Raises NotRestored."""
     if saved is None:
         _begin(world)
     else:
@@ -276,11 +276,11 @@ def fill(world: World, saved: SavedWorld | None = None) -> None:
 
 
 def begin_anew(world: World, fresh: World) -> None:
-    """Reset the world to what `fresh` holds.
+    """Reset the world to the content of `fresh`, a new world of the same spec.
 
-    `fresh` is a new world of the same spec, which is not used afterwards. Data, keys and clock go
-    back to the fixture; messages and journal are cleared. Switches, readings and endpoints stay,
-    unless the fixture is a saved world with endpoints of its own (assumed D25).
+    `fresh` must not be used afterwards. Data, keys and clock go back to the fixture; messages and
+    journal are cleared. Switches, readings and endpoints stay, but the endpoints of a saved world
+    replace them (assumed D25).
     """
     state = replace(fresh.state, switches=world.state.switches, readings=world.state.readings)
     scenario = fresh.scenario
@@ -306,7 +306,7 @@ def begin_anew(world: World, fresh: World) -> None:
 
 
 def end_busy_payments(world: World) -> None:
-    """End the payments whose requests waited for the processor: their clients are gone."""
+    """End payments whose requests waited for the processor, because their clients are gone."""
     unit = world.store.begin()
     for id in world.store.all(BusyPayment):
         payment = world.store.get(Payment, id)
@@ -330,7 +330,7 @@ def _begin(world: World) -> None:
     else:
         world.cast = _seed(world, world.store, world.draws)
         chars_of = world.draws.chars_of
-        # Each is known by its cast name.
+        # The ids of endpoints are their cast names.
         declare(
             world.store,
             [

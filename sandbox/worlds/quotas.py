@@ -1,4 +1,4 @@
-"""Quotas: how many requests a key may send in a second or a minute of the world's clock.
+"""Quotas: how many requests a key can send in a second or a minute of the world's clock.
 
 Source: assumed 5.3-gateway.
 """
@@ -10,13 +10,13 @@ from typing import Final, NamedTuple
 from sandbox.domain.instants import from_ms, to_ms
 
 QUOTAS: Final = {"quota.per_second": 1, "quota.per_minute": 60}
-"""The switches, each with the seconds that its window has."""
+"""The switches, each with the length of its window in seconds."""
 
 
 class Quota(NamedTuple):
-    """What is left of the quota that is nearest to its end, after a request.
+    """The state of the quota with the fewest requests left, after a request.
 
-    `policy` has all quotas, as `limit;w=seconds`.
+    `policy` lists all quotas as `limit;w=seconds`.
     """
 
     name: str
@@ -28,13 +28,13 @@ class Quota(NamedTuple):
 
 
 class Quotas:
-    """The requests of each key in the present windows. They begin at whole seconds and minutes."""
+    """The requests of each key in the current windows, which begin at whole seconds and minutes."""
 
     def __init__(self) -> None:
         self._counts: dict[tuple[str, str], tuple[int, int]] = {}
 
     def take(self, key_id: str, limits: Mapping[str, int], now: datetime) -> Quota:
-        """Count a request of the key, unless it is above one of the limits."""
+        """Count a request of the key, unless it exceeds one of the limits."""
         now_ms = to_ms(now)
         policy = ", ".join(f"{limit};w={QUOTAS[name]}" for name, limit in limits.items())
         used: dict[str, tuple[int, int]] = {}

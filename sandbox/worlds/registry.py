@@ -1,7 +1,7 @@
-"""All worlds of a server, and the lookup of the world that a key belongs to.
+"""All worlds of a server, and how a key leads to its world.
 
-Keys are found by their lookup segment in one dictionary, so the cost does not grow with the number
-of worlds. Two worlds may have the same lookup; the secret distinguishes them.
+One dictionary finds keys by their lookup segment, so the cost does not grow with the number of
+worlds. Keys of two worlds may have the same lookup; their secrets distinguish them.
 """
 
 from collections.abc import Awaitable, Callable, Iterator
@@ -31,19 +31,19 @@ from sandbox.worlds.spec import (
 from sandbox.worlds.world import DEFAULT_WORLD, World
 
 SKIPPED_MAX: Final = 1_000
-"""The most world numbers to skip at once because their keys are taken."""
+"""How many world numbers to skip at once because their keys are taken."""
 
 
 Ticks = Callable[[], float]
-"""Seconds of a steady clock, which changes of the system clock do not affect."""
+"""The seconds of a monotonic clock, which changes of the system clock do not affect."""
 
 
 KEYS_ELSEWHERE_MAX: Final = 1_000
-"""The most keys to remember that worlds of other servers have."""
+"""How many keys on other servers to remember before all are forgotten."""
 
 
 class Worlds:
-    """The worlds by id, and every key's lookup."""
+    """The worlds of a server, by id and by the lookups of their keys."""
 
     def __init__(
         self,
@@ -58,19 +58,19 @@ class Worlds:
         self.limits = background.limits
         self._system_clock = system_clock
         self._ticks = ticks
-        # The server's own secret. Keys of new worlds depend on it, unless they are documented keys.
+        # The server's secret, on which keys of new worlds depend unless `known_keys`.
         self.secret = b""
         self.known_keys = known_keys
         self._background = background
         self.saver = saver
         self._by_id: dict[str, World] = {}
-        # The ids of the worlds that hold a key, by its lookup; dictionaries as ordered sets.
+        # The ids of worlds by the lookups of their keys; dictionaries serve as ordered sets.
         self._by_lookup: dict[str, dict[str, None]] = {}
-        # Keys that clients sent lately, and that worlds of other servers have.
+        # Recently supplied keys that worlds on other servers have.
         self._taken_elsewhere: set[str] = set()
-        # The last number of a world without an id of its own, by team.
+        # The last number of a `world-N`, by team.
         self._numbered: dict[str, int] = {}
-        # The ids of worlds that are being made.
+        # The ids of worlds that are being created.
         self._reserved_ids: set[str] = set()
         # Saving, loading, resetting and deleting a world exclude each other.
         self.alone = Alone()
@@ -81,15 +81,15 @@ class Worlds:
         )
         if saver is not None:
             saver.measured = self.measured
-        # The world `default` as it begins, if another server may have it.
+        # A world like `default` at its beginning, if another server may have the real one.
         self.likeness: World | None = None
-        # Counts of deleted and reset worlds, and of requests for no world.
+        # Counts of deleted and reset worlds, and of requests outside all worlds.
         self.coverage = CoverageCounters()
-        # Called with the id of a world that is being deleted, while it is still there.
+        # Called with the id of a world before it is deleted.
         self.before_deleting: Callable[[str], Awaitable[None]] | None = None
 
     def create(self, spec: WorldSpec) -> World:
-        """Create a world with an id, filled and ready, before there are requests.
+        """Create, fill and register a world with an id, before there are requests.
 
         Raises WorldTaken, TooManyWorlds, or NotRestored if its saved world cannot be used; then
         nothing changed.
@@ -100,9 +100,9 @@ class Worlds:
         return self._begin_use(world)
 
     async def create_aside(self, spec: WorldSpec, team: str = OPERATOR) -> World:
-        """Create a world as `create` does, while other requests are served.
+        """Create a world like `create`, while other requests are served.
 
-        An empty id becomes the team's next free `world-N` whose keys are free.
+        An empty id becomes the team's next `world-N` whose id and keys are free.
         """
         self.drop_unused()
         spec = candidate = replace(spec, are_keys_known=self.known_keys)
@@ -129,14 +129,14 @@ class Worlds:
         )
 
     def _is_known(self, id: str) -> bool:
-        """Whether a world has this id, or will have it."""
+        """Whether a world has this id, or is being created with it."""
         return id in self._by_id or id in self._reserved_ids
 
     @contextmanager
     def _reserved(self, spec: WorldSpec) -> Iterator[None]:
-        """Have no other world made with this id. Raises WorldTaken and TooManyWorlds."""
+        """Reserve the id inside the block. Raises WorldTaken and TooManyWorlds."""
         if self._is_known(spec.id):
-            raise WorldTaken(f"a world {spec.id!r} is there already")
+            raise WorldTaken(f"a world {spec.id!r} already exists")
         team, of_all = team_of(spec.id), len(self._by_id) + len(self._reserved_ids)
         of_team = sum(team_of(id) == team for id in self._by_id)
         self.limits.check(team, of_all=of_all, of_team=of_team, holder="this server holds")
@@ -147,7 +147,7 @@ class Worlds:
             self._reserved_ids.discard(spec.id)
 
     def _begin_use(self, world: World) -> World:
-        """Put a new world in use. Raises KeysTaken or NotRestored for keys of another."""
+        """Put a new world in use. Raises KeysTaken or NotRestored if another world has its keys."""
         for name, (_, plaintext) in world.cast.keys.items():
             if self.holder(self.profile.key_format.parse(plaintext)) is not None:
                 raise KeysTaken(
@@ -158,7 +158,7 @@ class Worlds:
         return world
 
     def make(self, spec: WorldSpec, saved: SavedWorld | None = None) -> World:
-        """Return a world that is not registered yet. It touches no world that is in use."""
+        """Create and fill a world without registering it; this may run in a thread."""
         world = World(
             spec,
             system_clock=self._system_clock,
@@ -171,13 +171,13 @@ class Worlds:
         return world
 
     async def _make_aside(self, spec: WorldSpec, saved: SavedWorld | None = None) -> World:
-        """Make a world as `make` does, in a thread unless that is quick."""
+        """Create a world like `make`, in a thread unless that is quick."""
         if spec.fixture.snapshot is None and spec.generated_data is None and saved is None:
             return self.make(spec)
         return await run_in_thread(self.make, spec, saved)
 
     def _put_in_use(self, world: World, *, is_in_file: bool = False) -> None:
-        """Have the world found by its id and its keys, and its changes written."""
+        """Register the world with its id and its keys, and have its changes written."""
         self._note_keys(world)
         self._by_id[world.id] = world
         if self.saver is not None:
@@ -187,7 +187,7 @@ class Worlds:
         world.outbox.resume()
 
     def _note_keys(self, world: World) -> None:
-        """Have the world be found by its keys, now and whenever it gets another."""
+        """Register the keys of the world, now and whenever it gets another one."""
 
         def note(key: ApiKey) -> None:
             self._by_lookup.setdefault(key.lookup, {})[world.id] = None
@@ -206,23 +206,23 @@ class Worlds:
     def restore(self, spec: WorldSpec, saved: SavedWorld) -> World:
         """Restore a world from documents, in place of the world with the same id.
 
-        Raises NotRestored; then nothing changed. Unfinished work of the old world is over.
+        Raises NotRestored; then nothing changed. Unfinished work of the old world is dropped.
         """
         return self._replace(self.make(self._restore_spec(spec, saved), saved), saved)
 
     async def restore_aside(self, spec: WorldSpec, saved: SavedWorld) -> World:
-        """Restore a world as `restore` does, while other requests are served."""
+        """Restore a world like `restore`, while other requests are served."""
         world = await self._make_aside(self._restore_spec(spec, saved), saved)
         return self._replace(world, saved)
 
     def _restore_spec(self, spec: WorldSpec, saved: SavedWorld) -> WorldSpec:
         if not saved.is_from_file:
-            # The world gets keys of its own, independent of the saved world's keys.
+            # The world gets its own keys, independent of the saved world's keys.
             before = self._by_id.get(spec.id)
             known = self.known_keys if before is None else before.spec.are_keys_known
             return replace(spec, are_keys_known=known)
         if not (spec.are_keys_known or self.secret):
-            raise NotRestored("its keys are made of the server's secret, which the file has lost")
+            raise NotRestored("its keys need the server's secret, which is missing in the file")
         return spec
 
     def _replace(self, world: World, saved: SavedWorld) -> World:
@@ -234,7 +234,7 @@ class Worlds:
         return world
 
     def _refuse_shared_keys(self, world: World) -> None:
-        """No key of a world leads to another one as well (docs/design/worlds.md).
+        """Raise NotRestored if another world has one of the keys too (docs/design/worlds.md).
 
         The salts and digests of documents can be forged, so they prove nothing about the secret.
         If neither plaintext is known, an equal lookup counts as the same key.
@@ -246,16 +246,13 @@ class Worlds:
                 secret, its_secret = self._secret(world, key), self._secret(other, its)
                 known = secret or its_secret
                 if known is None or (matches_secret(key, known) and matches_secret(its, known)):
-                    # A team does not learn of the worlds of others.
+                    # A team must not learn of the worlds of others.
                     is_own = team_of(world.id) in (OPERATOR, team_of(other.id))
                     whose = f"the world {other.id!r}" if is_own else "another world"
                     raise NotRestored(f"api_keys, {key.id}: {whose} has this key")
 
     def _secret(self, world: World, key: ApiKey) -> str | None:
-        """Return the secret of a key whose plaintext the world knows, and which fits.
-
-        None otherwise.
-        """
+        """Return the secret of a key if the world knows a plaintext that matches it, or None."""
         known = [plaintext for id, plaintext in world.cast.keys.values() if id == key.id]
         for plaintext in (*known, key.readable_key):
             parsed = self.profile.key_format.parse(plaintext or "")
@@ -269,7 +266,7 @@ class Worlds:
 
     @property
     def default(self) -> World:
-        """The world that is always there; where other servers may have it, one that began alike."""
+        """The world `default`, or one like it at its beginning if another server may have it."""
         default = self._by_id.get(DEFAULT_WORLD) or self.likeness
         assert default is not None
         return default
@@ -280,7 +277,7 @@ class Worlds:
     def delete(self, world: World) -> None:
         """Forget the world and its keys. Raises Protected for `default`."""
         if world.id == DEFAULT_WORLD:
-            raise Protected("the world 'default' stays; it can be reset")
+            raise Protected("the world 'default' cannot be deleted; you can reset it")
         if self._by_id.get(world.id) is world:
             self._remove(world)
 
@@ -290,9 +287,9 @@ class Worlds:
         self.evict(world)
 
     def evict(self, world: World) -> None:
-        """Forget the world without deleting it: another server has it, or shall have it."""
+        """Forget the world without deleting it: another server has or will have it."""
         self.hide(world)
-        # Its last requests are counted as well.
+        # The last requests in it are counted as well.
         if world.coverage is not self.coverage:
             self.coverage.add(world.coverage)
             world.coverage = self.coverage
@@ -300,7 +297,7 @@ class Worlds:
         self._background.timers.arm_wakeup(world, None)
 
     def hide(self, world: World) -> None:
-        """Have the world be found no longer; what is under way in it goes on."""
+        """Unregister the world; requests that are under way in it continue."""
         if self._by_id.get(world.id) is world:
             del self._by_id[world.id]
             self._forget_keys(world)
@@ -321,7 +318,7 @@ class Worlds:
     def wake(self) -> None:
         """Continue the unfinished work of an earlier run, now that an event loop runs."""
         for world in self:
-            # No request waits yet.
+            # There are no requests yet, so a long loop holds up nothing.
             while len(fire_due(world)) == TIMERS_IN_A_ROW:
                 pass
             self.wake_one(world)
@@ -329,13 +326,13 @@ class Worlds:
     def wake_one(self, world: World) -> None:
         """Continue the unfinished work of this world."""
         fire_due(world)
-        # Timers that were armed on an earlier loop are gone with it.
+        # Wake-ups that were armed on an earlier loop ended with it.
         world.watch(world.store.next_timer())
         for endpoint_id in world.outbox.endpoints:
             self._background.deliveries.work(world, endpoint_id)
 
     def exercised(self, of: list[World] | None = None) -> CoverageCounters:
-        """Return the coverage of all worlds since the server started, or of these alone."""
+        """Return the coverage of all worlds since the server started, or of these worlds alone."""
         total = CoverageCounters()
         own = [self.coverage, *(one.coverage for one in self)]
         for coverage in own if of is None else [one.coverage for one in of]:
@@ -347,10 +344,10 @@ class Worlds:
         world.touched_s = self._ticks()
 
     def drop_unused(self) -> None:
-        """Drop the worlds that were unused for longer than the limit.
+        """Delete the worlds that were unused for longer than the limit.
 
         Only time in this process counts: neither a jump of the system clock nor a restart makes a
-        world older. If the worlds are in a file, only an explicit limit drops any.
+        world older. Without an explicit limit, worlds in a file stay.
         """
         limit_s = self.limits.unused_after_s
         if limit_s is None:
@@ -364,9 +361,9 @@ class Worlds:
                 self._remove(world)
 
     def holder(self, parsed: ParsedKey) -> tuple[World, ApiKey] | None:
-        """Return the world that has exactly this key, and its record of it; None when none has.
+        """Return the world that has exactly this key, with its record, or None.
 
-        Deleted, revoked and expired keys are found too; whether one may be used is another matter.
+        Deleted, revoked and expired keys are found too; the caller checks whether one can be used.
         """
         for world, key in self._holders_of(parsed.lookup):
             if matches_secret(key, parsed.secret):
@@ -374,19 +371,19 @@ class Worlds:
         return None
 
     def _holders_of(self, lookup: str) -> Iterator[tuple[World, ApiKey]]:
-        """Yield the worlds with a key of this lookup, each with that key."""
+        """Yield the worlds that have a key with this lookup, each with that key."""
         for id in self._by_lookup.get(lookup, ()):
             if (key := self._by_id[id].store.one(ApiKey, "lookup", lookup)) is not None:
                 yield self._by_id[id], key
 
     def is_free(self, plaintext: str) -> bool:
-        """Whether no world has this very key."""
+        """Whether no world has this key."""
         if plaintext in self._taken_elsewhere:
             return False
         return self.holder(self.profile.key_format.parse(plaintext)) is None
 
     def note_taken(self, plaintext: str, *, is_taken: bool) -> None:
-        """Note whether a world of another server has this key."""
+        """Note whether a world on another server has this key."""
         self._taken_elsewhere.discard(plaintext)
         if is_taken:
             if len(self._taken_elsewhere) >= KEYS_ELSEWHERE_MAX:

@@ -1,8 +1,8 @@
-"""Writes the changes of worlds to a state file, so answers can wait until they are durable.
+"""Writes the changes of worlds to a state file, so that answers can wait until they are durable.
 
-A change log reads units of work as they are committed, and writes nothing itself. Commits that come
-together share one write. While one write runs, further commits gather for the next. A failed write
-is repeated with the next one, and no request is answered as saved before.
+A change log notes units of work as they are committed, and writes nothing itself. Commits that
+happen together share one write, and commits during a write share the next one. A failed write is
+repeated with the next one, and until then no request is answered as saved.
 """
 
 import asyncio
@@ -25,28 +25,28 @@ from sandbox.worlds.world import World
 
 
 class ChangeLog:
-    """The changes of the store of one world.
+    """The unwritten changes of one world.
 
-    `on_change` is called after each that has to be durable before an answer.
+    `on_change` is called after each change that must be durable before an answer.
     """
 
     def __init__(self, world: World, on_change: Callable[[], None]) -> None:
         self._world_id, self._store = world.id, world.store
-        # The document with which the world began, if the file has to hold it.
+        # The fixture of the world, if it is not bundled and the file has to contain it.
         self._fixture = world.spec.fixture.document
         self._on_change = on_change
         self._is_anew = False
         self.forget()
 
     def forget(self) -> None:
-        """Forget all changes: the store is as the file has it."""
+        """Forget all changes, because the file has them."""
         self._changed: dict[tuple[Records, str], None] = {}
         self._messages: list[Put] = []
         self._timers: dict[str, None] = {}
         self._counters = counters_document(self._store.counters)
 
     def begin_anew(self) -> None:
-        """Have the next write write everything."""
+        """Have the next write replace everything."""
         self.forget()
         self._is_anew = True
         self._on_change()
@@ -55,7 +55,7 @@ class ChangeLog:
         """Note that a unit of work was committed."""
         self._changed |= dict.fromkeys(unit.changed)
         first = len(self._store.messages()) - len(unit.emitted)
-        # A message never changes. Its documents are made while the last write still runs.
+        # Messages never change, so their documents are made now, perhaps during the last write.
         for number, message in enumerate(unit.emitted, start=first):
             self._messages += message_documents(number, message)
         self._timers |= dict.fromkeys(unit.timed)
@@ -64,7 +64,7 @@ class ChangeLog:
             self._on_change()
 
     def take(self) -> Change | None:
-        """Return the changes up to now; None if there are none."""
+        """Return the changes up to now and forget them; None if there are none."""
         puts: list[Put] = []
         gone: list[tuple[str, str]] = []
         if self._is_anew:
@@ -93,41 +93,41 @@ class ChangeLog:
 # --- writing ------------------------------------------------------------------------------------
 
 SOON_S: Final = 0.05
-"""Changes without a request are written after this many seconds."""
+"""Changes for which no request waits are written after this many seconds."""
 
 log = logging.getLogger("sandbox.store")
 
 
 class FileSaver:
-    """Writes the changes of all worlds of a server to one file. `name` has its name and kind."""
+    """Writes the changes of all worlds to one file. `name` has the name and kind of the file."""
 
     measured: Measured
-    """Set by the registry of the worlds."""
+    """Set by the registry."""
 
     def __init__(self, file: StateFile) -> None:
         self.file, self.name = file, file.name
         self._logs: dict[str, ChangeLog] = {}
-        # The worlds with changes, by id; those that were deleted have no log.
+        # The logs of changed worlds by id; None for deleted worlds.
         self._dirty: dict[str, ChangeLog | None] = {}
         self._unwritten: list[Change] = []
         self._under_way: asyncio.Task[None] | None = None
         self._soon: asyncio.TimerHandle | None = None
         self._noted = self._written = 0
-        # Up to which change each world has to be written.
+        # The number of the last change of each world.
         self._noted_of: dict[str, int] = {}
         self.problem: str | None = None
 
     # --- noting
 
     def follow(self, world: World, *, is_in_file: bool) -> None:
-        """Write every change of the world from now on, and all of it unless the file has it."""
+        """Write every change of the world from now on, and all its content unless it is there."""
         log = ChangeLog(world, partial(self._note, world.id))
         self._logs[world.id], world.store.log = log, log.note
         if not is_in_file:
             log.begin_anew()
 
     def _note(self, world_id: str) -> None:
-        """Note that the world has changed, or was deleted."""
+        """Note that the world was changed or deleted."""
         self._noted += 1
         self._noted_of[world_id] = self._noted
         self._dirty[world_id] = self._logs.get(world_id)
@@ -144,20 +144,20 @@ class FileSaver:
         self._note(world_id)
 
     def keep_tokens(self, tokens: str) -> None:
-        """Write these tokens of teams in place of those in the file."""
+        """Replace the tokens of teams in the file."""
         self._noted += 1
         self.file.keep(tokens=from_json(tokens or "[]"))
 
     def _write_soon(self) -> None:
         self._soon = None
         if self._written < self._noted and self._under_way is None:
-            # A failure was logged already; a waiting request gets it from the next write.
+            # A failure is logged already; a waiting request gets it from the next write.
             asyncio.gather(self._begin(), return_exceptions=True)
 
     # --- writing
 
     async def saved(self, world: World | None = None) -> None:
-        """Wait until all changes of the world so far are written; without one, of all worlds.
+        """Wait until all changes so far of the world, or of all worlds, are written.
 
         Raises StoreError.
         """
@@ -170,11 +170,11 @@ class FileSaver:
         return self._under_way
 
     async def _write(self) -> None:
-        """Write all commits of this round of the loop, and those made during the last write."""
+        """Write all commits of this round of the loop and of the time of the last write."""
         try:
             await asyncio.sleep(0)
             with self._take() as changes:
-                # The loop runs on while the thread waits for the disk.
+                # The loop continues while the thread waits for the disk.
                 await asyncio.to_thread(self.file.write, changes)
         finally:
             self._under_way = None
@@ -186,7 +186,7 @@ class FileSaver:
 
     @contextmanager
     def _take(self) -> Iterator[list[Change]]:
-        """Take the changes that are written in the block; they are kept if that fails."""
+        """Take the changes that the block writes; they are kept if it fails."""
         noted, changes, began_s = self._noted, self._unwritten, monotonic()
         for world_id, its_log in self._dirty.items():
             change = self._change_of(world_id, its_log)
@@ -221,7 +221,7 @@ class FileSaver:
 
     async def close(self) -> None:
         """Write the remaining changes, and close the file."""
-        # Changes for which no answer waits: requests that were counted, keys that were used.
+        # Include changes that can wait: counts of requests, and uses of keys.
         for world_id in self._logs:
             self._note(world_id)
         if self._soon is not None:

@@ -1,12 +1,12 @@
-"""A whole world as one JSON document, in the form of a TinyDB file, and back.
+"""Snapshots: a world as one JSON document in the form of a TinyDB file, and back.
 
-It has the same tables as a state file, and can be used as a fixture. It holds state, clock, timers,
-endpoints, undelivered webhooks, scenario and queue, but no journal (assumed D25).
+A snapshot has the same tables as a state file, and can be used as a fixture. It contains state,
+clock, timers, endpoints, undelivered webhooks, scenario and queue, but no journal (assumed D25).
 
 Fixtures and saved worlds with secrets that the sandbox would never store are refused. A saved
-world has masked card numbers, and whole keys only if the spec allows reading them again (assumed
-D26). All other text in it is checked like any other text (assumed 6.4-everywhere). Numbers that the
-sandbox wrote itself may look like card numbers, and are none.
+world has masked card numbers, and whole keys only if the spec makes them retrievable (assumed
+D26). All other text in it is checked like any input (assumed 6.4-everywhere). Numbers that the
+sandbox wrote itself may look like card numbers, and are allowed.
 """
 
 import re
@@ -28,9 +28,9 @@ _NUMBER: Final = re.compile("0|[1-9][0-9]{0,39}")
 
 
 def write_snapshot(moment: Moment) -> list[bytes]:
-    """Return the snapshot of that moment, in parts: table, then number, then document.
+    """Return the snapshot of a moment in parts: table, then number, then document.
 
-    The same world, the same bytes. This may run in a thread.
+    Equal worlds give equal bytes. This may run in a thread.
     """
     tables: dict[str, dict[int, bytes]] = {}
     for table, document in moment.documents():
@@ -64,11 +64,11 @@ def parse_snapshot(document: Any, *, is_trusted: bool = False) -> SavedWorld:
 
 
 def _check_head(document: dict[str, Any]) -> None:
-    """Raise NotRestored unless this is a snapshot of the format of this version."""
+    """Raise NotRestored unless this is a snapshot in the format of this version."""
     heads = document.get(port.FILE)
     head = next(iter(heads.values()), None) if isinstance(heads, dict) else None
     if not isinstance(head, dict) or head.get("program") != port.PROGRAM:
-        raise NotRestored(f"{port.FILE}: says of itself that it is a snapshot of another program")
+        raise NotRestored(f"{port.FILE}: does not say that {port.PROGRAM} wrote this snapshot")
     try:
         port.check_format(head.get("format"))
     except UnknownFormat as error:
@@ -82,7 +82,7 @@ def _documents(table: str, entries: Any) -> list[Document]:
     for number, fields in entries.items():
         if not isinstance(fields, dict) or not isinstance(fields.get("_id"), str):
             raise NotRestored(f"{table[:80]}, {number[:80]}: must be an object with an _id")
-        # One spelling for each: two of one number would be two documents in one place.
+        # Only one spelling of each number, or two documents could have the same one.
         if not _NUMBER.fullmatch(number):
             raise NotRestored(f"{table[:80]}: {number[:80]!r} is not a number")
         own = fields.copy()
@@ -91,16 +91,13 @@ def _documents(table: str, entries: Any) -> list[Document]:
 
 
 async def write_aside(world: World) -> list[bytes]:
-    """Return the snapshot of a world, written while other requests are served."""
+    """Return the snapshot of a world, made while other requests are served."""
     moment = Moment(world.store, world.spec.fixture.document)
     return await run_in_thread(write_snapshot, moment)
 
 
 def read_snapshot(body: bytes | bytearray, is_trusted: bool = False) -> SavedWorld:
-    """Parse a snapshot from bytes; one that this server holds itself is trusted.
-
-    Raises NotRestored.
-    """
+    """Parse a snapshot; one from this server's memory is trusted. Raises NotRestored."""
     try:
         document = from_json(body, allow_inf_nan=False)
     except ValueError as error:
@@ -114,7 +111,7 @@ _KEYS: Final = "api_keys"
 _READABLE: Final = "readable_key"
 _OURS: Final = (KeyKind.V5, KeyKind.LEGACY)
 _COUNTED: Final = frozenset({"created_at", "captured_amount", "refunded_amount", "drawn"})
-"""Fields with numbers of ours that may have as many digits as a card: times, sums, draws."""
+"""Fields with our own numbers that may have as many digits as a card: times, sums, draws."""
 
 
 def refuse_secrets(saved: SavedWorld, key_format: KeyFormat) -> None:
@@ -125,9 +122,9 @@ def refuse_secrets(saved: SavedWorld, key_format: KeyFormat) -> None:
 
 
 def refuse_secrets_of_fixture(document: Mapping[str, Any], key_format: KeyFormat) -> None:
-    """Raise NotRestored if a fixture file does."""
+    """Raise NotRestored if a fixture file holds a secret that must never be stored."""
     for table, entries in document.items():
-        # Reading refuses everything that is not a table.
+        # The reader of fixtures refuses everything that is not a table.
         for number, fields in entries.items() if isinstance(entries, Mapping) else ():
             _check(table, number, fields, key_format)
 
@@ -144,7 +141,7 @@ def _check(table: str, id: str, fields: Any, key_format: KeyFormat) -> None:
 
 
 def _without_our_numbers(value: Any) -> Any:
-    """Return the value without times, sums and durations, which the sandbox wrote."""
+    """Return the value without the times, sums and durations that the sandbox wrote."""
     if isinstance(value, Mapping):
         return {
             name: _without_our_numbers(inner)
@@ -157,7 +154,7 @@ def _without_our_numbers(value: Any) -> Any:
 
 
 def _without_readable_keys(table: str, fields: Any, key_format: KeyFormat) -> Any:
-    """Return the document without the keys of a sandbox, in the one field that may hold one."""
+    """Return the document without sandbox keys in the one field that may hold them."""
     if not isinstance(fields, Mapping):
         return fields
     if table == _KEYS:
@@ -165,7 +162,7 @@ def _without_readable_keys(table: str, fields: Any, key_format: KeyFormat) -> An
         is_ours = isinstance(key, str) and key_format.parse(key).kind in _OURS
         return {name: value for name, value in fields.items() if name != _READABLE or not is_ours}
     if table == port.FIXTURE and port.FILE in fields:
-        # It began as a saved world itself.
+        # The world itself began as a saved world.
         return {
             inner: {
                 number: _without_readable_keys(inner, one, key_format)

@@ -1,4 +1,4 @@
-"""Whose a world is and how it begins, how many a server holds, and what it says when one cannot be.
+"""Specs of worlds: owner, beginning, limits, and errors if a world cannot be created or deleted.
 
 The id of a team's world is `<world>@<team>`. Without `@` a world belongs to the operator (see
 docs/design/security.md).
@@ -22,7 +22,7 @@ JOURNAL_ENTRIES_MAX: Final = 1_000
 
 
 OPERATOR: Final = ""
-"""In place of a team: the operator of the server."""
+"""The team of worlds that belong to the operator of the server."""
 
 TEAM_PATTERN: Final = r"^[a-z0-9_-]{1,32}$"
 
@@ -35,33 +35,31 @@ def team_of(world_id: str) -> str:
 
 
 def world_of(team: str, name: str) -> str:
-    """Return the id that a team means by the name of a world.
-
-    It is the team's own world, whatever others there are.
-    """
+    """Return the id of the world that a team calls by this name: always one of the team."""
     return name if team == OPERATOR or team_of(name) == team else f"{name}{_AT}{team}"
 
 
 class WorldTaken(ValueError):
-    """A world with this id is there already, or one that has its keys."""
+    """Another world already has the id or the keys."""
 
 
 class KeysTaken(WorldTaken):
-    """Another world has a key that this world would have."""
+    """Another world already has one of the keys."""
 
 
 class TooManyWorlds(RuntimeError):
-    """The server holds as many worlds as it may, and all of them are in use."""
+    """The server or the team has as many worlds as it may have, and all of them are in use."""
 
 
 class Protected(ValueError):
-    """The world `default` cannot be removed."""
+    """The world `default` cannot be deleted."""
 
 
 class Limits(Struct, frozen=True, kw_only=True, gc=False):
-    """Limits: the number of worlds, of all and of a team; the time unused; a journal's length.
+    """Limits of a server: worlds in all and per team, time unused, and entries of a journal.
 
-    `unused_after_s` None: a day in memory, no limit if the worlds are in a file.
+    If `unused_after_s` is None, worlds in memory are dropped after a day, and worlds in a file
+    never.
     """
 
     worlds_max: int = WORLDS_MAX
@@ -70,31 +68,31 @@ class Limits(Struct, frozen=True, kw_only=True, gc=False):
     journal_entries_max: int = JOURNAL_ENTRIES_MAX
 
     def check(self, team: str, *, of_all: int, of_team: int, holder: str) -> None:
-        """Raise TooManyWorlds if the team gets no other world."""
+        """Raise TooManyWorlds if the team cannot have another world."""
         if of_all >= self.worlds_max:
             raise TooManyWorlds(
-                f"{of_all} worlds are in use, which is the most that {holder}; delete those that "
-                "are done with"
+                f"{of_all} worlds are in use, which is the most that {holder}; delete some that "
+                "you no longer need"
             )
         if team != OPERATOR and of_team >= self.worlds_per_team_max:
             raise TooManyWorlds(
                 f"the team has {of_team} worlds, which is the most that a team may have; delete "
-                "those that are done with"
+                "some that you no longer need"
             )
 
 
 DEFAULT_WORLD: Final = "default"
-"""The world that is there from the start, with fixed keys."""
+"""The world that exists from the start, with fixed keys."""
 
 
 AS_GIVEN: Final = ("name", "seed", "clock", "generated_data")
-"""What the store has of how a world begins as it was given."""
+"""The fields of a spec that are stored unchanged."""
 
 
 class WorldSpec(Struct, frozen=True, kw_only=True, gc=False):
-    """How a world begins, and the state to which a reset returns it.
+    """How a world begins, to which a reset returns it.
 
-    `are_keys_known`: its key material follows from seed and id alone, and from no secret.
+    With `are_keys_known` its key material follows from seed and id alone, without a secret.
     """
 
     id: str
@@ -108,8 +106,8 @@ class WorldSpec(Struct, frozen=True, kw_only=True, gc=False):
     are_keys_known: bool = True
 
     def beginning(self) -> Beginning:
-        """Return the spec as the store has it."""
-        # Omitted for documented keys, as in files from before other keys existed.
+        """Return the spec as it is stored."""
+        # Omitted for known keys, as in files from before other keys existed.
         keys = "" if self.are_keys_known else OF_THE_SERVER
         given = {name: getattr(self, name) for name in AS_GIVEN}
         return Beginning(fixture=self.fixture.name, keys=keys, **given)

@@ -1,7 +1,7 @@
 """The tap desk: payments that wait until a card is held to the reader. Source: assumed D24.
 
-The request of such a payment stays open. A tap comes through the control API, or the payment ends
-as canceled or timed out.
+The request of such a payment stays open until the control API taps a card, or until the payment is
+canceled or times out.
 """
 
 from asyncio import Event, Future, get_running_loop
@@ -13,14 +13,14 @@ from sandbox.domain.faults import NOT_FOUND, Refusal
 from sandbox.domain.payments.cards import Card, Tap, Tapped
 
 WhyNot = Callable[[Card], str | None]
-"""Says why a card cannot pay; None if it can."""
+"""Returns why a card cannot pay; None if it can."""
 
 
 class Waiting(Struct):
-    """One payment at the desk, and the request that waits with it.
+    """A payment at the desk, and its waiting request.
 
-    `left` is set once the payment no longer waits for a tap and, unless its processor takes a
-    while, has ended.
+    `left` is set once the payment no longer waits for a tap and has ended, unless its processor
+    takes a while.
     """
 
     tap: Tap
@@ -33,7 +33,8 @@ class Waiting(Struct):
 class TapDesk:
     """The payments of one world that wait for a tap, by transaction id.
 
-    `on_change` is called with each tap that is waited for, and with False once it is not.
+    `on_change` is called with the tap, and True when the payment begins to wait or False when it
+    stops.
     """
 
     def __init__(self, on_change: Callable[[Tap, bool], None]) -> None:
@@ -47,7 +48,7 @@ class TapDesk:
         return iter([one for one in self._waiting.values() if not one.came.done()])
 
     def get(self, transaction_id: str) -> Waiting | None:
-        """Return the payment that waits; None when it does not, or no longer."""
+        """Return the waiting payment; None if it does not wait."""
         waiting = self._waiting.get(transaction_id)
         return None if waiting is None or waiting.came.done() else waiting
 
@@ -62,14 +63,14 @@ class TapDesk:
         return await came
 
     def leave(self, transaction_id: str) -> None:
-        """Note that the payment waits no longer."""
+        """Note that the payment no longer waits."""
         waiting = self._waiting.pop(transaction_id, None)
         if waiting is not None:
             waiting.left.set()
             self._on_change(waiting.tap, False)
 
     def close(self) -> None:
-        """Refuse all that still waits: the world that it happened in is gone."""
+        """Refuse all waiting requests, because the world was reset or deleted."""
         for waiting in self:
             reason = "the world was reset while the payment was waiting"
             waiting.came.set_exception(Refusal(NOT_FOUND, reason=reason))

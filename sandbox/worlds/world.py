@@ -1,4 +1,4 @@
-"""One isolated universe: its state, clock, ids, keys in use, switches and journal.
+"""A world: an isolated sandbox with its own state, clock, ids, switches and journal.
 
 A world knows no other world. The registry decides which world a key belongs to.
 """
@@ -46,11 +46,11 @@ KINDS: Final[dict[str, type[Any]]] = {
     "location": Location,
     "key": ApiKey,
 }
-"""The kinds of records that the cast names."""
+"""The kinds of records in the cast."""
 
 
 MARKS_MAX: Final = 10
-"""Marks of one world; the oldest makes room."""
+"""How many marks a world keeps; a new one replaces the oldest."""
 
 
 class Mark(NamedTuple):
@@ -66,11 +66,11 @@ _NONE: Final[Mapping[str, None]] = {}
 
 
 class World:
-    """A world in use: its store, and what exists only while the process runs.
+    """A world: its store, and everything that exists only while the process runs.
 
-    Everything durable is in the store. `touched_s` is the time of the last request, by the
-    registry's clock, for dropping unused worlds. `saver` makes the changes durable once the world
-    is in use, if there is a state file. `watched` is the timer that the world will be woken up for.
+    All durable state is in the store. `touched_s` is the time of the last request by the registry's
+    clock, for dropping unused worlds. `saver` makes changes durable once the world is in use, if
+    there is a state file. `watched` is the timer for which the world will be woken up.
     """
 
     touched_s = 0.0
@@ -100,7 +100,7 @@ class World:
             on_commit=self._note_commit,
         )
         self.background = background
-        # Called with every key that is stored once the world is in use.
+        # Called with every stored key, once the world is in use.
         self.on_key: Callable[[ApiKey], None] = lambda key: None
         self.readings = readings.in_force(profile.readings, {})
         self.clock = Clock(system_clock, lambda clock: self.put_state(clock=clock))
@@ -109,7 +109,7 @@ class World:
             lambda faults: self.put_state(webhook_faults=faults), self.find_named
         )
         self.journal = Journal(background.limits.journal_entries_max, self.store.counters)
-        # Who waits for a change.
+        # The requests that wait for a change.
         self._waiting: set[Future[None]] = set()
         self.outbox = Outbox(
             self,
@@ -118,7 +118,7 @@ class World:
         )
         self.subscriptions = Subscriptions(self.journal, self.outbox, self.clock, self.store)
         self.advancing = Lock()
-        # The oldest first; no number is given twice.
+        # Oldest first. No number is used twice.
         self.marks: deque[Mark] = deque(maxlen=MARKS_MAX)
         self.mark_numbers = count(1)
         self.cast = Cast()
@@ -132,7 +132,7 @@ class World:
         self.state = state
         self.readings = readings.in_force(self.profile.readings, state.readings)
         self.switches = switches.in_force(state.switches, self.readings)
-        # Most worlds have none, and ask no further.
+        # Most worlds have neither maintenance nor quotas, and skip the checks.
         self.has_gateway = state.maintenance_until is not None or any(
             self.switches[name] for name in QUOTAS
         )
@@ -166,24 +166,24 @@ class World:
         return operation.has_body or self.readings["delete_answers"] == "resource"
 
     def why_not(self, fault: str | None, operations: Sequence[ApiOperation]) -> str | None:
-        """Why this fault can happen to no answer of the operations; None if it can."""
+        """Return why this fault is impossible for the operations; None if it is possible."""
         if fault not in NEED_BODY or any(map(self.has_body, operations)):
             return None
         others = ", ".join(key for key in TRANSPORT_FAULTS if key not in NEED_BODY)
         return (
             f"{fault} cannot happen to {operations[0].name}, whose answer has no body; "
-            f"what can is {others}"
+            f"possible are {others}"
         )
 
     def key_name(self, id: str | None) -> str | None:
-        """Return its name in the cast, else its own; None without a key, or if it is gone."""
+        """Return a key's name in the cast, or else its own; None for an unknown id."""
         key = self.store.get(ApiKey, id or "")
         names = (name for name, (known, _) in self.cast.keys.items() if known == id)
         return next(names, None if key is None else key.name)
 
     @property
     def webhook_rules(self) -> WebhookRules | None:
-        """The rules for deliveries: what is queued comes before the scenario. None without any."""
+        """The rules for deliveries: queued faults first, then the scenario's; None without any."""
         scenario = self.scenario
         if scenario is not None and not scenario.webhooks:
             scenario = None
@@ -197,10 +197,10 @@ class World:
         return self.store.table(Account).lookups["blocked"].get("yes", _NONE)
 
     def _begin(self) -> None:
-        """Hold nothing yet."""
+        """Set everything that a reset replaces to its initial value."""
         self.draws = self.draws_of(self.spec.seed)
-        # Payments that wait for their processor, each with an event that ends the wait, and the
-        # event_ids of their attempts. A reset replaces them, so old waits end without effect.
+        # Payments that wait for their processor, with an event that ends the wait, and event_ids of
+        # their attempts. A reset replaces these dictionaries, so old waits end without effect.
         self.busy: dict[str, Event] = {}
         self.taken_events: dict[str, str] = {}
         self.tap_desk = TapDesk(self.subscriptions.note_tap)
@@ -209,9 +209,9 @@ class World:
         self.coverage = CoverageCounters()
 
     def take_over(self, fresh: "World", state: WorldState, scenario: Running | None) -> None:
-        """Continue with the store of a new world of the same spec, and with that state.
+        """Continue with the store of a new world of the same spec, and with this state.
 
-        `scenario` is the one that `state` names. The new world is not used afterwards.
+        `scenario` is the one in `state`. The new world must not be used afterwards.
         """
         self.tap_desk.close()
         self.outbox.forget()
@@ -227,20 +227,17 @@ class World:
             self.count_rules(scenario)
 
     def close(self) -> None:
-        """End the world: it is no longer used, and nothing of it is written.
-
-        Holders of the world find it empty.
-        """
+        """End the world: empty it, and write nothing more of it."""
         self.store.log = self.saver = None
         self.store.clear()
         self.tap_desk.close()
         self.subscriptions.close()
-        # A request that waits with a payment finds it gone.
+        # Requests that wait for the processor find their payment gone.
         self.busy = {}
         self.outbox.forget()
 
     def draws_of(self, seed: int) -> Ids:
-        """Return the draws of this world from a seed. They count in its store."""
+        """Return the draws of this world for a seed. Its store counts them."""
         return Ids(
             seed=seed,
             world_id=self.spec.id,
@@ -250,7 +247,7 @@ class World:
         )
 
     def set_switches(self, wanted: Mapping[str, Any]) -> None:
-        """Set switches, and the readings that some of them stand for; those not named stay.
+        """Set switches, and the readings that some of them stand for; others stay.
 
         Raises UnknownSwitch.
         """
@@ -260,7 +257,7 @@ class World:
         )
 
     def set_readings(self, wanted: Mapping[str, str | None]) -> None:
-        """Choose readings; those not named stay, None returns to the profile's.
+        """Choose readings; others stay, and None returns to the profile's.
 
         Raises UnknownReading; then nothing changed.
         """
@@ -298,13 +295,13 @@ class World:
             self._waiting.discard(future)
 
     def tell_changed(self) -> None:
-        """Tell who waits that a message came or was delivered, or that something else changed."""
+        """Wake up waiting requests, because of a message, a delivery or another change."""
         for future in self._waiting:
             if not future.done():
                 future.set_result(None)
 
     async def can_send(self) -> bool:
-        """Wait until the changes so far are durable; False if another server has the world."""
+        """Wait until changes so far are durable; return False if another server has the world."""
         if self.saver is not None:
             try:
                 await self.saver.saved(self)
@@ -313,34 +310,34 @@ class World:
         return True
 
     async def wait_idle(self) -> None:
-        """Wait until every due webhook was sent."""
+        """Wait until all due webhooks were sent."""
         await self.background.deliveries.wait_idle(self)
 
     def watch(self, timer: Timer | None) -> None:
-        """Have this world woken up for its next timer."""
+        """Plan to wake up this world for its next timer."""
         self.watched = timer
         self.background.timers.arm_wakeup(self, self.find_wait_s(timer))
 
     def find_wait_s(self, timer: Timer | None) -> float | None:
-        """Return the seconds until a timer is due by itself; None if it never is."""
+        """Return the real seconds until a timer is due; None if the clock has to be moved first."""
         if timer is None:
             return None
         wait_s, clock = (timer.due - self.clock.now()).total_seconds(), self.state.clock
         return None if wait_s > 0 and clock.mode == "frozen" else max(0.0, wait_s / clock.rate)
 
     def check_tap_desk(self) -> None:
-        """Wake up the requests whose payment ended without a tap."""
+        """Wake up requests whose payment ended without a tap."""
         for waiting in self.tap_desk:
             payment = self.store.get(Payment, waiting.tap.transaction_id)
             if payment is None or payment.status != "pending":
                 waiting.came.set_result(None)
 
     def now(self) -> datetime:
-        """Return the world's present."""
+        """Return the present instant of the world's clock."""
         return self.clock.now()
 
     def webhook_time(self) -> float:
-        """Return the time that dates and signs a webhook which is sent now, in Unix seconds.
+        """Return the timestamp of a webhook that is sent now, in Unix seconds.
 
         Source: assumed D1, D49.
         """
@@ -350,17 +347,17 @@ class World:
 
     @property
     def clock_rate(self) -> float | None:
-        """The number of seconds that pass per real second; None while the clock stands still."""
+        """How many seconds pass per real second; None while the clock is frozen."""
         return self.state.clock.rate if self.state.clock.mode == "running" else None
 
     @property
     def time_scale(self) -> float:
-        """How much of the waits between attempts at a webhook is waited."""
+        """The factor by which waits between attempts at a webhook are scaled."""
         scale: float = self.switches["webhooks.time_scale"]
         return scale
 
     def count_rules(self, running: Running) -> Running:
-        """Take this as the running scenario, with its counts in the store."""
+        """Make this the running scenario, with its counts in the store."""
         self.store.counters.rules = running.counts()
         self.scenario = running
         return running

@@ -50,7 +50,7 @@ def test_as_many_next_outcomes_as_may_wait_leave_a_small_entry_and_one_more_is_r
     assert len(json.dumps(entry)) < 10_000
     assert as_full.status == 200
     assert_refused(too_full, 400, "not_restored")
-    said = f"has {QUEUE_MAX + 1}, and a world takes at most {QUEUE_MAX}"
+    said = f"has {QUEUE_MAX + 1}, and a world can have at most {QUEUE_MAX}"
     assert said in too_full.json()["message"]
     assert_refused(refused, 409, "queue_full")
     assert f"{QUEUE_MAX} next outcomes already wait" in refused.json()["message"]

@@ -208,12 +208,12 @@ def test_a_snapshot_and_a_fixture_bring_no_more_endpoints_than_may_be(sandbox, t
 
     as_full = sandbox.ask("PUT", f"/_sandbox{SNAPSHOT}", body=full)
     refused = sandbox.control("PUT", SNAPSHOT, too_full)
-    with pytest.raises(ValueError, match="endpoints: has 101, and a world takes at most 100"):
+    with pytest.raises(ValueError, match="endpoints: has 101, and a world can have at most 100"):
         build(Settings(fixture=str(file)))
 
     assert as_full.status == 200
     assert_refused(refused, 400, "not_restored")
-    assert "endpoints: has 101, and a world takes at most 100" in refused.json()["message"]
+    assert "endpoints: has 101, and a world can have at most 100" in refused.json()["message"]
     assert sandbox.look("endpoints")["total"] == ENDPOINTS_MAX
 
 
