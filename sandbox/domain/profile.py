@@ -73,6 +73,10 @@ class DateFilters(_Shape):
     start: FieldName = "start_date"
     end: FieldName = "end_date"
 
+    def __post_init__(self) -> None:
+        if self.start == self.end:
+            raise ValueError("start and end must differ")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Errors(_Shape):

@@ -88,6 +88,7 @@ def test_a_profile_that_cannot_be_used_is_refused_with_file_and_field(tmp_path):
         "supplied_key_field = 'name'": ["supplied_key_field"],
         "[key_prefixes]\nuat = 'svc'": ["key_prefixes", "differ"],
         "[key_prefixes]\nuat = 'ends_'": ["key_prefixes", "uat"],
+        "[date_filters]\nend = 'start_date'": ["date_filters", "differ"],
         "[errors]\nshape = 'xml'": ["errors.shape", "detail"],
     }.items():
         path.write_text(toml, encoding="utf-8")
