@@ -295,8 +295,8 @@ async def _view_stored(
     begins, worlds = state.begins, request.services.worlds
     # Its clock keeps running wherever the world is.
     clock = Clock(request.services.system_clock, lambda clock: None, state.clock).view()
+    scenario = (state.scenario or {}).get("name")
     if as_rows:
-        scenario = (state.scenario or {}).get("name")
         begun = {"name": begins.name, "clock": clock, "scenario": scenario}
         return WorldRow.of(kept, **begun, refused=0, server=None)
     try:
@@ -305,10 +305,11 @@ async def _view_stored(
         # It started from a fixture file whose content only its own documents have.
         await others.have_world(kept.id)
         return None if (here := worlds.get(kept.id)) is None else view_world(here)
-    about: Any = {"name": begins.name, "seed": begins.seed, "clock": begins.clock}
+    about: Any = {"name": begins.name, "seed": begins.seed, "readings": state.readings}
     is_known = begins.keys != world_state.OF_THE_SERVER
     spec = WorldSpec(id=kept.id, fixture=fixture, are_keys_known=is_known, **about)
-    return view_world(worlds.make(spec)).model_copy(update={"clock": clock})
+    view = view_world(worlds.make(spec))
+    return view.model_copy(update={"clock": clock, "scenario": scenario})
 
 
 @get(WORLD, "worlds.read")

@@ -72,6 +72,7 @@ def test_a_world_is_had_by_the_server_at_which_it_was_made_and_found_from_all(do
     assert listed["worlds"][1] | {"clock": 0} == made | {"clock": 0}
     again = one.control("POST", "/worlds", json={"id": "mine"})
     assert (again.status_code, again.json()["error"]) == (409, "world_taken")
+    assert again.json()["message"] == "a world 'mine' is there already"
     found = one.control("GET", "/find", params={"q": paid.json()["transaction_id"]}).json()
     assert [thing["world"] for thing in found["found"]] == ["mine"]
     held = {
@@ -241,6 +242,20 @@ def test_while_postgresql_is_away_requests_are_503_and_afterwards_all_is_there_o
         assert made <= there
         found = one.ask("GET", "/v1/transactions", key="merchant", params={"event_id": "AWAY"})
         assert len(found.json()) <= 1
+
+
+def test_a_world_that_no_server_has_is_listed_as_the_last_one_listed_it(url: str, tmp_path: Path):
+    def listed(server: SavedWorld) -> list[list[dict[str, object]]]:
+        shapes = ({"shape": "row"}, {"shape": "full"})
+        return [server.control("GET", "/worlds", params=one).json()["worlds"][1:] for one in shapes]
+
+    with serving(url, tmp_path, "one") as one:
+        body = {"id": "kept", "name": "Kept", "seed": 3, "clock": "2026-03-01T12:00:00Z"}
+        body |= {"readings": {"duplicate_event_id": "replay"}, "scenario": "rate_limited"}
+        assert one.control("POST", "/worlds", json=body).status_code == 201
+        (row,), full = listed(one)
+    with serving(url, tmp_path, "two") as two:
+        assert listed(two) == [[row | {"server": None}], full]
 
 
 # --- what is refused --------------------------------------------------------------------------
