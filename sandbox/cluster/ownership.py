@@ -168,7 +168,9 @@ async def reserve(
         if not n:
             # Without a row it was being made until now.
             raise Unavailable(f"the world {wanted!r} is being made")
-    raise WorldTaken(f"a world {id or 'world-1'!r} and those after it are there already")
+    if id:
+        raise WorldTaken(f"a world {id!r} is there already")
+    raise WorldTaken(f"a world {wanted!r} and those before it are there already")
 
 
 async def take_back(connection: Connection, wid: int) -> None:
