@@ -17,7 +17,7 @@ from sandbox.domain.events import EVENTS, EventType
 from sandbox.domain.field_types import EndpointDescription, EndpointId, HttpUrl, WebhookSecret
 from sandbox.domain.instants import Instant
 from sandbox.domain.secrets import find_secret
-from sandbox.webhooks.receivers import is_inside, program_of
+from sandbox.webhooks.receivers import check_url
 from sandbox.webhooks.signing import KEY_BYTES, write_secret
 from sandbox.worlds.background import collect
 from sandbox.worlds.world import World
@@ -195,12 +195,11 @@ def _check_url(request: ControlRequest, url: str) -> None:
     services = request.services
     if (secret := find_secret(unquote(url), services.worlds.profile.key_format)) is not None:
         raise invalid(f"url: {secret.sentence}")
-    if is_inside(url):
-        try:
-            program_of(url)
-        except ValueError as error:
-            raise invalid(f"url: a receiver inside: {error}") from None
-    elif problem := services.why_not_to(urlsplit(url).hostname or ""):
+    try:
+        check_url(url)
+    except ValueError as error:
+        raise invalid(str(error)) from None
+    if problem := services.why_not_to(urlsplit(url).hostname or ""):
         raise invalid(f"url: {problem}")
 
 

@@ -165,7 +165,7 @@ def url_of(program: Program) -> str:
 
 def is_inside(url: str) -> bool:
     """Whether the URL is that of a receiver inside a world."""
-    return HOST in url and urlsplit(url).hostname == HOST
+    return HOST in url.lower() and urlsplit(url).hostname == HOST
 
 
 def program_of(url: str) -> Program:
@@ -181,6 +181,15 @@ def program_of(url: str) -> Program:
         tuple(_number("answers", one, ANSWER_MIN, ANSWER_MAX) for one in answers),
         _number("delay_ms", fields.get("delay_ms", "0"), 0, DELAY_MS_MAX),
     )
+
+
+def check_url(url: str) -> None:
+    """Raise ValueError if the URL is that of a receiver inside, and its program cannot be."""
+    if is_inside(url):
+        try:
+            program_of(url)
+        except ValueError as error:
+            raise ValueError(f"url: a receiver inside: {error}") from None
 
 
 def _number(name: str, text: str, least: int, most: int) -> int:

@@ -32,7 +32,7 @@ from sandbox.scenarios.queue import QUEUE_MAX, WEBHOOK_FAULTS_MAX
 from sandbox.scenarios.scenario import Scenario
 from sandbox.store.documents import Unreadable, from_document
 from sandbox.store.files.port import COUNTERS, MESSAGES, RECORDS, TIMERS, WORLD
-from sandbox.store.fixture import Cast, seed
+from sandbox.store.fixture import Cast, FixtureError, seed
 from sandbox.store.generated_data import generate
 from sandbox.store.ids import Ids
 from sandbox.store.records import Records
@@ -82,15 +82,17 @@ def _declare_endpoints(world: World, scenario: Scenario) -> None:
     """Register the endpoints of the scenario, which outlive it. Raises ScenarioError."""
     now, endpoints = world.now(), []
     for number, one in enumerate(scenario.endpoint, start=1):
-        account_id = one.account
+        account_id, where = one.account, f"endpoint {number} {one.name!r}, "
         if account_id is not None:
             try:
                 account_id = world.find_named("account", account_id)
             except UnknownWord as error:
-                where = f"endpoint {number} {one.name!r}, account"
-                raise ScenarioError(f"{where}: {error}", error.nearest) from None
+                raise ScenarioError(f"{where}account: {error}", error.nearest) from None
         fields = {**one.fields(account_id), "created_at": now}
-        endpoints.append(endpoint_of(one.name, fields, chars_of=world.draws.chars_of))
+        try:
+            endpoints.append(endpoint_of(one.name, fields, chars_of=world.draws.chars_of))
+        except ValueError as error:
+            raise ScenarioError(f"{where}{error}") from None
     try:
         declare(world.store, endpoints)
     except TooManyEndpoints as error:
@@ -329,15 +331,15 @@ def _begin(world: World) -> None:
         end_busy_payments(world)
     else:
         world.cast = _seed(world, world.store, world.draws)
-        chars_of = world.draws.chars_of
+        endpoints = []
         # The ids of endpoints are their cast names.
-        declare(
-            world.store,
-            [
-                endpoint_of(name, world.cast.resolve(document), chars_of=chars_of)
-                for name, document in spec.fixture.endpoints.items()
-            ],
-        )
+        for name, document in spec.fixture.endpoints.items():
+            fields = world.cast.resolve(document)
+            try:
+                endpoints.append(endpoint_of(name, fields, chars_of=world.draws.chars_of))
+            except ValueError as error:
+                raise FixtureError(f"endpoints, {name}: {error}") from None
+        declare(world.store, endpoints)
     if spec.generated_data is not None:
         generate(
             world.store, spec.generated_data, world.draws, seed=spec.seed, now=world.clock.now()

@@ -17,6 +17,7 @@ from tests.support.payments import sold
 from tests.webhooks.calling import ENDPOINTS, reset, types_reached
 
 URL, OTHER = "http://127.0.0.1:9/one", "http://127.0.0.1:9/two"
+IMPOSSIBLE = "http://receiver.invalid/?answers=999"
 SECRET = write_secret(b"k" * 32)
 SCENARIO = "/worlds/default/scenario"
 
@@ -47,7 +48,12 @@ def test_webhooks_go_to_the_urls_given_at_the_start(tmp_path):
 def test_a_url_that_cannot_be_is_refused_at_the_start():
     key = "svc_live_abcdefghijkl_abcdefghijklmnopqrstuvwxyz012345"
     # A server for others sends to no internal address.
-    for url, is_shared in (("nonsense", False), (f"https://x.test/?k={key}", False), (URL, True)):
+    for url, is_shared in (
+        ("nonsense", False),
+        (f"https://x.test/?k={key}", False),
+        (URL, True),
+        (IMPOSSIBLE, False),
+    ):
         with pytest.raises(SettingsError, match=r"^--webhook: ") as caught:
             started(webhooks=(url,), shared=is_shared)
 
@@ -88,6 +94,7 @@ def test_a_fixture_with_an_impossible_endpoint_is_refused_and_says_where(tmp_pat
         ({"account": "merchnt"}, "did you mean 'merchant'"),
         ({"sekret": "x"}, "did you mean 'secret'"),
         ({"filters": {"status": ["caught"]}}, "endpoints.1.filters"),
+        ({"url": IMPOSSIBLE}, "endpoints, shop: url: a receiver inside: answers"),
     ):
         with pytest.raises(FixtureError) as caught:
             started(fixture=fixture_with(tmp_path, **wrong))
@@ -138,7 +145,9 @@ def test_an_impossible_endpoint_of_a_scenario_is_refused_and_says_where():
 
 def test_a_scenario_for_an_account_that_is_not_there_registers_nothing(sandbox):
     answer = sandbox.control("PUT", SCENARIO, scenario(account="merchnt"))
+    inside = sandbox.control("PUT", SCENARIO, scenario(url=IMPOSSIBLE))
 
     assert_refused(answer, 400, "validation_error", "merchant")
+    assert_refused(inside, 400, "validation_error")
     assert endpoints(sandbox) == {}
     assert sandbox.control("GET", SCENARIO).status == 404
