@@ -156,7 +156,7 @@ _CREATION: Final[dict[str, Any]] = {
 @_ACCOUNTS.operation(
     "create",
     **_CREATION,
-    refuses=(faults.FORBIDDEN,),
+    refuses=(faults.NO_CREATOR,),
     source="spec 4.4-paths-accounts",
     example={
         "type": "merchant",
@@ -178,7 +178,7 @@ def _create(context: OperationContext, body: CreateAccount, organization_id: str
     caller_type = context.known_caller.account.type
     if body.type in (AccountType.ADMIN, AccountType.PSP) and caller_type is not AccountType.ADMIN:
         why = f"type: {body.type} accounts cannot be created by this account"
-        raise faults.Refusal(faults.FORBIDDEN, why, source="assumed 1.3-kinds", step="grant")
+        raise faults.Refusal(faults.NO_CREATOR, why, source="assumed 1.3-kinds", step="grant")
     if parent.type is AccountType.MERCHANT:
         why = "parent_id: a merchant account cannot be a parent"
         raise faults.Refusal(faults.VALIDATION_ERROR, why, source="assumed 1.3-parent")
@@ -227,7 +227,7 @@ for _row in rows_of(sys.modules[__name__])[:4]:
     status=201,
     events=("account.created", "api_key.created"),
     is_key_shown=True,
-    refuses=(faults.FORBIDDEN,),
+    refuses=(faults.NO_CREATOR,),
     source="spec 4.4-paths-provisioning",
 )
 def create_with_key(context: OperationContext, body: CreateAccount) -> records.Extended:

@@ -85,7 +85,7 @@ def test_a_merchant_as_parent_and_reserved_kinds_are_refused(sandbox):
         for type in ("admin", "psp"):
             for caller in ("psp", "partner"):
                 answer = post(sandbox, path, ACCOUNT | {"type": type}, by=caller)
-                assert type in detail(answer, 403, "forbidden")
+                assert f"create it. type: {type}" in detail(answer, 403, "forbidden")
     assert sandbox.state() == before
 
 
