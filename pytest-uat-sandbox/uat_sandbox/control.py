@@ -123,6 +123,6 @@ def _refusal_of(url: str, response: PlainResponse) -> SandboxError:
     if isinstance(refusal, dict) and {"error", "message"} <= refusal.keys():
         return SandboxRefused(response.status_code, refusal)
     return SandboxError(
-        f"{url} answered {response.status_code}, and not as a sandbox's control API does; if "
+        f"{url} answered {response.status_code}, but not as a sandbox's control API does; if "
         "that has a port of its own, name its URL too (--sandbox-control-url)"
     )

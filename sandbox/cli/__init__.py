@@ -1,1 +1,1 @@
-"""The command line: one file for each command, which reads its options and asks other rooms."""
+"""The command line: a file for each group of commands, which call other packages."""

@@ -1,6 +1,6 @@
 """Arguments and options: words of a table, parsed text, amounts, the token, a profile.
 
-None of these words needs a server. Those that do are in `platform_client`.
+None of these needs a server. Types that do are in `control_client` and `platform_client`.
 """
 
 import math
@@ -34,7 +34,7 @@ from sandbox.tokens import TokenError, read_token
 _ADDRESS: Final = re.compile(r"(?:(?P<host>[A-Za-z0-9.-]*|\[[0-9A-Fa-f:]+\]):)?(?P<port>\d{1,5})")
 
 Words = Mapping[str, str]
-"""The words that there are, each with what it means, or an empty text."""
+"""The known words, each with its meaning or an empty text."""
 
 _OUTCOMES: Final = {key: outcome.message or "" for key, outcome in OUTCOMES.items()}
 _FAULTS: Final = {key: fault.effect for key, fault in TRANSPORT_FAULTS.items()}
@@ -51,9 +51,9 @@ def quote_word(word: str) -> str:
 
 
 class HintedType(click.ParamType[Any]):
-    """Any word. The shell completes those of a table, and the command or the server checks.
+    """Any word. The shell completes those of a table, and the command or the server checks it.
 
-    A function gives the table if it is known only when a word is completed.
+    `words` is a function if the table is only known when a word is completed.
     """
 
     def __init__(self, words: Words | Callable[[click.Context], Words], name: str = "text") -> None:
@@ -70,7 +70,7 @@ class HintedType(click.ParamType[Any]):
 
 
 class KnownType(HintedType):
-    """One of the words of a table. Another word is refused with the nearest."""
+    """One of the words of a table. Other words are refused, with the nearest one."""
 
     words: Words
 
@@ -119,7 +119,7 @@ def _operations(ctx: click.Context) -> Words:
 def _library(ctx: click.Context) -> Words:
     from sandbox import library
 
-    # Scenarios name operations, so these have to be there first.
+    # Scenarios name operations, so these are imported first.
     _operations(ctx)
     return {name: one.about or one.name for name, one in library.scenarios().items()}
 
@@ -153,7 +153,7 @@ SOME_SCENARIO: Final = HintedType(_library)
 
 
 class ParsedType(FuncParamType[str, Any]):
-    """Text for a function, which raises ValueError with the reason if it is unusable."""
+    """Text that a function parses. It raises ValueError with the reason for unusable text."""
 
     def __init__(self, name: str, parse: Callable[[str], Any]) -> None:
         super().__init__(parse)
@@ -174,7 +174,7 @@ def _parse_target(value: str) -> str:
 
 
 def _checked(check: Callable[[str], Any]) -> Callable[[str], str]:
-    """Return a function that gives a text as it is, once it can be read."""
+    """Return a function that checks a text, and returns it as it is."""
 
     def parse(value: str) -> str:
         try:
@@ -187,7 +187,7 @@ def _checked(check: Callable[[str], Any]) -> Callable[[str], str]:
 
 
 def _parse_setting(value: str) -> tuple[str, Any]:
-    """Name and value: JSON if it can be read as JSON, otherwise text."""
+    """Return name and value, which is JSON if it can be read as JSON, otherwise text."""
     name, equals, text = value.partition("=")
     if not name or not equals:
         raise ValueError(f"{value!r}: write it like name=value")
@@ -208,7 +208,7 @@ def parse_counts(value: str) -> dict[str, int]:
 
 
 def _parse_statuses(value: str) -> tuple[str, ...]:
-    """Return the beginnings of the statuses: `4` for `4xx`, and whole ones."""
+    """Return the beginnings of statuses, such as `4` for `4xx`, and whole statuses."""
     words = [word.strip().lower() for word in value.split(",")]
     for word in words:
         if not re.fullmatch(r"[1-5](?:xx|[0-9]{2})", word):
@@ -274,7 +274,7 @@ def _check_tip(text: str) -> str:
     return text
 
 
-# The currency may be known only later, so commands get the text, and `units_of` counts the units.
+# The currency may be known only later, so commands get the text, and `units_of` converts it.
 AMOUNT: Final = ParsedType("AMOUNT", _check_positive_amount)
 AMOUNT_OR_ZERO: Final = ParsedType("AMOUNT", _check_amount)
 TIP: Final = ParsedType("TIP", _check_tip)
@@ -327,13 +327,13 @@ def _read_profile(ctx: click.Context, param: click.Parameter, file: Path | None)
 
 
 profile_option = partial(click.option, "--profile", type=FILE, callback=_read_profile)
-"""The option for a file with a profile, which the command gets read."""
+"""The option for a file with a profile. The command gets the profile."""
 
 
 TOKEN: Final[dict[str, Any]] = {
     "envvar": "SANDBOX_TOKEN",
-    "help": "Bearer token of the control API (env SANDBOX_TOKEN). The option shows in the list of "
-    "processes: prefer the variable, or --token-file.",
+    "help": "Bearer token of the control API (env SANDBOX_TOKEN). The option is visible in the "
+    "list of processes: prefer the variable, or --token-file.",
 }
 TOKEN_FILE: Final[dict[str, Any]] = {
     "type": FILE,
@@ -352,7 +352,7 @@ class TokenCommand(ResultCommand):
     )
 
     def value_for(self, ctx: click.Context) -> dict[str, Any]:
-        """Return the value that its function gets: an option counts before a variable."""
+        """Return the arguments of its function. An option takes precedence over a variable."""
         given = super().value_for(ctx)
         token, file = given["token"], given.pop("token_file")
         if token is not None and file is not None:

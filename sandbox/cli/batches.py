@@ -34,14 +34,14 @@ def list_all(*, terminal: str | None, stage: Stage) -> output.Result:
     """
     member = stage.member()
     at = None if terminal is None else stage.terminal(terminal, member)
-    # The platform lists 500 at once at most.
+    # The platform lists at most 500 at once.
     listed = stage.must(member, "GET", "/v1/batches", limit=500, terminal_id=at)
     show = output.listing("batches", _COLUMNS, empty=f"{member.name} sees no batch")
     return output.Result(listed, show)
 
 
 def _rejection(batch: Mapping[str, Any]) -> str | None:
-    """Return what the processor said of a batch, in one text; None if it said nothing."""
+    """Return the processor's response to a batch as one text; None without a response."""
     response = batch["response"] or {}
     return ", ".join(str(value) for value in response.values()) or None
 
@@ -58,7 +58,7 @@ _COLUMNS: Final[output.Columns] = {
 
 
 def _show_batch(batch: Mapping[str, Any], step: str | None = None) -> None:
-    """Print a batch in one line, which a narrow terminal wraps between its parts."""
+    """Print a batch on one line, which a narrow terminal wraps between its parts."""
     parts = [
         batch["id"],
         output.styled_status(batch["status"]),
@@ -142,10 +142,10 @@ def answer(
       sandbox batch answer acecb76c partially_accepted --rejected 38b4
     """
     if reason is not None and result != "rejected":
-        raise click.UsageError("--reason belongs to the result rejected")
+        raise click.UsageError("--reason is only for the result rejected")
     if bool(rejected) != (result == "partially_accepted"):
         raise click.UsageError(
-            "--rejected belongs to the result partially_accepted, which needs it"
+            "--rejected is required for the result partially_accepted, and only for that"
         )
     id, _ = stage.batch(batch, "submitted")
     payments = [stage.payment(one).id for one in rejected]

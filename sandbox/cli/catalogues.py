@@ -113,12 +113,12 @@ def amounts(search: tuple[str, ...]) -> output.Result:
 
 
 triggers = copy(amounts)
-"""The command under its earlier name, which lists of commands leave out."""
+"""The command under its earlier name, which is hidden in lists of commands."""
 triggers.name, triggers.hidden = "triggers", True
 
 
 _ALSO = dict.fromkeys(("timeout", "time-out", "timeouts"), "timed_out")
-"""Words to look for as well."""
+"""Synonyms to search for as well."""
 
 
 def _search(entries: Iterable[BaseModel], search: Sequence[str]) -> list[_View]:
@@ -137,7 +137,7 @@ def _expect(what: str, search: Sequence[str], known: Iterable[str], found: list[
     """End the command if nothing is found."""
     if not found:
         words = " ".join(search)
-        said = f"no {what} has {words!r} in it{did_you_mean(words, known)}"
+        said = f"no {what} contains {words!r}{did_you_mean(words, known)}"
         output.refuse(said, output.EXIT_REFUSED)
 
 
@@ -155,7 +155,7 @@ def ledger(search: tuple[str, ...], *, unproved: bool, profile: Profile) -> outp
 
     A clause is a rule of the platform's specification, or an assumption where the specification
     is silent. SEARCH selects the clause with that id, or all with that text in id, title or
-    summary. Up to three are shown in full. The names of tests are known in a checkout only.
+    summary. Up to three are shown in full. The names of tests are only known in a checkout.
     This command needs no server.
 
     \b
@@ -187,7 +187,7 @@ def _show_clauses(found: Mapping[str, Any]) -> None:
         days = ["verified"] if any(clause["verified"] for clause in clauses) else []
         rows = [clause | {name: len(clause[name]) for name in counts} for clause in clauses]
         output.show_table(rows, ("id", "title", *counts, *days))
-        output.say(f"{output.count_things(len(clauses), 'clause')}; name one to see it whole")
+        output.say(f"{output.count_things(len(clauses), 'clause')}; name one to see it in full")
 
 
 def _show_clause(clause: Mapping[str, Any]) -> None:

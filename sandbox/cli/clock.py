@@ -11,10 +11,10 @@ from sandbox.cli.main import Group
 from sandbox.cli.output import Columns, Result, count_things, say, show_table, working
 
 _ADVANCE_S: Final = 3_600.0
-"""The server waits for slow webhook receivers on the way."""
+"""How long an advance may take: the server waits for slow webhook receivers on the way."""
 
 _SHOWN: Final = 20
-"""The number of things that fell due, or will, to print without being asked for more."""
+"""How many things that fell due, or will, to print by default."""
 
 
 class _ShowsFirst(Group):
@@ -33,7 +33,7 @@ def clock() -> None:
 
     Without a subcommand, shows the clock.
 
-    Everything due on the way to a later time happens at its own moment: authorizations expire,
+    Everything due on the way to a later time happens at its own time: authorizations expire,
     batches get their results, webhooks are retried.
 
     \b
@@ -55,7 +55,7 @@ def show(*, world: RemoteWorld) -> Result:
 @click.argument("by", required=False, type=DURATION)
 @click.option("--to", type=INSTANT, help="Advance to this instant instead of by a duration.")
 @click.option("--next", "to_next", is_flag=True, help="Advance to what falls due next.")
-@click.option("--before", is_flag=True, help="Stop a millisecond before that moment.")
+@click.option("--before", is_flag=True, help="Stop a millisecond before that time.")
 def advance(
     by: str | None, *, to: str | None, to_next: bool, before: bool, world: RemoteWorld
 ) -> Result:

@@ -48,8 +48,8 @@ def compare(
     their role. Each difference is in status, shape or words, and names the readings that would
     explain it.
 
-    Keys that no answer made are given to members of the world's cast, so that as few answers as
-    possible differ. Keys never appear in the output, and production keys are refused.
+    Keys that the traffic did not create are replaced by those of the world's cast, so that as few
+    answers as possible differ. Keys never appear in the output, and production keys are refused.
 
     The exit status is 0 without a difference, 1 with differences, 2 if FILE cannot be used.
 
@@ -92,7 +92,7 @@ def compare(
     "--key-env",
     default="UAT_KEY",
     metavar="NAME",
-    help="Environment variable with an API key of UAT. A key that may only read is enough.",
+    help="Environment variable with an API key of UAT. A read-only key is enough.",
 )
 @click.option("--key-file", type=FILE, metavar="FILE", help="File with the key and nothing else.")
 @_profile
@@ -105,7 +105,7 @@ def compare(
     default="",
     show_default=False,
     metavar="PHASES",
-    help="What may be changed: keys, directory, payments, or several with commas between them.",
+    help="What may be changed: keys, directory, payments, or several, separated by commas.",
 )
 @click.option(
     "--account",
@@ -137,7 +137,7 @@ def compare(
 @click.option(
     "--clean",
     metavar="RUN",
-    help="Delete what a run left, and do nothing else. Its file is in FOLDER.",
+    help="Delete what a run left behind, and do nothing else. Its file is in FOLDER.",
 )
 @click.option("--plan", "is_plan", is_flag=True, help="Print all requests, and send none.")
 def verify(
@@ -147,14 +147,14 @@ def verify(
 
     Without --allow, requests only read. `--allow keys` creates API keys that expire in an hour,
     `--allow directory` creates a merchant and what belongs to it, and `--allow payments` changes
-    the transactions of --tx. A run deletes everything that it created, also after an interruption;
-    `--clean RUN` deletes what a crash left. --plan prints every request.
+    the transactions of --tx. A run deletes everything that it created, even if it is interrupted;
+    `--clean RUN` deletes what a crash left behind. --plan prints every request.
 
-    At most two requests a second are sent, and 300 in all. A platform in trouble ends the run, and
-    the results so far are written. Production is refused, by key and by host.
+    At most two requests a second are sent, and 300 in all. If the platform is in trouble, the run
+    ends, and writes the results so far. Production is refused, by key and by host.
 
     The exit status is 0 without a difference, 1 with differences, and 2 if the run could not start,
-    ended early, or left something that it made.
+    ended early, or left something behind.
 
     \b
     Examples:
@@ -175,7 +175,7 @@ def verify(
     }
     if "directory" in wanted.allowed and keys["partner"] is None:
         output.refuse(
-            "--allow directory: needs a partner's key; name its variable by --partner-key-env"
+            "--allow directory: needs a partner's key; name its variable with --partner-key-env"
         )
     if out.exists() and not out.is_dir():
         output.refuse(f"--out {out}: is not a folder")
@@ -197,7 +197,7 @@ def _compared_webhooks(
     """Return the webhooks of the folder, compared. Ends the command if they cannot be used."""
     if folder is None:
         if secret_env is not None:
-            output.refuse("--secret-env: is for --deliveries")
+            output.refuse("--secret-env: needs --deliveries")
         return []
     secret = os.environ.get(secret_env) if secret_env else None
     if secret_env and not secret:
@@ -213,14 +213,14 @@ def _parse_wanted(
     phases, known = _split(allowed), PHASES[1:]
     if wrong := next((name for name in phases if name not in known), None):
         hint = did_you_mean(wrong, known)
-        output.refuse(f"--allow: {wrong!r} is none of {', '.join(known)}{hint}")
+        output.refuse(f"--allow: {wrong!r} is not one of {', '.join(known)}{hint}")
     if phases and account is None and clean is None:
         output.refuse("--allow: needs --account ID, the account that the key belongs to")
     if account is not None and not _ID.fullmatch(account):
         output.refuse(f"--account: {account!r} is not an id")
     named = _transactions(tx)
     if named and "payments" not in phases:
-        output.refuse("--tx: is for --allow payments")
+        output.refuse("--tx: needs --allow payments")
     if "payments" in phases and not named:
         output.refuse("--allow payments: needs --tx, the transactions that may be changed")
     return verification.Wanted(allowed=phases, account=account, tx=named)
@@ -231,7 +231,7 @@ def _split(text: str) -> list[str]:
 
 
 def _transactions(texts: tuple[str, ...]) -> dict[str, str]:
-    """Return the ids by what probes call them: auth, auth2, captured."""
+    """Return the ids by their names in probes: auth, auth2, captured."""
     found: dict[str, str] = {}
     for text in texts:
         state, _, ids = text.partition("=")
@@ -249,7 +249,7 @@ def _transactions(texts: tuple[str, ...]) -> dict[str, str]:
 
 
 def _clean(run: str, platform: clients.Platform, out: Path, keys: Mapping[str, Any]) -> None:
-    """Delete what a run left."""
+    """Delete what a run left behind."""
     if not _ID.fullmatch(run):
         output.refuse(f"--clean: {run!r} is not the name of a run")
     with output.refusing(RegisterError, before="--clean: "):
@@ -291,7 +291,7 @@ def _leave(result: dict[str, Any], files: Mapping[str, str], out: Path) -> outpu
 def _key(name: str, file: Path | None, profile: Profile) -> str:
     """Return the key from the file or the variable.
 
-    Ends the command without one that can be used.
+    Ends the command if there is no usable key.
     """
     where = f"--key-file {file}" if file else f"the variable {name[:80]}"
     key = output.read_text(file, "--key-file ") if file else os.environ.get(name, "")

@@ -43,7 +43,7 @@ class Unanswered(Refused):
 
 
 class Away(Unanswered):
-    """No server answered, which may change."""
+    """No server answered; a later request may succeed."""
 
 
 class Dropped(Away):
@@ -61,20 +61,20 @@ def drop_none(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def add_query(path: str, **query: Any) -> str:
-    """Return the path with a query, from which what is None is left out."""
+    """Return the path with a query of the values that are not None."""
     given = drop_none(query)
     return path + (f"?{urlencode(given)}" if given else "")
 
 
 _MEDIA_TYPES = ("application/json", "application/gzip", "text/csv; charset=utf-8")
-"""Of answers of the control API that are read at once."""
+"""The media types of the control API's answers, except streams."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remote:
     """A server by its URL, with or without the prefix of its control API.
 
-    A URL without a scheme is one of plain HTTP.
+    A URL without a scheme means plain HTTP.
     """
 
     url: str
@@ -135,7 +135,7 @@ class Remote:
         return self.url + PREFIX + path
 
     def _note(self) -> None:
-        """Remember for this run of a command that it has read what this server says."""
+        """Note in the context of the command that it has read an answer of this server."""
         context = click.get_current_context(silent=True)
         if context is not None:
             context.meta[ANSWERED_BY] = self.url
@@ -185,14 +185,14 @@ class Remote:
         status = answer.status_code
         if status == 401:
             raise Unanswered(
-                f"{self.url} wants its bearer token, which it was given or printed at its start: "
+                f"{self.url} needs its bearer token, which you gave it or it printed at startup: "
                 "give it with SANDBOX_TOKEN, --token-file or --token",
                 EXIT_REFUSED,
             )
         if not {"error", "message"} <= refusal.keys():
             raise Unanswered(
-                f"{self.url} answered {status}, and not as a sandbox's control API "
-                "does; if that has a port of its own (--control-port), name it with --url"
+                f"{self.url} answered {status}, but not as a sandbox's control API "
+                "does; if that has its own port (--control-port), name it with --url"
             )
         hint = f"; did you mean {refusal['nearest']!r}?" if refusal.get("nearest") else ""
         message = str(refusal["message"]).removesuffix(hint) + hint
@@ -201,7 +201,7 @@ class Remote:
         error = str(refusal["error"])
         if error == "unknown_world" and not hint:
             message += self._worlds_there()
-        # A word that is misspelt is unusable input, wherever that is noticed.
+        # A misspelt word is unusable input, wherever it is noticed.
         code = EXIT_UNUSABLE if status == 400 or error.startswith("unknown_") else EXIT_REFUSED
         raise Unanswered(message, code)
 
@@ -215,7 +215,7 @@ class Remote:
 
 
 def read_for_completion(ctx: click.Context, path: str | None = None) -> Any:
-    """Return what the server shows at the path, or of the world, for completing words at a shell.
+    """Return the server's answer for the path, or the world, to complete words at a shell.
 
     None if it does not answer at once. Server, token and world are those of the command line so
     far, or of the environment.
@@ -246,7 +246,7 @@ class RemoteWorld:
     def path(self, *rest: str, **query: Any) -> str:
         """Return the path of the world, or of something in it.
 
-        What is None is left out of the query.
+        Values that are None are left out of the query.
         """
         return add_query(world_path(self.id, *rest), **query)
 
@@ -255,7 +255,7 @@ class RemoteWorld:
         return self.server.read(method, self.path(*rest, **query), body)
 
     def with_timeout(self, answer_s: float) -> "RemoteWorld":
-        """Return the same world, whose answers may take so long."""
+        """Return the same world with this time limit for answers."""
         return RemoteWorld(replace(self.server, answer_s=answer_s), self.id)
 
 
@@ -276,7 +276,7 @@ class ServerCommand(TokenCommand):
     )
 
     def value_for(self, ctx: click.Context) -> dict[str, Any]:
-        """Return the value that its function gets."""
+        """Return the arguments of its function."""
         given = super().value_for(ctx)
         return given | {"server": Remote(url=given.pop("url"), token=given.pop("token"))}
 
@@ -284,7 +284,7 @@ class ServerCommand(TokenCommand):
 class WorldCommand(ServerCommand):
     """A command about a world of a server, which it gets as `world`.
 
-    An argument `named` that it has counts before the option.
+    If it has an argument `named`, that takes precedence over the option.
     """
 
     added: Options = (
@@ -299,7 +299,7 @@ class WorldCommand(ServerCommand):
     )
 
     def value_for(self, ctx: click.Context) -> dict[str, Any]:
-        """Return the value that its function gets."""
+        """Return the arguments of its function."""
         given = super().value_for(ctx)
         id = given.pop("world_id")
         return given | {"world": RemoteWorld(given.pop("server"), given.pop("named", None) or id)}

@@ -99,7 +99,7 @@ def doctor(
 
     def scrub(text: str) -> str:
         masked = text.replace(secret.removeprefix(SECRET_PREFIX), "***")
-        # A receiver with another secret may say so.
+        # A receiver may quote another secret.
         return profile.scrub(re.sub(rf"{SECRET_PREFIX}[\w+/=-]+", f"{SECRET_PREFIX}***", masked))
 
     builder = ProbeBuilder(secret, header_prefix, events)
@@ -112,7 +112,7 @@ def doctor(
 
 def _examine(url: str, builder: ProbeBuilder, only: Collection[str], **how: Any) -> Examination:
     """Return the results of the probes. Ends the command if no receiver answers at the URL."""
-    # The good one is always sent, and all without a name.
+    # The good probe is always sent, and without names all are.
     probes = [one for one in PROBES.values() if not only or one.name in only or one is GOOD]
     is_hidden = not sys.stderr.isatty()
     try:
@@ -129,10 +129,7 @@ def _examine(url: str, builder: ProbeBuilder, only: Collection[str], **how: Any)
 
 
 def _events(patterns: Iterable[str]) -> tuple[str, ...]:
-    """Return the events that any of the patterns fits, in the order of their table.
-
-    All for none.
-    """
+    """Return the events that match a pattern, in the order of their table; by default all."""
     wanted: set[str] = set()
     for pattern in patterns:
         found = fitting(EVENTS, pattern)
@@ -144,7 +141,7 @@ def _events(patterns: Iterable[str]) -> tuple[str, ...]:
 
 
 def _secret(secret: str | None, file: Path | None) -> str:
-    """Return the secret that is given, or one that is made and shown.
+    """Return the given secret, or a generated one that is shown.
 
     Ends the command without either.
     """
@@ -165,7 +162,7 @@ def _secret(secret: str | None, file: Path | None) -> str:
 def _make_secret() -> str:
     """Return a new secret, after the user at the terminal has configured the receiver with it."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        advice = f"--secret-file, --secret or {_SECRET}; at a terminal one is made"
+        advice = f"--secret-file, --secret or {_SECRET}; at a terminal, one is generated"
         output.refuse(f"there is no secret to sign with: give the receiver's with {advice}")
     made = write_secret(secrets.token_bytes(KEY_BYTES))
     click.echo(f"A secret for this examination: {made}", err=True)
@@ -229,7 +226,7 @@ def _lines(examination: Examination, url: str) -> Iterator[str]:
     if examination.grade is None:
         result = f"{len(failures)} failed" if failures else "passed"
         style = _STYLES[Severity.MUST if failures else None]
-        yield f"{output.styled(result, **style)}; a grade takes all probes"
+        yield f"{output.styled(result, **style)}; a grade needs all probes"
     else:
         best = None if examination.grade == GRADES[0][0] else Severity.SHOULD
         style = _STYLES[best if examination.is_healthy else Severity.MUST]

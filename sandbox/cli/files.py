@@ -33,13 +33,13 @@ _STANDARD: Final = Path("-")
 
 
 def _keep(world: RemoteWorld, file: Path, content: bytes) -> dict[str, Any]:
-    """Write what is kept of a world; returns the result."""
+    """Write a saved or captured world to a file, and return the result."""
     _write(file, content)
     return {"world": world.id, "file": str(file), "bytes": len(content)}
 
 
 def _write(file: Path, content: bytes) -> None:
-    """Replace a file, which its owner alone may read."""
+    """Replace a file, and let only its owner read it."""
     with output.using(file, "written"):
         replace_file(file, [content], keeps_mode=False)
 
@@ -58,7 +58,7 @@ def save(file: Path, *, world: RemoteWorld) -> output.Result:
       sandbox world save --world uat-7 --url http://127.0.0.1:9000 > uat-7.json
     """
     if file == _STANDARD and output.is_json():
-        output.refuse("--json: what goes to standard output is the world itself; name a FILE")
+        output.refuse("--json: the world itself goes to standard output; name a FILE")
     with output.working(f"saving {world.id}"):
         content = world.server.ask("GET", world.path("snapshot")).content
     if file == _STANDARD:
@@ -72,7 +72,7 @@ def save(file: Path, *, world: RemoteWorld) -> output.Result:
 def load(file: Path, *, world: RemoteWorld) -> output.Result:
     """Replace a world on a running server with a saved one. FILE may be `-`.
 
-    The world keeps its id and the keys of its cast. Everything else becomes as it was saved. A
+    The world keeps its id and the keys of its cast. Everything else is restored as it was saved. A
     file that cannot be used changes nothing.
 
     \b
@@ -85,7 +85,7 @@ def load(file: Path, *, world: RemoteWorld) -> output.Result:
         content = strip_mark(content)
     with output.working(f"loading {world.id}"):
         loaded = world.read("PUT", "snapshot", body=content)
-    return output.Result(loaded, _at_terminal(f"{world.id} is as {file} has it"))
+    return output.Result(loaded, _at_terminal(f"loaded {world.id} from {file}"))
 
 
 @click.command(cls=output.ResultCommand)
@@ -107,7 +107,7 @@ def convert(source: str, target: str) -> output.Result:
         output.refuse(f"{source}: there is no such file")
     is_new = not is_database(target) and not os.path.exists(target)  # noqa: PTH110
     if not (is_new or is_database(source) or is_database(target)) and Path(target).samefile(source):
-        output.refuse(f"{target}: is the file that is to be converted; name another")
+        output.refuse(f"{target}: is the file to convert; name another")
     names = {"source": name_store(source), "target": name_store(target)}
     with (
         output.refusing(StoreError),
@@ -129,7 +129,7 @@ def convert(source: str, target: str) -> output.Result:
 
 
 def print_bytes(content: bytes) -> None:
-    """Print the bytes, but none that a terminal obeys: a server may have sent them."""
+    """Print bytes that a server may have sent. On a terminal, control characters are escaped."""
     if sys.stdout.isatty():
         output.say(content.decode("utf-8", "replace"))
     else:
@@ -137,14 +137,14 @@ def print_bytes(content: bytes) -> None:
 
 
 def _at_terminal(line: str) -> Callable[[Any], None]:
-    """Return a function that prints the line at a terminal alone."""
+    """Return a function that prints the line, only at a terminal."""
     return lambda _: output.say(line, err=True) if sys.stderr.isatty() else None
 
 
 @click.command(cls=WorldCommand)
 @click.argument("file", type=FILE)
 def capture(file: Path, *, world: RemoteWorld) -> output.Result:
-    """Write all that can be seen of a world to FILE, without its keys.
+    """Write everything visible in a world to FILE, without its keys.
 
     `sandbox world open` shows it without a server. To keep a world and use it again, save it.
 
@@ -164,7 +164,7 @@ def capture(file: Path, *, world: RemoteWorld) -> output.Result:
 @click.option("--to", type=FILE, help="File for the page. Default: beside the first FILE.")
 @click.option("--no-browser", is_flag=True, help="Write the page; open no browser.")
 def open_captures(files: tuple[Path, ...], *, to: Path | None, no_browser: bool) -> output.Result:
-    """Open captured worlds in a browser, to be read. No server is needed.
+    """Open captured worlds in a browser, to read them. No server is needed.
 
     It writes the console with the captures into one HTML file, and opens that.
 
@@ -186,7 +186,7 @@ def open_captures(files: tuple[Path, ...], *, to: Path | None, no_browser: bool)
 
 
 def _read(file: Path, number: int) -> NamedCapture:
-    """Return the capture in a file of that number, with an id of its own and its name."""
+    """Return the capture in a file, with a unique id and its name."""
     with output.using(file), output.refusing(NotACapture, before=f"{file}: "):
         content = read_capture(file.read_bytes())
     id = re.sub(r"[^A-Za-z0-9_.-]+", "-", _stem(file))
@@ -224,8 +224,8 @@ def export() -> None:
 def postman(out: Path | None, *, server: str, profile: Profile) -> None:
     """Write a Postman collection of all operations, with chained ids.
 
-    Writing it needs no server. Bruno and Insomnia import it too. Run as a whole, it makes a
-    world of its own, sends every request, and deletes the world.
+    Writing it needs no server. Bruno and Insomnia import it too. Run as a whole, it creates
+    its own world, sends every request, and deletes the world.
 
     \b
     Examples:
@@ -244,7 +244,7 @@ def postman(out: Path | None, *, server: str, profile: Profile) -> None:
         output.show_json(shown)
         return
     output.write_file(out, (json.dumps(shown, indent=2) + "\n").encode(), option="--out ")
-    output.say(f"{out} is written: import it, or run it with `npx newman run {out}`")
+    output.say(f"wrote {out}: import it, or run it with `npx newman run {out}`")
 
 
 @export.command(cls=WorldCommand)
@@ -264,9 +264,9 @@ def requests(
 ) -> output.Result:
     """Write requests of the journal as curl, HAR, Markdown, a test or a scenario.
 
-    IDS are the ids of requests, like req_0000000001. Without them, all requests that fit. Keys are
-    never written: the commands take them from variables of the shell. A scenario has rules for the
-    outcomes, and examples that came true in a demo world; reads and other requests are left out.
+    IDS are the ids of requests, like req_0000000001. Without them, all requests that match. Keys
+    are never written: the commands take them from shell variables. A scenario has rules for the
+    outcomes, and examples that passed in a demo world; reads and other requests are left out.
 
     \b
     Examples:

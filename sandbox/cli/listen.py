@@ -17,7 +17,7 @@ from sandbox.domain.json_text import fields_of
 from sandbox.domain.text import printable
 
 _SAID_MAX: Final = 200
-"""Characters of a receiver's answer that are shown; the message has them all."""
+"""How many characters of a receiver's answer to show; the message has them all."""
 
 _INDENT: Final = " " * 19
 
@@ -58,7 +58,7 @@ def listen(
       sandbox listen 9000 --json | jq 'select(.kind == "attempt") | .status_code'
     """
     if target is None and (print_secret or keep):
-        refuse("--print-secret and --keep need a URL: nothing receives at this one afterwards")
+        refuse("--print-secret and --keep need a URL: the receiver of this command ends with it")
     arrived: dict[str, deque[Received]] = {}
 
     def note(received: Received) -> None:
@@ -82,10 +82,10 @@ def listen(
 
 @dataclass(slots=True)
 class _Listener:
-    """An endpoint, and the events of its world that were shown. `wanted` has its settings.
+    """An endpoint with the settings in `wanted`, and the trace of its world's events.
 
-    With a `receiver` of its own, each webhook that `arrived` there is shown instead, by the id of
-    its message.
+    With a `receiver`, each webhook that `arrived` there is shown instead, found by the id of its
+    message.
     """
 
     world: RemoteWorld
@@ -95,7 +95,7 @@ class _Listener:
     endpoint: dict[str, Any] = field(default_factory=dict)
     is_ours: bool = False
     times_lost: int = 0
-    """How often a restarted server had lost the endpoint, and with it the past."""
+    """How often a restarted server had lost the endpoint, and the past with it."""
 
     def run(self) -> None:
         """Trace until stopped. Raises Unanswered."""
@@ -117,7 +117,7 @@ class _Listener:
             self.endpoint = fitting
             return
         if same_url:
-            tell(f"{same_url[0]['id']}, which has other settings, sends there too")
+            tell(f"{same_url[0]['id']}, with other settings, also sends there")
         self._create()
 
     def _create(self, **again: str) -> None:
@@ -178,7 +178,7 @@ class _Listener:
             show_json(ready, indent=None)
             return
         what = ", ".join(self.endpoint["event_types"]) or "every event"
-        was_there = "" if self.is_ours else " (it was there)"
+        was_there = "" if self.is_ours else " (already registered)"
         sends = f"{self.endpoint['id']}{was_there} sends {what} of the world {self.world.id}"
         say(f"Ready! {sends} to {self.endpoint['url']}")
         secret = styled(self.endpoint["secret"], bold=True)
@@ -210,17 +210,17 @@ class _Listener:
         at = {one["endpoint_id"]: one["next_attempt_at"] for one in message["deliveries"]}
         if (due := at.get(attempt["endpoint_id"])) is not None:
             is_same_day = due[:10] == attempt["at"][:10]
-            return f"tried again at {due[11:23] if is_same_day else due}"
+            return f"retry at {due[11:23] if is_same_day else due}"
         endpoint = self.world.read("GET", "endpoints", attempt["endpoint_id"])
         if endpoint["disabled"]:
             return f"the endpoint is disabled: {endpoint['disabled_reason']}"
-        return f"not tried again: the delivery is {attempt['delivery_status']}"
+        return f"no retry: the delivery is {attempt['delivery_status']}"
 
 
 def _show_message(message: dict[str, Any]) -> None:
     status = fields_of(message["body"]).get("status")
     known = [status] if isinstance(status, str) else []
-    lost = ["not sent: the endpoint was not there"] if "is_sent" in message else []
+    lost = ["not sent: the endpoint did not exist"] if "is_sent" in message else []
     event = styled(message["event_type"], bold=True)
     say(message["created_at"][11:23], "-->", event, *known, message["id"], *lost, between="  ")
 
@@ -235,7 +235,7 @@ def _show_attempt(attempt: dict[str, Any]) -> None:
 
 
 def _show_received(received: Received | None, attempt: dict[str, Any]) -> None:
-    """One line for a webhook that arrived here."""
+    """Print one line for a webhook that arrived here."""
     if is_json():
         shown = {name: getattr(received, name, None) for name in ("is_genuine", "problem", "body")}
         show_json({"kind": "webhook", **attempt, **shown}, indent=None)

@@ -16,7 +16,7 @@ from sandbox.cli.platform_client import KEY
 from sandbox.domain.text import suggest_words
 
 _NAMES_MAX: Final = 12
-"""The most names to print for a section of the coverage; the JSON has all of them."""
+"""How many names to print for a section of the coverage; the JSON has all of them."""
 
 _some_world_option = click.option(
     "--world",
@@ -71,7 +71,7 @@ def _exports(world: dict[str, Any], keys: dict[str, str], usual: str) -> Iterato
 @click.argument("operation", required=False)
 @click.argument("target", required=False)
 def lens(key: str, *, world: RemoteWorld, **asked: str | None) -> output.Result:
-    """Show what a key would be answered, and which keys could do it.
+    """Show what answer a key would get, and which keys could do it.
 
     KEY and TARGET are ids or names of the cast, OPERATION is one like payments.capture. Without an
     operation, shows all of them. No request is sent to the platform, and nothing changes. Exits
@@ -90,7 +90,7 @@ def lens(key: str, *, world: RemoteWorld, **asked: str | None) -> output.Result:
 
 def _show_access(table: dict[str, Any]) -> None:
     if table["unusable"]:
-        output.say(f"the key authenticates no more: {table['unusable']}")
+        output.say(f"the key can no longer authenticate: {table['unusable']}")
     output.show_table(table["rows"], ("operation", "own", "descendant", "outside"))
 
 
@@ -127,7 +127,7 @@ def find(text: str, *, world_id: str | None, server: Remote) -> output.Result:
 def _show_found(found: dict[str, Any]) -> None:
     output.show_table(found["found"], ("world", "kind", "id", "says"))
     if found["more"]:
-        output.say("there is more; name the whole id, or a world with --world")
+        output.say("there are more; give the whole id, or a world with --world")
 
 
 @click.command("open", cls=WorldCommand, json=False)
@@ -135,7 +135,7 @@ def _show_found(found: dict[str, Any]) -> None:
 def open_console(*, world: RemoteWorld, only_print: bool) -> None:
     """Open the console of a server in a browser.
 
-    The address signs in where the server has a token, so do not share it.
+    If the server has a token, the address contains it, so do not share it.
 
     \b
     Examples:

@@ -16,10 +16,10 @@ from sandbox import __version__
 from sandbox.cli.output import EXIT_INTERRUPTED, refuse
 
 ANSWERED_BY: Final = "sandbox.answered_by"
-"""Where the context of a command keeps the URL of the server whose answers it has read."""
+"""The key in a command's context for the URL of the server whose answers it has read."""
 
 _MISREAD: Final = (AttributeError, LookupError, RecursionError, TypeError, ValueError)
-"""What reading JSON of another shape raises."""
+"""The errors of reading JSON that has another shape."""
 
 _SENTENCE_CHARS_MAX: Final = 1_000
 """Longer than the first sentence of any help text, so that none is cut."""
@@ -43,7 +43,7 @@ class Group(click.Group):
 
 
 class _Loading(UserDict[str, Any]):
-    """Commands by name. One that is a module of this package and a sentence is loaded when used."""
+    """Commands by name. One given as a module and a sentence is loaded when it is used."""
 
     def __getitem__(self, name: str) -> click.Command:
         found = self.data[name]
@@ -102,7 +102,7 @@ class Commands(Group):
                 f"{str(error)[:200]}); is it a sandbox of version {__version__}?"
             )
         except BrokenPipeError:
-            # What still waits to be written would be complained about at the exit.
+            # Otherwise Python complains at exit about output that it could not write.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             ctx.exit(0)
 

@@ -28,7 +28,7 @@ EXIT_INTERRUPTED: Final = 130
 
 _GAP: Final = "  "
 _NOTHING: Final = "-"
-"""What stands for a value that is not there."""
+"""Shown in place of a missing value."""
 
 
 class Styled(str):
@@ -36,7 +36,7 @@ class Styled(str):
 
 
 def styled(text: str, **style: Any) -> Styled:
-    """Words as `click.style` colors them."""
+    """Return words as `click.style` colors them."""
     return Styled(click.style(printable(text), **style))
 
 
@@ -73,7 +73,7 @@ def say_lines(lines: Iterable[str]) -> None:
 
 
 def say_parts(parts: Iterable[str], *, between: str = _GAP) -> None:
-    """Print parts in one line. On a terminal, a part that does not fit begins the next line."""
+    """Print parts on one line. On a terminal, a part that does not fit begins the next line."""
     width = _terminal_width()
     line: list[str] = []
     for part in parts:
@@ -107,7 +107,7 @@ def refuse(message: str, code: int = EXIT_UNUSABLE) -> NoReturn:
 
 @contextmanager
 def refusing(*errors: type[Exception], before: str = "") -> Iterator[None]:
-    """Yield a block in which these errors end the command with their message."""
+    """End the command with the message of one of these errors, if the block raises it."""
     try:
         yield
     except errors as error:
@@ -121,7 +121,7 @@ def reason_of(error: Exception) -> str:
 
 @contextmanager
 def using(file: Path | str, way: str = "read") -> Iterator[None]:
-    """Yield a block that uses a file. If it cannot be `read`, or `written`, the command ends."""
+    """End the command if the block fails because the file cannot be `read`, or `written`."""
     try:
         yield
     except NotUtf8 as error:
@@ -131,22 +131,22 @@ def using(file: Path | str, way: str = "read") -> Iterator[None]:
 
 
 def read_text(file: Path, option: str = "") -> str:
-    """Return the text of a file. Ends the command if it cannot be read. `option` named it."""
+    """Return the text of a file that `option` named. Ends the command if it cannot be read."""
     with using(f"{option}{file}"):
         return decode_text(file.read_bytes())
 
 
 def write_file(file: Path, content: bytes, *, option: str = "") -> None:
-    """Replace the file. `option` named it."""
+    """Replace the file that `option` named."""
     with using(f"{option}{file}", "written"):
         file.write_bytes(content)
 
 
 class Result(NamedTuple):
-    """What a command ends with: a value for programs, and the same for people.
+    """The result of a command: a value for programs, and how to show it to people.
 
-    That is a line, or a function that prints the value, or None. `status` is the exit status, and
-    `reasons` are given for it on stderr.
+    `shown` is a line, or a function that prints the value, or None. `status` is the exit status,
+    and `reasons` are printed for it on stderr.
     """
 
     value: Any
@@ -161,7 +161,7 @@ Options = tuple[click.Option, ...]
 class ResultCommand(click.Command):
     """A command that returns a Result, which is printed as JSON or for people, or None.
 
-    It has the options of `added` behind its own, and `--json` if `json` is true.
+    It has the options of `added` after its own, and `--json` if `json` is true.
     """
 
     added: Options = ()
@@ -170,11 +170,11 @@ class ResultCommand(click.Command):
         super().__init__(name, params=[*params, *self.added, *[JSON] * json], **more)
 
     def value_for(self, ctx: click.Context) -> dict[str, Any]:
-        """Return the value that its function gets."""
+        """Return the arguments of its function."""
         return {name: value for name, value in ctx.params.items() if name != "as_json"}
 
     def invoke(self, ctx: click.Context) -> None:
-        """Run it, and print its result."""
+        """Run the command, and print its result."""
         assert self.callback
         result = ctx.invoke(self.callback, **self.value_for(ctx))
         if not isinstance(result, Result):
@@ -194,19 +194,19 @@ JSON: Final = click.Option(["--json", "as_json"], is_flag=True, help="Print JSON
 
 
 def is_json() -> bool:
-    """Whether the command that runs has its result printed as JSON."""
+    """Whether the running command prints its result as JSON."""
     return bool(click.get_current_context().params["as_json"])
 
 
 def show_json(value: Any, indent: int | None = 2) -> None:
-    """Print a value for programs: whole, or without `indent` in one line of many."""
+    """Print a value as JSON; without `indent`, on one line."""
     click.echo(json.dumps(value, indent=indent))
 
 
 Columns = Mapping[str, str | Callable[[Any], Any]] | Sequence[str]
-"""Of a table: each header with the name of the field below it, or what makes its value of a row.
+"""The columns of a table: each header with a field, or a function that makes its value from a row.
 
-Names alone are of fields whose headers are the same words.
+A sequence of names stands for fields with the same words as headers.
 """
 
 
@@ -215,8 +215,8 @@ def show_table(
 ) -> None:
     """Print rows below their headers. On a terminal, they fit its width.
 
-    Texts of `is_whole` tables are never wrapped, because their values are for copying. `drops` are
-    the headers of columns that a narrow terminal goes without, the first one first.
+    `is_whole` tables are never wrapped, because their values are for copying. `drops` are the
+    headers of columns that are left out on a narrow terminal, the first one first.
     """
     if not isinstance(columns, Mapping):
         columns = {name.replace("_", " "): name for name in columns}
@@ -232,7 +232,7 @@ def listing(
 ) -> Callable[[Mapping[str, Any]], None]:
     """Return a function that shows the list of that name in a value as a table.
 
-    It says so if the list is empty.
+    It prints `empty` if the list is empty.
     """
 
     def show(value: Mapping[str, Any]) -> None:
@@ -255,7 +255,8 @@ def table(
     """Return the lines of a table, the headers first, none longer than `width` if possible.
 
     None is shown as a dash. No word is ever cut: texts are wrapped between words. If that is not
-    enough, the columns of `drops` go, and then each row becomes a block with a line for each value.
+    enough, the columns of `drops` are left out, and then each row becomes a block with one line for
+    each value.
     """
     cells = [list(headers), *([_to_text(value) for value in row] for row in rows)]
     dropped = [name for name in drops if name in headers]
@@ -270,7 +271,7 @@ def table(
 def _widths(
     cells: Sequence[Sequence[str]], width: int | None, *, is_whole: bool
 ) -> list[int] | None:
-    """Return the width of each column, None if the words need more than there is."""
+    """Return the width of each column, None if the words do not fit."""
     columns = list(zip(*cells, strict=True))
     widths = [max(map(len, column)) for column in columns]
     least = widths if is_whole else [max(map(_longest_word, column)) for column in columns]
@@ -323,14 +324,14 @@ def _to_text(value: Any) -> str:
 
 
 def count_things(count: int, one: str) -> str:
-    """`1 message`, `2 messages`."""
+    """Return a number of things, like `1 message` or `2 messages`."""
     return f"{count:,} {one}" + ("" if count == 1 else "s")
 
 
 # --- progress
 
 _AFTER_S: Final = 0.5
-"""What takes less than this needs no sign."""
+"""Shorter work shows no progress."""
 
 _EVERY_S: Final = 0.2
 

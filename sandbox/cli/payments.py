@@ -21,7 +21,7 @@ from sandbox.domain.json_text import value_of
 
 _outcome_option = partial(click.option, "--outcome", type=arguments.OUTCOME)
 _SHORT: Final = 8
-"""The characters of an id that are enough to name it in a command."""
+"""How many characters of an id to print in a command."""
 
 _NEXT: Final[Mapping[str, str]] = {
     "authorized": "sandbox capture {id}",
@@ -31,7 +31,7 @@ _NEXT: Final[Mapping[str, str]] = {
     "surcharge_pending": "sandbox confirm {id} yes",
     **dict.fromkeys(("declined", "error"), "sandbox tail --no-follow --limit 1"),
 }
-"""What one usually does with a payment of this status; nothing if it is not here."""
+"""The usual next command for a payment, by its status."""
 
 
 def _parse_currency(value: str) -> str:
@@ -91,7 +91,7 @@ def pay(
 def _send(
     stage: Stage, member: Member, path: str, body: Mapping[str, Any], outcome: str | None
 ) -> output.Result:
-    """Return a payment, which is shown in one line: a narrow terminal wraps it between its parts.
+    """Return a payment, shown on one line, which a narrow terminal wraps between its parts.
 
     The parts are its id, status and reason, amounts, card, and the next step. If it failed, the
     line says what chose the outcome.
@@ -132,7 +132,7 @@ def _amounts(payment: Mapping[str, Any]) -> str:
 
 
 def _describe_choice(outcome: str) -> str:
-    """`insufficient_funds; source=amount; rule=900051` in words."""
+    """Put a header like `insufficient_funds; source=amount; rule=900051` into words."""
     key, *rest = outcome.split("; ")
     named = dict(part.split("=", 1) for part in rest if "=" in part)
     source = named.get("source", "")
@@ -142,7 +142,7 @@ def _describe_choice(outcome: str) -> str:
 
 
 def _next(payment: Mapping[str, Any], who: str) -> str:
-    """Return the command for what one usually does next; nothing if there is none."""
+    """Return the usual next command; an empty text if there is none."""
     remaining = payment["additional_details"].get("remaining_amount")
     if remaining and payment["status"] in ("captured", "authorized"):
         return f"sandbox pay {in_units(remaining, payment['currency'])}{who}"
@@ -157,9 +157,9 @@ Body = dict[str, Any]
 
 
 def _action(segment: str) -> Callable[[Callable[..., Body]], click.Command]:
-    """Return the command of an action, of a function that gives its body.
+    """Return a decorator that makes the command of an action from a function that returns its body.
 
-    That gets the payment's currency, as far as it is known, beside its own arguments.
+    The function gets the payment's currency, if known, besides its own arguments.
     """
 
     def build(give_body: Callable[..., Body]) -> click.Command:

@@ -1,6 +1,6 @@
-"""Requests to the platform in the name of a member of a world's cast.
+"""Requests to the platform on behalf of a member of a world's cast.
 
-The control API tells who the cast is and which keys it has; the platform gets ordinary requests.
+The control API lists the cast with its keys; the platform gets ordinary requests.
 """
 
 import re
@@ -21,7 +21,7 @@ from sandbox.domain.json_text import fields_of, value_of
 from sandbox.domain.text import did_you_mean
 
 USUAL: Final = "merchant"
-"""Who acts, and whose terminal it is, unless a command names another member."""
+"""The member that acts, at its terminal, unless a command names another member."""
 
 ANSWER_S: Final = 600.0
 """A payment may wait for a card that is tapped by hand."""
@@ -29,10 +29,10 @@ ANSWER_S: Final = 600.0
 _DESCRIPTION: Final = "/platform/openapi.json"
 _FULL_ID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 REQUEST_ID: Final = "x-sandbox-request-id"
-"""The header of an answer that finds the request in the journal, if the server sends it."""
+"""The header of an answer with the request's id in the journal, if the server sends it."""
 
 OUTCOME_HEADER: Final = "x-sandbox-outcome"
-"""Chooses an outcome, and says in an answer what chose it."""
+"""Chooses the outcome of a request; in an answer, it says what chose it."""
 
 
 class Platform(NamedTuple):
@@ -81,7 +81,7 @@ class Stage:
 
     @cached_property
     def platform(self) -> Platform:
-        """Where the platform answers."""
+        """The platform of the server."""
         return platform_of(self.remote.server)
 
     # --- who --------------------------------------------------------------------------------
@@ -100,7 +100,7 @@ class Stage:
         return self.owner(accounts[name])
 
     def owner(self, account: str, parents: Sequence[str] | None = None) -> Member:
-        """Return the member whose account it is, with its key or that of the nearest parent.
+        """Return the member that owns the account, with its key or that of the nearest parent.
 
         `parents` begin with the root; without them, the platform is asked.
         """
@@ -111,14 +111,11 @@ class Stage:
         for parent in reversed(self._parents(account) if parents is None else parents):
             if (parent_name := names.get(parent)) in keys:
                 return Member(name, keys[parent_name]["key"])
-        said = f"{name} has no key, and none of its parents has one; these have: {', '.join(keys)}"
+        said = f"neither {name} nor its parents have a key; these members do: {', '.join(keys)}"
         return refuse(said, EXIT_REFUSED)
 
     def _parents(self, account: str) -> list[str]:
-        """Return the parents of an account from the root on.
-
-        They are as the first key that sees the account shows them.
-        """
+        """Return the parents of an account, the root first, as the first key that sees it does."""
         for name, key in self.world["keys"].items():
             reply = self.ask(Member(name, key["key"]), "GET", f"/v1/accounts/{account}")
             if reply.is_success:
@@ -158,7 +155,7 @@ class Stage:
             return self.platform.ask(member.key, method, path, body, **headers)
         except control_client.Unanswered as error:
             refuse(
-                f"{str(error).rstrip('.')}; the platform may have carried it out all the same: "
+                f"{str(error).rstrip('.')}; the platform may have carried it out anyway: "
                 "`sandbox tail --no-follow --limit 1` shows the request",
                 EXIT_REFUSED,
             )
@@ -184,10 +181,10 @@ class Stage:
     # --- payments by name -------------------------------------------------------------------
 
     def payment(self, named: str) -> Payment:
-        """Find the payment that is meant by an id, by the beginning of one, or by `last`.
+        """Find a payment by its id, by the beginning of its id, or by `last`.
 
-        The actor acts on it. Without one its owner does, or the nearest parent with a key. With
-        one, `last` is the last payment that the actor sees.
+        The actor acts on it, or without one its owner, or the nearest parent with a key. With an
+        actor, `last` is the last payment that it sees.
         """
         member = None if self.actor is None else self.member()
         is_last, is_whole = named == "last", _FULL_ID.fullmatch(named)
@@ -213,7 +210,7 @@ class Stage:
     # --- batches by name --------------------------------------------------------------------
 
     def batch(self, named: str, happened: str) -> tuple[str, Member]:
-        """Find the batch that is meant by the beginning of an id, or by `last`, and who acts on it.
+        """Find a batch by the beginning of its id, or by `last`, with the member that acts on it.
 
         Only batches that were `opened`, or `submitted`, count.
         """
@@ -228,19 +225,19 @@ class Stage:
 
 
 def platform_of(server: control_client.Remote) -> Platform:
-    """Return the platform of a server, as its description tells."""
+    """Return the platform of a server, from its OpenAPI document."""
     described = server.read("GET", _DESCRIPTION)
     (scheme,) = described["components"]["securitySchemes"].values()
     # Relative if the platform and the control API have the same port.
     url = urljoin(server.address(_DESCRIPTION), described["servers"][0]["url"])
     if server.url.startswith("https:") and url.startswith("http:"):
-        # The server does not know of TLS in front of it, and a key must not travel in the clear.
+        # The server does not know of TLS in front of it, and a key must not be sent in the clear.
         url = "https" + url.removeprefix("http")
     return Platform(url.rstrip("/"), scheme["name"])
 
 
 def _cast_type(*kinds: str) -> HintedType:
-    """Return the type of a name in these parts of a world's cast, which the server knows."""
+    """Return the type of a name in these parts of a world's cast, which the server completes."""
 
     def words(ctx: click.Context) -> Words:
         world = control_client.read_for_completion(ctx) or {}
@@ -272,20 +269,20 @@ class ActorCommand(control_client.WorldCommand):
     )
 
     def value_for(self, ctx: click.Context) -> dict[str, Any]:
-        """Return the value that its function gets."""
+        """Return the arguments of its function."""
         given = super().value_for(ctx)
         return given | {"stage": Stage(given.pop("world"), given.pop("actor"))}
 
 
 def refuse_unknown(what: str, word: str, known: Iterable[str], option: str) -> NoReturn:
-    """End the command because a word is none of those known; names the nearest."""
+    """End the command because of an unknown word, and suggest the nearest."""
     known = list(dict.fromkeys(known))
     hint = did_you_mean(word, known) or f"; there are {', '.join(known)}"
     refuse(f"{option}: {quote_word(word)} is not a known {what}{hint}")
 
 
 def _only(named: str, listed: Mapping[str, Any], what: str = "payments") -> Any:
-    """Return the only one whose id begins so, or the `last` one; None if there is none.
+    """Return the one whose id begins like this, or the `last` one; None if there is none.
 
     Ends the command if there are several.
     """
@@ -298,7 +295,7 @@ def _only(named: str, listed: Mapping[str, Any], what: str = "payments") -> Any:
 
 
 def find_reason(world: control_client.RemoteWorld, headers: Mapping[str, str]) -> str | None:
-    """Return the reason in the journal for a refusal, None if the journal has it no more."""
+    """Return the reason in the journal for a refusal, None if the journal no longer has it."""
     with suppress(control_client.Unanswered):
         if request_id := headers.get(REQUEST_ID):
             return refusal_reason(world.read("GET", "requests", request_id))

@@ -40,18 +40,18 @@ START: Final = "2026-03-01T12:00:00Z"
 
 _LOOKS_EVERY_S: Final = 0.02
 _QUIET_S: Final = 20.0
-"""So long webhooks that are due are waited for; a receiver that does not answer takes longest."""
+"""How long to wait for due webhooks; a receiver that does not answer takes longest."""
 
 _BEFORE_S: Final = 0.25
-"""So long an answer may follow a webhook that was sent after it: both are on their way at once. A
-webhook that the platform sends before the answer keeps that waiting until it is received."""
+"""How long a webhook waits for an answer that was sent before it, as both are under way at once.
+A webhook that the platform sends before the answer delays that until it is received."""
 
 _INDENT: Final = "   "
 _AMOUNTS: Final = "authorized_amount captured_amount refunded surcharge_amount remaining_amount"
 
 
 class RemoteStage(runner.Stage):
-    """A world of a server in which examples play; `document` is how the control API shows it."""
+    """A world of a server in which examples play; `document` is its view by the control API."""
 
     looks_every_s = _LOOKS_EVERY_S
 
@@ -97,7 +97,7 @@ class RemoteStage(runner.Stage):
         return self._platform.ask(request.key, method, path, body, **request.headers)
 
     def messages(self) -> list[tuple[str, str]]:
-        """All messages of the world so far, oldest first: id and event."""
+        """Return all messages of the world so far, oldest first: id and event."""
         return [(one["id"], one["event_type"]) for one in self._list_messages()]
 
     def list_waiting(self) -> Collection[str]:
@@ -122,7 +122,7 @@ class RemoteStage(runner.Stage):
 
 
 def load_scenario(name: str) -> tuple[Scenario, str]:
-    """Return the scenario that is named, or in a file, and its text."""
+    """Return the scenario with this name, or in this file, and its text."""
     with output.refusing(ScenarioError):
         path = library.scenario_file(name)
         return read_scenario(path), output.read_text(path)
@@ -135,9 +135,9 @@ def load_scenario(name: str) -> tuple[Scenario, str]:
 def play(name: str, *, auto: bool, keep: bool, server: Remote) -> None:
     """Play the examples of a scenario on a running server.
 
-    NAME is a name or title of the library, or a file. The examples play in a world of their own,
-    one step at each key. Each step shows its request, the answer, the webhooks as a receiver got
-    them, and the world's clock. Without a terminal nothing waits for a key.
+    NAME is a name or title of the library, or a file. The examples play in a new world, one
+    step for each key press. Each step shows its request, the answer, the webhooks as a receiver got
+    them, and the world's clock. Without a terminal, nothing waits for a key.
 
     The exit status is 1 if a step differs from what the scenario expects.
 
@@ -167,7 +167,7 @@ def play(name: str, *, auto: bool, keep: bool, server: Remote) -> None:
 
 
 def _wait_for_key(prompt: str) -> None:
-    """Print the prompt, and wait for a key. A key that is pressed at once is not lost."""
+    """Print the prompt, and wait for a key. A key that is pressed early is not lost."""
     try:
         import termios
         import tty
@@ -189,7 +189,7 @@ def _wait_for_key(prompt: str) -> None:
 async def _played(
     world: RemoteWorld, document: Mapping[str, Any], scenario: Scenario, *, waits: bool
 ) -> int:
-    """Return the number of steps that differ. Raises Unanswered."""
+    """Play the examples, and return the number of steps that differ. Raises Unanswered."""
     stage = RemoteStage(world, document)
     output.say(output.styled(scenario.name, bold=True))
     output.say(scenario.about)
@@ -237,7 +237,7 @@ def _words(send: Send) -> str:
 def _describe(
     world: RemoteWorld, example: Example, result: runner.ExampleResult
 ) -> Iterator[tuple[str, str]]:
-    """Yield what came of a step: answer, webhooks, clock."""
+    """Yield the result of a step: answer, webhooks, clock."""
     answer = result.answer
     if example.send.operation != "advance":
         said = "no answer" if answer.status == 0 else str(answer.status)
@@ -327,7 +327,7 @@ def _scenario_files(path: Path) -> list[Path]:
         return [path]
     files = sorted(path.glob("*.toml"))
     if not files:
-        output.refuse(f"{path}: holds no scenario")
+        output.refuse(f"{path}: has no scenarios")
     return files
 
 

@@ -50,8 +50,8 @@ _OTHERS: Final = re.compile(
     r"|SANDBOX_(.*_)?SERVICE_(HOST|PORT|PORT_.*)"
     r"|SANDBOX_(.*_)?PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?"
 )
-"""Keys as `sandbox keys --env` names them, and what Kubernetes and Docker set in every container
-beside a service with the name sandbox or sandbox-NAME."""
+"""Keys as `sandbox keys --env` names them, and variables that Kubernetes and Docker set in every
+container beside a service with the name sandbox or sandbox-NAME."""
 
 
 def is_link(name: str, value: str | None) -> bool:
@@ -69,14 +69,14 @@ class LinkableOption(click.Option):
 
 
 def find_unknown_variables() -> Iterator[str]:
-    """Yield a sentence about each variable that is passed over."""
+    """Yield a sentence about each variable that is ignored."""
     settings = {str(one.envvar) for one in serve.params}
     known = settings | _OF_COMMANDS
     for name, value in sorted(os.environ.items()):
         if is_link(name, value):
             if name in settings:
                 shown = printable(value)[:80]
-                yield f"{name}={shown} is the address of a service, not a port, and is passed over"
+                yield f"{name}={shown} is the address of a service, not a port, and is ignored"
         elif name.startswith("SANDBOX_") and name not in known and not _OTHERS.fullmatch(name):
             words = [one.removeprefix("SANDBOX_") for one in sorted(known)]
             near = nearest(name.removeprefix("SANDBOX_"), words)
@@ -97,7 +97,7 @@ def _parse_clock(value: str) -> ClockSetting:
 
 
 def _parse_generated_data(value: str) -> GeneratedData:
-    """How much data to generate: `merchants=200,terminals_per_merchant=2`."""
+    """Parse how much data to generate: `merchants=200,terminals_per_merchant=2`."""
     counts = arguments.parse_counts(value)
     try:
         return GeneratedData(**vars(InventBody.model_validate(counts)))
@@ -111,7 +111,7 @@ _FOR_A_FILE: Final = ("-c", "--conf", "--config", "--config-file", "--settings")
 class _ServeCommand(arguments.TokenCommand):
     """A command whose options can all be given by environment variables, as containers need it.
 
-    There is no file of settings, and who asks for one is told so.
+    There is no settings file, and an option for one is refused with a hint.
     """
 
     added: output.Options = ()
@@ -123,14 +123,14 @@ class _ServeCommand(arguments.TokenCommand):
                 option.envvar = "SANDBOX_" + option.opts[0].lstrip("-").replace("-", "_").upper()
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Return the rest of the arguments."""
+        """Parse the arguments, and return the rest."""
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
             if error.option_name not in _FOR_A_FILE:
                 raise
             raise click.UsageError(
-                f"there is no {error.option_name}: the sandbox has no file of settings. Each "
+                f"there is no {error.option_name}: the sandbox has no settings file. Each "
                 "option has an environment variable, like SANDBOX_PORT for --port",
                 ctx,
             ) from None
@@ -194,7 +194,7 @@ def serve(
     """Serve the platform and the control API until interrupted.
 
     Each option has an environment variable: SANDBOX_PORT for --port, SANDBOX_LOG_FORMAT for
-    --log-format. An option on the command line counts first.
+    --log-format. An option on the command line takes precedence.
 
     \b
     Examples:
@@ -219,13 +219,13 @@ def serve(
 # --- a server around a command --------------------------------------------------------------------
 
 EXIT_NOT_EXECUTABLE: Final = 126
-"""The command is there and cannot be executed, as in shells."""
+"""The command exists but cannot be executed, as in shells."""
 
 EXIT_NOT_FOUND: Final = 127
 """There is no such command, as in shells."""
 
 EXIT_SIGNALED: Final = 128
-"""A signal ended the command: this and the number of the signal, as in shells."""
+"""A signal ended the command: this plus the number of the signal, as in shells."""
 
 _REPORT: Final = "report.html"
 _JOURNAL_MAX: Final = 1_000
@@ -252,9 +252,9 @@ def run(*, command: tuple[str, ...], folder: Path, **options: Any) -> None:
     """Run COMMAND with a server around it, and return its exit status.
 
     The server takes a free port, and ends with the command. The command finds the server in
-    SANDBOX_URL, and in SANDBOX_KEY, SANDBOX_TERMINAL and SANDBOX_WORLD what a payment needs.
+    SANDBOX_URL, and what a payment needs in SANDBOX_KEY, SANDBOX_TERMINAL and SANDBOX_WORLD.
     SANDBOX_TOKEN is set if the server has a token. If the command fails, the worlds that it used
-    are kept with their journals and a report to read, also those that it deleted: the last 50.
+    are kept with their journals and a report to read, including the last 50 that it deleted.
 
     \b
     Examples:
@@ -284,7 +284,7 @@ def _find_program(name: str) -> str:
 
 
 async def _run_around(command: list[str], settings: Settings, folder: Path) -> int:
-    """Return the exit status of a command, while a server runs. Keeps the worlds if it failed.
+    """Run a command beside a server; return its exit status. Keeps the worlds if it failed.
 
     Raises SettingsError, FixtureError or ScenarioError, before the command starts.
     """
@@ -300,7 +300,7 @@ async def _run_around(command: list[str], settings: Settings, folder: Path) -> i
 
 
 def _environment(url: str, sandbox: Sandbox) -> dict[str, str]:
-    """Return the environment of the command: that of this process, and where the sandbox is."""
+    """Return the environment of the command: that of this process, with the sandbox's variables."""
     cast = sandbox.worlds.default.cast
     keys, terminals = {name: key for name, (_, key) in cast.keys.items()}, cast.terminals
     ours = {
@@ -315,7 +315,7 @@ def _environment(url: str, sandbox: Sandbox) -> dict[str, str]:
 
 
 async def _run_to_end(command: list[str], environment: Mapping[str, str]) -> int:
-    """Return the exit status of a command, which gets the signals that this process gets."""
+    """Run a command, forward the signals of this process to it, and return its exit status."""
     # Listen before the command starts, so that no signal is lost while it does.
     signals: asyncio.Queue[signal.Signals] = asyncio.Queue()
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
@@ -354,7 +354,7 @@ class _Kept(NamedTuple):
 
 
 class _UsedWorlds:
-    """The worlds that the command used, the last ones that it deleted too."""
+    """The worlds that the command used, including the last ones that it deleted."""
 
     def __init__(self, sandbox: Sandbox) -> None:
         self._sandbox = sandbox
@@ -367,13 +367,13 @@ class _UsedWorlds:
         return [*await self._read_used(*(one["id"] for one in listed)), *self._deleted]
 
     async def read(self, path: str) -> bytes:
-        """Return what the control API answers. Raises Refused."""
+        """Return the control API's answer. Raises Refused."""
         token = self._sandbox.token
         headers = {"authorization": f"Bearer {token}"} if token else {}
         answer = await send_json(self._sandbox.app, "GET", PREFIX + path, headers=headers)
         assert answer is not None
         if not answer.is_success:
-            output.refuse(f"{path} is answered {answer.status_code}")
+            output.refuse(f"{path} was answered with {answer.status_code}")
         return answer.content
 
     async def _keep_deleted(self, world_id: str) -> None:
@@ -381,7 +381,7 @@ class _UsedWorlds:
             self._deleted.extend(await self._read_used(world_id))
 
     async def _read_used(self, *ids: str) -> list[_Kept]:
-        """Return the parts of worlds that are kept; none of those without a request to them."""
+        """Return the parts to keep of these worlds, except worlds that got no request."""
         found = []
         for id in ids:
             journal = await self.read(world_path(id, "requests") + f"?limit={_JOURNAL_MAX}")
@@ -392,7 +392,7 @@ class _UsedWorlds:
 
 
 async def _keep(worlds: _UsedWorlds, folder: Path, ended: str) -> None:
-    """Write what is kept of all worlds that were used into a folder; says what is there."""
+    """Write all worlds that were used into a folder, and say what is there."""
     try:
         kept = await worlds.list_kept()
         folder.mkdir(parents=True, exist_ok=True)

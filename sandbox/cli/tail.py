@@ -1,4 +1,4 @@
-"""`sandbox tail`: follows the journal of a world. Following its events until interrupted."""
+"""`sandbox tail`, which follows the journal of a world, and `follow`, for any of its events."""
 
 import os
 import select
@@ -27,18 +27,18 @@ _GRACE_S: Final = 0.25
 """A write in progress notices the closed pipe itself, and ends the block."""
 
 _REMEMBERED_MAX: Final = 10_000
-"""More than the server lists of past events at once."""
+"""More than the past events that the server lists at once."""
 
 
 class Happened(NamedTuple):
-    """Something of a kind that happened in a world."""
+    """An event of a world: its kind and its data."""
 
     kind: str
     data: dict[str, Any]
 
 
 Followed = tuple[bool, list[Happened]]
-"""What happened, and whether it is the past, read after a connection or a gap; else one event."""
+"""Whether it is the past, read after a connection or a gap, and its events; otherwise one event."""
 
 
 def follow(
@@ -47,11 +47,11 @@ def follow(
     identify: Callable[[Happened], Hashable],
     read_past: Callable[[], Iterable[Happened]],
 ) -> Iterator[Followed]:
-    """Yield the past events of a world, and those from now on; none is left out or comes twice.
+    """Yield the past events of a world, and those from now on, each exactly once.
 
-    After each connection the past is read, and only what is new of it comes. `identify` gives an
-    event a key, or None to one that the past does not have. Reconnects if the connection breaks,
-    and says so on stderr.
+    After each connection the past is read, and only its new events are yielded. `identify` returns
+    the key of an event, or None for one that the past does not have. Reconnects if the connection
+    breaks, and says so on stderr.
 
     Raises Unanswered if the first connection fails, or if the server refuses a later one because
     the world is gone.
@@ -73,8 +73,8 @@ def follow(
                     if happened.kind == "gap":
                         missed = output.count_things(data["missed"], "event")
                         output.tell(
-                            f"{missed} came faster than could be read; what the world still has "
-                            "comes now"
+                            f"{missed} came faster than could be read; those that the world "
+                            "still has follow"
                         )
                         yield past.catch_up()
                     elif past.is_new(happened):
@@ -92,7 +92,7 @@ def follow(
 
 @dataclass(slots=True)
 class _Past:
-    """The events so far. A connection may send again some of those that were read before."""
+    """The events so far. A connection may send some again that were read before."""
 
     _identify: Callable[[Happened], Hashable]
     _read: Callable[[], Iterable[Happened]]
@@ -100,7 +100,7 @@ class _Past:
     _ahead: set[Hashable] = field(default_factory=set)
 
     def catch_up(self) -> Followed:
-        """Read the past; what was not seen yet."""
+        """Read the past, and return the events in it that were not seen yet."""
         past, seen = {self._identify(one): one for one in self._read()}, set(self._seen)
         new = {key: one for key, one in past.items() if key not in seen}
         self._ahead = set(past)
@@ -120,9 +120,9 @@ class _Past:
 
 
 def attempts_at(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the attempts at a message, as the stream has them; one without a time if none was made.
+    """Yield the attempts at a message, as the stream has them.
 
-    That goes for each delivery.
+    A delivery without attempts yields one without a time.
     """
     for delivery in message["deliveries"]:
         about = {
@@ -139,7 +139,7 @@ def attempts_at(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 @contextmanager
 def until_stopped() -> Iterator[None]:
-    """Yield a block that ends without an error message when it is stopped.
+    """End the block without an error message when it is stopped.
 
     It stops on Ctrl-C, on SIGTERM, when its terminal closes, or when its output has no reader.
     """
@@ -190,7 +190,7 @@ def _watching_the_reader() -> Iterator[None]:
 # --- the journal --------------------------------------------------------------------------------
 
 LIST_MAX: Final = 1_000
-"""The most messages, or requests, that the server lists at once."""
+"""How many messages, or requests, the server lists at once."""
 
 _SHOWN_OF_KEY: Final = 4
 """The number of characters of a key that the journal shows."""
@@ -252,7 +252,7 @@ def _mask_key(key: str, names: Mapping[str, str]) -> str:
 
 @dataclass(slots=True)
 class _Tail:
-    """A journal that is followed: `only` some requests. `names` has the keys of the cast."""
+    """A journal that is followed, filtered by `only`. `names` has the cast's names by key."""
 
     world: RemoteWorld
     only: Mapping[str, Any]

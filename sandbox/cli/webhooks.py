@@ -60,7 +60,7 @@ def trigger(
         output.refuse(f"there is no event {event!r}{suggest_words(event, EVENTS)}")
     body = {"event_type": event, "changes": dict(changes)}
     sent = world.read("POST", "messages", body=body)
-    with output.working("waiting for what the receivers answer"):
+    with output.working("waiting for the receivers' answers"):
         message = _wait_for_attempts(world, sent["id"], timeout_s, {})
     is_refused = any(one["status"] not in _ENDED for one in message["deliveries"])
     status = output.EXIT_REFUSED if is_refused else 0
@@ -93,7 +93,7 @@ def resend(
     again = world.read("POST", "messages", found["id"], "resend", body=body)["endpoints"]
     attempts = {one["endpoint_id"]: one["attempts"] for one in found["deliveries"]}
     before = {id: attempts.get(id, []) for id in again}
-    with output.working("waiting for what the receivers answer"):
+    with output.working("waiting for the receivers' answers"):
         tried = _wait_for_attempts(world, found["id"], timeout_s, before)
     sent = {**tried, "deliveries": [d for d in tried["deliveries"] if d["endpoint_id"] in before]}
 
@@ -107,7 +107,7 @@ def resend(
 
 
 def _choose_message(named: str, listed: list[dict[str, Any]], world_id: str) -> dict[str, Any]:
-    """Return the newest message that is meant; the list has the newest last."""
+    """Return the newest message that matches; the list has the newest last."""
     code = output.EXIT_REFUSED
     if named == _FAILED:
         fitting = [one for one in listed if not all(map(_is_done, one["deliveries"]))]
@@ -130,7 +130,7 @@ def _choose_message(named: str, listed: list[dict[str, Any]], world_id: str) -> 
 
 
 def _is_done(delivery: Mapping[str, Any]) -> bool:
-    """Whether the receiver accepted it, or it was never to be sent, or its turn is to come."""
+    """Whether the delivery was accepted, was not to be sent, or has not been tried yet."""
     return delivery["status"] in _ENDED or not delivery["attempts"]
 
 
@@ -142,7 +142,7 @@ def _wait_for_attempts(
 ) -> dict[str, Any]:
     """Return the message after every delivery was tried, or after a time limit.
 
-    `before` has the attempts of those endpoints that are tried once more.
+    `before` has the earlier attempts of the endpoints that are tried once more.
     """
     until = time.monotonic() + timeout_s
     wait_s = _LOOKS_FIRST_S
@@ -182,7 +182,7 @@ def _result(delivery: dict[str, Any]) -> tuple[str, str]:
     if last["error"] is None:
         return status, f", {last['status_code']} in {took}"
     due = delivery["next_attempt_at"]
-    again = f", tried again at {due}" if due else ""
+    again = f", retry at {due}" if due else ""
     return status, f": {last['error']}, in {took}{again}"
 
 
@@ -195,7 +195,7 @@ _BODY_BYTES_MAX: Final = 1_048_576
 class Received(NamedTuple):
     """One webhook as it arrived. `body` is None if it is not JSON.
 
-    `problem` says what is wrong with its signature; None if nothing is.
+    `problem` says what is wrong with its signature; None if it is right.
     """
 
     message_id: str
@@ -250,7 +250,7 @@ def receiving(note: Callable[[Received], None]) -> Iterator[Receiver]:
             return Received(headers.get(f"{prefix}-id", ""), problem, value_of(body))
 
         def log_message(self, format: str, *args: Any) -> None:
-            """Nothing: the command prints what arrived."""
+            """Log nothing: the command prints what arrived."""
 
     with ThreadingHTTPServer((_LOOPBACK, 0), Handler) as server:
         server.daemon_threads = True

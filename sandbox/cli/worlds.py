@@ -34,7 +34,7 @@ _settings = partial(arguments.several, type=arguments.SETTING)
 
 
 def _parse_frozen_at(value: str) -> str | None:
-    """None for a running clock, or the instant at which it is frozen."""
+    """Return None for a running clock, or the instant at which to freeze it."""
     return None if value == "running" else arguments.parse_instant(value)
 
 
@@ -135,7 +135,7 @@ def reset(*, world: RemoteWorld) -> output.Result:
     """
     with output.working("resetting"):
         document = world.read("POST", "reset")
-    return output.Result(document, f"{world.id} is as it began, with fixture {document['fixture']}")
+    return output.Result(document, f"{world.id} is reset to the fixture {document['fixture']}")
 
 
 @world.command(cls=WorldCommand)
@@ -150,7 +150,7 @@ def delete(*, yes: bool, world: RemoteWorld) -> output.Result:
     """
     question = f"Delete the world {world.id} with all its data?"
     if not yes and sys.stdin.isatty() and not click.confirm(question, err=True):
-        output.refuse(f"{world.id} stays", output.EXIT_REFUSED)
+        output.refuse(f"{world.id} was not deleted", output.EXIT_REFUSED)
     world.read("DELETE")
     return output.Result({"deleted": world.id}, f"{world.id} is deleted")
 
@@ -248,7 +248,7 @@ def readings(choices: tuple[tuple[str, Any], ...], *, world: RemoteWorld) -> out
 
     Some sentences of the spec can be read in several ways, and each of them is a reading.
 
-    The value null returns a reading to that of the profile.
+    The value null resets a reading to that of the profile.
 
     \b
     Examples:
@@ -301,7 +301,7 @@ def new_token(*, server: Remote, **more: str | None) -> output.Result:
 def _show_token(made: Mapping[str, Any]) -> None:
     output.say(made["token"])
     until = f"until {made['expires_at']}" if made["expires_at"] else "until it is deleted"
-    output.say(f"{made['id']} is good for the worlds of the team {made['team']}, {until}", err=True)
+    output.say(f"{made['id']} is valid for worlds of the team {made['team']}, {until}", err=True)
 
 
 @token.command("list", cls=ServerCommand)

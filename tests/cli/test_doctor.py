@@ -46,7 +46,7 @@ def test_a_failure_is_shown_with_what_came_back_what_to_change_and_the_rule():
 
     assert done.exit_code == 1
     assert done.stdout.startswith(f"{one.url}: 3 probes, 3 requests\n")
-    assert done.stdout.endswith("\n1 failed; a grade takes all probes\n")
+    assert done.stdout.endswith("\n1 failed; a grade needs all probes\n")
     assert "  must      unknown-field  answered 500" in done.stdout
     assert "it said: [31munexpected field key whsec_*** or whsec_***" in done.stdout
     assert "Ignore fields that you do not know" in done.stdout

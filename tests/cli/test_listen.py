@@ -69,7 +69,7 @@ def test_a_failure_is_shown_with_what_was_said_and_when_it_is_tried_again_or_tha
     assert lines[0].startswith("12:00:00.000  -->  transaction.sale")
     assert lines[1].startswith("12:00:00.000  <--  500 POST")
     assert lines[2].endswith(r"answered 500: the \x1b[31mdatabase is away")
-    assert re.fullmatch(r" +tried again at 12:00:0[56]\.\d{3}", lines[3])
+    assert re.fullmatch(r" +retry at 12:00:0[56]\.\d{3}", lines[3])
     assert "410" in disabled
 
 
@@ -105,10 +105,10 @@ def test_a_printed_secret_belongs_to_an_endpoint_that_is_followed_later(shell):
         both = len(endpoints(shell))
         _, err = listening.stop()
 
-    assert "(it was there)" in ready
+    assert "(already registered)" in ready
     assert secret in shown
     assert both == 2, "an endpoint with other settings is left alone"
-    assert "sends there too" in err
+    assert "also sends there" in err
     assert [one["secret"] for one in endpoints(shell)] == [secret]
 
 

@@ -62,7 +62,7 @@ def test_the_ledger_lists_every_clause_and_shows_one_whole(served):
 
     assert listed == served.control("GET", "/ledger").json()
     assert [line.split()[0] for line in lines[1:3]] == ["spec", "spec"]
-    assert lines[-1] == f"{listed['total']} clauses; name one to see it whole"
+    assert lines[-1] == f"{listed['total']} clauses; name one to see it in full"
     assert first == "spec 5.11  Life of a key"
     assert "  code   domain/keys.py" in others
     assert any(line.startswith("  tests  tests/platform/test_apikeys_life.py::") for line in others)

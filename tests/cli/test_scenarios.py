@@ -120,7 +120,7 @@ def test_what_cannot_be_used_is_not_checked_shown_or_served(write, tmp_path):
     nowhere = str(tmp_path / "nowhere.toml")
 
     assert_refused(scenario("check", nowhere), 2, nowhere, "cannot be read")
-    assert_refused(scenario("check", str(tmp_path)), 2, str(tmp_path), "holds no scenario")
+    assert_refused(scenario("check", str(tmp_path)), 2, str(tmp_path), "has no scenarios")
     assert_refused(scenario("check"), 2, "PATHS")
     wrong = scenario("show", write("mine.toml", UNKNOWN_OUTCOME))
     assert_refused(wrong, 2, "mine.toml", "then.outcome", "'insufficient_funds'")

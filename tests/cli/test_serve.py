@@ -62,9 +62,9 @@ REFUSED = {
     "--watch": ["--watch: there is no file to watch; name one with --scenario"],
     "--prot 0": ["--prot", "--port"],
     "demo": ["demo"],
-    "--config sandbox.toml": ["no file of settings", "SANDBOX_PORT"],
-    "--settings sandbox.toml": ["no file of settings", "SANDBOX_PORT"],
-    "-c sandbox.toml": ["no file of settings", "SANDBOX_PORT"],
+    "--config sandbox.toml": ["no settings file", "SANDBOX_PORT"],
+    "--settings sandbox.toml": ["no settings file", "SANDBOX_PORT"],
+    "-c sandbox.toml": ["no settings file", "SANDBOX_PORT"],
 }
 
 
@@ -180,9 +180,9 @@ def test_variables_set_a_server_up_and_those_of_others_or_misspelt_ones_are_told
     unknown = "is not a known setting of the sandbox; did you mean"
     assert sorted(line["message"] for line in lines if line["level"] == "warning") == [
         f"SANDBOX_CONTROL_PORT={SERVICES['SANDBOX_CONTROL_PORT']} is the address of a service, "
-        "not a port, and is passed over",
+        "not a port, and is ignored",
         f"SANDBOX_PORT={SERVICES['SANDBOX_PORT']} is the address of a service, "
-        "not a port, and is passed over",
+        "not a port, and is ignored",
         f"the variable SANDBOX_LOG_REQUEST {unknown} SANDBOX_LOG_REQUESTS?",
         f"the variable SANDBOX_PROT {unknown} SANDBOX_PORT?",
     ]

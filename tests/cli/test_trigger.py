@@ -56,7 +56,7 @@ def test_a_receiver_that_refuses_is_a_failure_and_is_sent_the_same_once_more(she
     event, id, result = accepted.splitlines()
     assert (refused.exit_code, failed.exit_code) == (1, 1)
     assert "pending: answered 503" in refused.stdout
-    assert "tried again at 2026-03-01T12:00:0" in refused.stdout
+    assert "retry at 2026-03-01T12:00:0" in refused.stdout
     assert "answered 503" in failed.stdout
     assert event.startswith("batch.accepted of ")
     assert id == whole["id"] == refused.stdout.splitlines()[0]

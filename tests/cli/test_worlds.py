@@ -86,7 +86,7 @@ def test_a_world_is_shown_whole_reset_with_the_same_keys_and_deleted(shell):
     assert shell.json("world show") == shell.world
     path = f"/v1/transactions/{shell.pay()['transaction_id']}"
     reset = shell(f"world reset {shell.id}")
-    assert reset == f"{shell.id} is as it began, with fixture demo\n"
+    assert reset == f"{shell.id} is reset to the fixture demo\n"
     assert shell.request("GET", path).status_code == 404
     assert shell(f"world delete {shell.id} --yes") == f"{shell.id} is deleted\n"
     assert shell.server.control("GET", f"/worlds/{shell.id}").status_code == 404

@@ -334,10 +334,10 @@ def test_options_that_do_not_fit_together_are_refused():
     key = "svc_uat_abcdefghijkl_" + "m" * 32
     paying = "--allow payments --account a"
     for options, words in {
-        "--allow key": "'key' is none of keys, directory, payments",
+        "--allow key": "'key' is not one of keys, directory, payments",
         "--allow keys": "needs --account",
         paying: "needs --tx",
-        "--tx auth=a": "is for --allow payments",
+        "--tx auth=a": "needs --allow payments",
         f"{paying} --tx hold=a": "must be one of auth",
         f"{paying} --tx auth=a/b": "is not an id",
         f"{paying} --tx auth=a,a": "named twice",

@@ -178,7 +178,7 @@ def test_what_cannot_be_converted_is_refused_and_leaves_no_target(tmp_path):
         ("gone.json", "b.db", "gone.json: there is no such file"),
         ("a.json", "b.txt", "b.txt", ".json", ".db"),
         ("a.txt", "b.db", "a.txt", ".json", ".db"),
-        ("a.json", "a.json", "a.json: is the file that is to be converted"),
+        ("a.json", "a.json", "a.json: is the file to convert"),
         ("a.json", "nowhere/b.db", "nowhere", "there is no folder"),
         ("a.json", f"{'b' * 300}.db", "cannot be opened"),
         ("broken.json", "b.db", "broken.json", "cannot be read"),

@@ -165,8 +165,8 @@ def settings() -> str:
     return page(
         "Settings of a server",
         "The options of `sandbox serve`. Each has an environment variable, for containers and CI.\n"
-        "An option on the command line counts first. A flag is set by `1` or `true`. A variable\n"
-        "for an option that may be given several times takes several values with spaces between.",
+        "Options on the command line take precedence. A flag is set by `1` or `true`. A variable\n"
+        "for an option that may be given several times takes several values, separated by spaces.",
         table(("option", "variable", "default", "meaning"), _options()),
     )
 
