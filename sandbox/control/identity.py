@@ -85,6 +85,10 @@ class Tokens:
         """Whether the control API needs a token at all."""
         return self._operators is not None
 
+    def seal_key(self, secret: bytes) -> bytes:
+        """Return the key that seals cookies; another token of the operator makes another one."""
+        return sha256(b"sessions" + secret + (self._operators or b"")).digest()
+
     def who(self, token: bytes) -> Identity | None:
         """Return whose token this is; None if it is unknown or expired.
 
@@ -152,14 +156,14 @@ _PORTS: Final = {"http": 80, "https": 443}
 
 
 class Sessions:
-    """The sessions of all servers with the same secret: a sealed cookie names its owner.
+    """The sessions of all servers with the same secret and token: a sealed cookie names its owner.
 
     `ticks` counts seconds. Only this server remembers a sign-out; the browser deletes the cookie.
     """
 
     def __init__(self, tokens: Tokens, ticks: Callable[[], float], secret: bytes) -> None:
         self._tokens, self._ticks = tokens, ticks
-        self._secret = sha256(b"sessions" + secret).digest()
+        self._secret = tokens.seal_key(secret)
         # The cookies of sessions that began here, and cookies that are no longer valid.
         self._begun: dict[Identity, list[str]] = {}
         self._ended: OrderedDict[str, None] = OrderedDict()

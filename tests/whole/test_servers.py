@@ -5,6 +5,7 @@ import json
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx2
 import pytest
@@ -176,6 +177,19 @@ def test_a_team_finds_no_trace_of_others_on_any_server_and_its_token_ends_at_all
         assert gone.status_code == 204
         until(lambda: not may(one, mobile) and not may(other, mobile))
         assert may(one, web)
+
+
+@pytest.mark.proves("assumed D25-session")
+def test_a_session_ends_when_the_operator_has_another_token(url: str, tmp_path: Path):
+    old, new = "a-token-of-the-operator", "another-of-the-operator"
+    cookie, answers = "", []
+    for token in (old, old, new):
+        with serving(url, tmp_path, "one", "--shared", "--token", token) as server:
+            sent = {"cookie": f"uat_sandbox_{urlsplit(server.url).port}={cookie}"}
+            answers.append(server.control("GET", "/worlds", headers=sent).status_code)
+            begun = server.control("POST", "/session", json={"token": token})
+            cookie = cookie or begun.headers["set-cookie"].partition("=")[2].partition(";")[0]
+    assert answers == [401, 200, 401]
 
 
 # --- servers that come and go -----------------------------------------------------------------
