@@ -169,11 +169,14 @@ class Example(Part):
 
 T = TypeVar("T")
 
-# Only the first error is reported: finding all errors in a thousand rules takes long.
+# It ends at the first faulty entry: finding all errors in a thousand rules takes long.
 _Listed = Annotated[list[T], Field(max_length=RULES_MAX, fail_fast=True)]
 
 LISTS: Final = ("rule", "webhook", "endpoint", "example")
 """The lists of a scenario, whose entries can have names."""
+
+FAIL_FAST: Final = ("rule", "webhook", "example")
+"""Those that end at the first faulty entry."""
 
 
 class Scenario(Part):

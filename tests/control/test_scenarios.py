@@ -172,6 +172,11 @@ then = { outcme = "lost_card" }
 
 [[webhook]]
 then = { delay_ms = 0 }
+
+[[rule]]
+
+[[rule]]
+then = { fault = "http_5033" }
 """
 
     problems = check(sandbox, toml=text)
@@ -180,6 +185,8 @@ then = { delay_ms = 0 }
     assert ("rule 2", "when.operation", 8, "sale") in places
     assert ("rule 2", "then.outcme", 9, "outcome") in places
     assert ("webhook 1", "then.delay_ms", 12, None) in places
+    assert ("rule 3", "then", 14, None) in places
+    assert ("rule 4", "then.fault", 17, "http_503") in places
     assert all(one["message"] for one in problems)
     assert {one["line"] for one in check(sandbox, json=tomllib.loads(text))} == {None}
 
