@@ -32,6 +32,9 @@ REFUSED: Final = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
 """What is raised where a server cannot be reached; nothing was sent."""
 
 _LEFT_OUT: Final = (b"connection", b"keep-alive", b"transfer-encoding")
+_NOT_PASSED_BACK: Final = (*_LEFT_OUT, b"date")
+"""The server that passes an answer back adds a date of its own, and there is only one."""
+
 _NOT_SENT_ON: Final = (b"upgrade", b"expect", b"te", b"trailer", b"content-length", FORWARDED)
 
 
@@ -106,7 +109,7 @@ class Forwarding:
             if answer.status == NOT_HERE and _SENT_ON[0] in answer.headers:
                 return False
             headers = [(key.lower(), value) for key, value in answer.raw_headers]
-            headers = [one for one in headers if one[0] not in _LEFT_OUT]
+            headers = [one for one in headers if one[0] not in _NOT_PASSED_BACK]
             headers.append((SERVER, peer.name.encode("latin-1", "replace")))
             await send({"type": "http.response.start", "status": answer.status, "headers": headers})
             async for chunk in answer.content.iter_any():

@@ -52,6 +52,7 @@ def test_a_payment_is_made_through_either_and_read_through_the_other(doors):
     assert made <= payments(one) == payments(other)
     # Balancers learn from it.
     assert [answer.headers.get("x-sandbox-server") for answer in paid] == [None, "one", None]
+    assert [len(answer.headers.get_list("date")) for answer in paid] == [1, 1, 1]
 
 
 def test_a_world_is_had_by_the_server_at_which_it_was_made_and_found_from_all(doors):
