@@ -65,12 +65,16 @@ def other_servers(request: ControlRequest) -> Elsewhere | None:
     return request.services.elsewhere
 
 
+_OF_THE_SENDER: Final = (b"authorization", b"cookie", b"host")
+"""The headers that say who asks. The name of a session's cookie depends on the host."""
+
+
 async def ask_other_servers(
     request: ControlRequest, others: Elsewhere, answer: type[ViewT]
 ) -> list[ViewT]:
     """Send the request to the other servers too; each answers about the worlds that it has."""
     scope = request.scope
-    headers = [one for one in scope["headers"] if one[0] in (b"authorization", b"cookie")]
+    headers = [one for one in scope["headers"] if one[0] in _OF_THE_SENDER]
     bodies = await others.ask_all(path_of(scope), scope["query_string"], headers)
     return [answer.model_validate_json(body) for body in bodies]
 

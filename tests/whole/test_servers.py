@@ -174,6 +174,14 @@ def test_a_team_finds_no_trace_of_others_on_any_server_and_its_token_ends_at_all
                 said = other.control("GET", path, headers=web, params=QUERIES.get(row.name))
                 assert "zanzibar" not in said.text, row.name
                 assert "quokka" not in said.text, row.name
+        host = {"host": "sandbox.example"}
+        begun = other.control("POST", "/session", json={"token": secret}, headers=host)
+        signed_in = host | {"cookie": begun.headers["set-cookie"].partition(";")[0]}
+        listed = other.control("GET", "/worlds?shape=row", headers=signed_in).json()["worlds"]
+        assert {world["id"]: world["server"] for world in listed} == {
+            "default": "one",
+            "zanzibar@quokka": "one",
+        }
         gone = one.control("DELETE", f"/tokens/{quokka}", headers=as_operator)
         assert gone.status_code == 204
         until(lambda: not may(one, mobile) and not may(other, mobile))
