@@ -127,5 +127,10 @@ def test_a_block_reaches_all_below_the_account_or_itself_alone(sandbox, value, s
         assert (name, answered) == (name, 423 if status == 423 else answered)
         assert answered in (status, 201)
 
+    if status == 423:
+        why = sandbox.journal(pay(sandbox))["decisions"][-1]["reason"]
+        assert f"account {account_id(sandbox, 'partner')} " in why
+    set_status(sandbox, "account", "partner", "active")
+    assert pay(sandbox).status == 200
     set_status(sandbox, "account", "merchant")
     assert pay(sandbox).status == 423
