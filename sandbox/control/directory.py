@@ -151,8 +151,10 @@ async def find_anything(request: ControlRequest, query: FindQuery) -> Findings:
     if others is not None:
         # Take over worlds that no server owns, a limited number at a time, to search them.
         kept = await list_stored_worlds(request, others, ids)
-        for one in [one for one in kept if not one.is_held][:TAKEN_OVER_MAX]:
-            await others.have_world(one.id)
+        only = None if query.world is None else who.meant(query.world)
+        free = [one.id for one in kept if not one.is_held and only in (None, one.id)]
+        for id in free[:TAKEN_OVER_MAX]:
+            await others.have_world(id)
         ids += [one.id for one in kept]
     worlds = who.worlds(all_worlds)
     if query.world is not None:

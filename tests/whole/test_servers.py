@@ -267,18 +267,23 @@ def test_while_postgresql_is_away_requests_are_503_and_afterwards_all_is_there_o
         assert len(found.json()) <= 1
 
 
-def test_a_world_that_no_server_has_is_listed_as_the_last_one_listed_it(url: str, tmp_path: Path):
+def test_a_world_that_no_server_has_is_listed_as_before_and_found(url: str, tmp_path: Path):
     def listed(server: SavedWorld) -> list[list[dict[str, object]]]:
         shapes = ({"shape": "row"}, {"shape": "full"})
         return [server.control("GET", "/worlds", params=one).json()["worlds"][1:] for one in shapes]
 
     with serving(url, tmp_path, "one") as one:
-        body = {"id": "kept", "name": "Kept", "seed": 3, "clock": "2026-03-01T12:00:00Z"}
+        body = {"name": "Kept", "seed": 3, "clock": "2026-03-01T12:00:00Z"}
         body |= {"readings": {"duplicate_event_id": "replay"}, "scenario": "rate_limited"}
-        assert one.control("POST", "/worlds", json=body).status_code == 201
-        (row,), full = listed(one)
+        for id in ("kept", "sought"):
+            assert one.control("POST", "/worlds", json=body | {"id": id}).status_code == 201
+        rows, full = listed(one)
     with serving(url, tmp_path, "two") as two:
-        assert listed(two) == [[row | {"server": None}], full]
+        assert listed(two) == [[row | {"server": None} for row in rows], full]
+        # A search in one world takes over that one alone, however many there are.
+        query = {"q": "merchant", "world": "sought"}
+        assert two.control("GET", "/find", params=query).json()["found"]
+        assert [row["server"] for row in listed(two)[0]] == [None, "two"]
 
 
 # --- what is refused --------------------------------------------------------------------------
