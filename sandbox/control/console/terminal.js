@@ -37,20 +37,27 @@ function Card({ card, number, tap, currency }) {
     <span class="q el">${isGood(card) ? card.type.toLowerCase() : says(card, currency)}</span><//></li>`;
 }
 
-function Wallet({ cards, outcomes, tap, waits, currency }) {
-  const good = cards.filter(isGood).slice(0, 9);
-  const rest = cards.filter((card) => !good.includes(card));
-  const [wanted, setWanted] = useState("");
+/** The cards that the keys 1 to 9 tap. */
+const goodOf = (cards) => cards.filter(isGood).slice(0, 9);
+
+/** Taps a card with its key, once however long it is held down. */
+function useCardKeys(cards, tap) {
   // Before the next paint, so that a key pressed right after typing pays what was typed.
   useLayoutEffect(() => {
     const pressed = (event) => {
       const typing = event.target.closest?.("input, textarea, select, dialog");
-      const card = good[Number(event.key) - 1];
-      if (card && keysOn.value && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) tap({ card: card.token }).catch(() => {});
+      const card = goodOf(cards)[Number(event.key) - 1];
+      if (card && keysOn.value && !event.repeat && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) tap({ card: card.token }).catch(() => {});
     };
     addEventListener("keydown", pressed);
     return () => removeEventListener("keydown", pressed);
   });
+}
+
+function Wallet({ cards, outcomes, tap, waits, currency }) {
+  const good = goodOf(cards);
+  const rest = cards.filter((card) => !good.includes(card));
+  const [wanted, setWanted] = useState("");
   return html`<${Panel} title="Tap a card" about=${waits ? "for the payment that waits" : "it starts the payment, and taps"}>
     <div class="wallet"><div><h3>Approved</h3><ul>${good.map((card, i) => html`<${Card} key=${card.token} card=${card} number=${String(i + 1)} tap=${tap} currency=${currency} />`)}</ul></div>
     <div><h3>Other outcomes</h3><ul>${rest.map((card) => html`<${Card} key=${card.token} card=${card} tap=${tap} currency=${currency} />`)}</ul></div></div>
@@ -145,6 +152,9 @@ const Queue = ({ queue, currency }) => queue.length ? html`<span><span class="q"
     <${Act} class="btn s" run=${() => act("DELETE", ["scenario", "next"])} done="The queue is empty">Empty the queue<//></span>`
   : html`<span class="q">empty: no outcome waits for the next request</span>`;
 
+/** The tip in minor units: 0 without one, null if what was typed is no amount, which the platform refuses as it stands. */
+const tipOf = ({ tip }, currency) => (tip.trim() ? minor(tip, currency) : 0);
+
 function Form({ form, setForm, body, waits, start, currency, directory }) {
   const queue = useQueue();
   const whyNot = useWhyNot(form.key, form.terminal, form.kind === "sale" ? "payments.create" : "payments.preauth");
@@ -167,7 +177,7 @@ function Form({ form, setForm, body, waits, start, currency, directory }) {
       onChoose=${(kind) => setForm((now) => ({ ...now, kind }))} /></div>
     <label>Amount<span class="amt"><span class="q">${sign(currency)}</span><input inputmode="decimal" value=${form.amount} aria-invalid=${String(amount === null)}
       onInput=${set("amount")} /><code class="q">${amount ?? "no amount"}</code></span></label>
-    <label>Tip<span class="amt sml"><span class="q">${sign(currency)}</span><input inputmode="decimal" value=${form.tip} onInput=${set("tip")} /></span></label>
+    <label>Tip<span class="amt sml"><span class="q">${sign(currency)}</span><input inputmode="decimal" value=${form.tip} aria-invalid=${String(tipOf(form, currency) === null)} onInput=${set("tip")} /></span></label>
     <div class="dec"><h3>What decides the outcome, first to last</h3><ol><li class=${queue.length ? "hit" : ""}><span>queue</span><${Queue} queue=${queue} currency=${currency} /></li>
       <li class=${runs && !queue.length ? "hit" : ""}><span>scenario</span><span>${runs ? html`<b>${runs.name}</b>` : html`<span class="q">none runs</span>`}</span></li>
       <li class=${runs || queue.length ? "" : "hit"}><span>card</span><span>the one that is tapped</span></li>
@@ -196,10 +206,11 @@ export function Terminal() {
     return () => removeEventListener("keydown", pressed);
   }, []);
   const currency = directory.get(world.value?.terminals?.[form.terminal])?.currency ?? "USD";
-  const tip = minor(form.tip, currency);
+  const amount = minor(form.amount, currency);
+  const tip = tipOf(form, currency);
   const body = (more = {}) => ({ method: "POST", path: form.kind === "sale" ? "/v3/payment" : "/v3/preauth", key: form.key, body: {
-    amount: minor(form.amount, currency), terminal_id: world.value?.terminals?.[form.terminal],
-    ...(tip ? { tip_amount: tip } : {}), ...more } });
+    amount: tip ? amount + tip : amount, terminal_id: world.value?.terminals?.[form.terminal],
+    ...(tip === 0 ? {} : { breakdown: { subtotal: amount, tipAmount: tip ?? form.tip } }), ...more } });
   const ended = (answer) => {
     const refused = refusal(answer);
     setError(refused);
@@ -221,6 +232,7 @@ export function Terminal() {
     const headers = how.outcome ? { "x-sandbox-outcome": how.outcome } : {};
     return ended(await send({ ...body(how.card ? { card_reader_data: { paymentCardData: how.card } } : {}), headers }));
   };
+  useCardKeys(cards, pay);
   const records = useLast(present ? 1 : 3);
   // After a refusal the phone shows no payment that was before it.
   const shown = error ? null : last ?? records[0];

@@ -134,6 +134,18 @@ def test_tab_comes_to_everything_in_each_room_and_out_of_it(page, desk):
     assert wrong == []
 
 
+def test_a_key_that_is_held_down_taps_once_for_the_presenter_too(page, desk):
+    desk.open("terminal")
+    expect(page.get_by_role("button", name="Visa").first).to_be_visible()
+    desk.keys("p")
+
+    for _ in range(3):
+        page.keyboard.down("1")
+
+    expect(page.locator(".plain")).to_have_text("$56.00 were approved.")
+    assert desk.ask("GET", "payments")["total"] == 4
+
+
 def test_a_key_taps_the_card_for_what_was_typed_a_moment_before(page, desk):
     desk.open("terminal")
     expect(page.get_by_role("button", name="Visa").first).to_be_visible()
