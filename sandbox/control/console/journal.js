@@ -9,39 +9,40 @@ import { act, revision, listed, messages, requests, session, world } from "./sta
 import { Act, Code, copy, Copy, Empty, Go, html, Icon, Json, Panel, Status, Steps, Trouble, walk } from "./ui.js";
 import { amountOf, curl, decider, purpose, time } from "./words.js";
 
-/** What a question asks the server for, and what is looked up in the rows that it gives. */
+/** What a question asks the server for, null for nothing, and what is looked up in the rows that it gives. */
 function parted(question) {
-  const query = new URLSearchParams({ shape: "row", limit: "200" });
   const words = question.toLowerCase().split(/\s+/).filter(Boolean);
   const named = words.map((word) => /^(status|route|method):(.+)$/.exec(word)).filter(Boolean);
   const free = words.filter((word) => !/^(status|route|method):/.test(word)).join(" ");
-  if (free) query.set("q", free.slice(0, Q_MAX));
-  return { query, fits: (row) => named.every(([, name, value]) => String(row[name] ?? "").toLowerCase().startsWith(value)) };
+  const status = named.find(([, name, value]) => name === "status" && /^\d{3}$/.test(value))?.[2];
+  const query = new URLSearchParams({ shape: "row", limit: String(ROWS_MAX), ...(free ? { q: free.slice(0, Q_MAX) } : {}), ...(status ? { status } : {}) });
+  return { query: words.length ? String(query) : null,
+    fits: (row) => named.every(([, name, value]) => String(row[name] ?? "").toLowerCase().startsWith(value)) };
 }
 
 const Q_MAX = 200;
+const ROWS_MAX = 500;
 const WAIT_MS = 150;
 
-/** The requests that fit the question, newest first: of those at hand, or found by the server. */
+/** The requests that fit the question, newest first: the last ones, or found by the server. */
 function useFitting(question) {
   const [found, setFound] = useState(null);
   const [error, setError] = useState(null);
   const { query, fits } = parted(question);
-  const free = query.get("q");
   useEffect(() => {
-    if (!free) {
+    if (!query) {
       setFound(null);
       setError(null);
       return undefined;
     }
     const timer = setTimeout(() => act("GET", ["requests"], undefined, query).then((answer) => {
-      setFound({ free, rows: answer.requests.reverse() });
+      setFound({ query, rows: answer.requests.reverse() });
       setError(null);
     }, setError), WAIT_MS);
     return () => clearTimeout(timer);
-  }, [free, route.value.world, revision.value]);
-  const rows = free ? found?.rows ?? [] : listed.value;
-  return { list: rows.filter(fits), error, ready: !free || found?.free === free };
+  }, [query, route.value.world, revision.value]);
+  const rows = query ? found?.rows ?? [] : listed.value;
+  return { list: rows.filter(fits), error, ready: !query || found?.query === query };
 }
 
 /** What a list would say about a request that is read whole. */
@@ -136,7 +137,7 @@ function Detail({ id }) {
     <${Icon} name="shell" size=${13} />Copy</button>`}><pre class="json" tabindex="0">${asCurl(entry)}</pre><//></div>
   <${Panel} title="Answer" more=${html`<${Copy} text=${JSON.stringify(entry.response, null, 2)} what="the answer" />`}>
     ${entry.response == null ? html`<p class="q pad">No body</p>` : html`<${Json} value=${entry.response} />`}<//></div>
-  ${isReport ? "" : html`<${Replay} key=${id} entry=${entry} />`}`;
+  ${isReport ? "" : html`<${Replay} entry=${entry} />`}`;
 }
 
 export function Journal() {
@@ -153,6 +154,6 @@ export function Journal() {
       : "No request has come yet."}</p>
       ${requests.value.length ? html`<button class="btn" onClick=${() => refine({ q: "" })}>Show all</button>`
       : html`<${Go} room="terminal" class="btn">Take a payment<//>`}<//>`}</section>
-  <section class="det" aria-label="Request">${id ? html`<${Detail} id=${id} />`
+  <section class="det" aria-label="Request">${id ? html`<${Detail} key=${id} id=${id} />`
     : html`<${Empty}><p class="q">Choose a request to see why it got its answer.</p><//>`}</section>`;
 }

@@ -26,7 +26,8 @@ export function asked(text) {
     const [, sign, amount] = /^amount([<>])(.+)$/.exec(word) ?? [];
     if (FIELDS[name]) query.set(FIELDS[name], value);
     else if (name === "last4") free.push(value);
-    else if (sign && minor(amount) !== null) query.set(sign === ">" ? "amount_min" : "amount_max", String(minor(amount)));
+    else if (sign === ">" && minor(amount) !== null) query.set("amount_min", String(minor(amount) + 1));
+    else if (sign && minor(amount)) query.set("amount_max", String(minor(amount) - 1));
     else free.push(word);
   }
   if (free.length) query.set("q", free.join(" "));
@@ -190,7 +191,7 @@ export function Payments() {
       row=${(one) => html`<${Row} one=${one} on=${one.id === id} marked=${marks.includes(one.id)} mark=${mark} />`} />
     ${list.total || list.error || !list.ready ? "" : html`<${Empty}><p class="q">${q ? "No payment fits this filter." : "No payment was made yet."}</p>
       ${q ? html`<button class="btn" onClick=${() => refine({ q: "" })}>Show all</button>` : html`<${Go} room="terminal" class="btn">Take a payment<//>`}<//>`}</section>
-  <section class="det" aria-label="Payment">${id ? html`<${Detail} id=${id} />` : html`<${Empty}><p class="q">Choose a payment to see its timeline and the available actions.</p><//>`}</section>`;
+  <section class="det" aria-label="Payment">${id ? html`<${Detail} key=${id} id=${id} />` : html`<${Empty}><p class="q">Choose a payment to see its timeline and the available actions.</p><//>`}</section>`;
 }
 
 /** The id of the payment that a line leads to. */

@@ -103,6 +103,6 @@ export function Webhooks() {
       <${Act} class="btn s" run=${() => act("POST", ["messages"], { event_type: sample })} done="A sample was sent">Send a sample<//></div></div>
     <ul onKeyDown=${walk} aria-label="Messages, newest first">${list.map((one) => html`<${Message} key=${one.id} one=${one} on=${one.id === id} />`)}</ul>
     ${list.length ? "" : html`<${Empty}><p class="q">${messages.value.length ? "No message fits this filter." : "No message yet: a payment makes some."}</p><//>`}</section>
-  <section class="det" aria-label="Message">${injecting ? html`<${InjectFault} close=${() => setInjecting(false)} />` : ""}${id ? html`<${Detail} id=${id} />` : inside ? html`<${ReceivedBy} one=${inside} />` : html`<${Empty}><p class="q">Choose a message to see its
+  <section class="det" aria-label="Message">${injecting ? html`<${InjectFault} close=${() => setInjecting(false)} />` : ""}${id ? html`<${Detail} key=${id} id=${id} />` : inside ? html`<${ReceivedBy} one=${inside} />` : html`<${Empty}><p class="q">Choose a message to see its
     payload beside its signature.</p><//>`}</section>`;
 }

@@ -84,6 +84,16 @@ def test_a_long_list_has_few_rows_in_the_page_and_reads_what_is_looked_at(page, 
     assert faults(page) == []
 
 
+def test_a_refusal_is_found_behind_the_newest_requests(page, desk):
+    missing = desk.send("GET", "/v3/nothing").headers["x-sandbox-request-id"]
+    for _ in range(101):
+        desk.pay(1000)
+    desk.open("journal?q=status:404")
+    found = page.get_by_role("list", name="Requests, newest first").get_by_role("link")
+    expect(found).to_have_count(1)
+    assert missing in found.get_attribute("href")
+
+
 def test_marked_payments_are_saved_as_a_file_with_what_was_sent(page, desk):
     ids = [desk.pay(amount)["transaction_id"] for amount in (1000, 2000, 3000)]
     desk.open("payments")

@@ -68,6 +68,33 @@ def test_an_increment_has_no_amount_until_the_user_types_one(page, desk):
     assert faults(page) == []
 
 
+def test_a_payment_has_its_own_amounts_after_another_was_open(page, desk):
+    first, second = (desk.pay(amount)["transaction_id"] for amount in (1000, 2500))
+    desk.open(f"payments/{first}?q=amount<10.01")
+    refund = page.get_by_role("button", name="Refund…")
+    expect(refund).to_be_visible()
+    page.get_by_role("searchbox").fill("amount>10")
+    rows = page.get_by_role("list", name="Payments").locator("a.row")
+    expect(rows).to_contain_text(["$25.00"])
+
+    rows.click()
+
+    expect(page.locator(".hd h2")).to_contain_text("$25.00")
+    refund.click()
+    expect(page.get_by_role("textbox", name="Amount: Refund")).to_have_value("25.00")
+    assert second in page.url
+
+
+def test_a_tip_is_paid_or_refused(page, desk):
+    desk.open("terminal")
+    for tip, says in (("3.00", "$59.00"), ("3,0,0", "Not accepted")):
+        page.get_by_role("textbox", name="Tip").fill(tip)
+        page.get_by_role("button", name="1 Visa").click()
+        expect(page.locator(".phone")).to_contain_text(says)
+    (payment,) = desk.ask("GET", "payments")["payments"]
+    assert record(desk, payment["id"])["tip_amount"] == 300
+
+
 def test_a_comma_stands_before_thousands_or_before_the_decimals(page, desk):
     desk.open("terminal")
     for typed, minor in (
