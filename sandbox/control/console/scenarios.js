@@ -6,7 +6,7 @@ import { isReport } from "./capture.js";
 import { Editing } from "./editing.js";
 import { Examples } from "./proving.js";
 import { refine, route } from "./route.js";
-import { act, revision, scenario, trouble } from "./state.js";
+import { act, scenario, trouble } from "./state.js";
 import { Act, Empty, Go, html, Icon, Panel, walk } from "./ui.js";
 
 /** A condition or a consequence of a rule, as short text. */
@@ -62,5 +62,5 @@ export function Scenarios() {
       <p class="q sm"><code>sandbox scenario show ${chosen.name}</code> shows its file, <code>sandbox scenario play ${chosen.name}</code> plays its examples.</p></div>`
     : html`<${Empty}><p class="q">Choose a scenario to read what it does, and run it.</p><//>`}
     ${query.edit && !isReport ? html`<${Editing} key=${query.edit} of=${query.edit} close=${() => refine({ edit: "" })} />` : ""}
-    <${Running} key=${revision.value} /><${Examples} key=${`${scenario.value?.name} ${scenario.value?.since}`} /></section>`;
+    <${Running} /><${Examples} key=${`${scenario.value?.name} ${scenario.value?.since}`} /></section>`;
 }

@@ -100,7 +100,7 @@ export async function enter(id) {
       if (error.name === "AbortError" || over.aborted) return;
       if (error instanceof Refused) {
         trouble.value = error;
-        if (error.status === 401 || error.status === 404) return;
+        if (error.status === 401) return;
       }
     }
     live.value = false;

@@ -152,7 +152,7 @@ const Queue = ({ queue, currency }) => queue.length ? html`<span><span class="q"
     <${Act} class="btn s" run=${() => act("DELETE", ["scenario", "next"])} done="The queue is empty">Empty the queue<//></span>`
   : html`<span class="q">empty: no outcome waits for the next request</span>`;
 
-/** The tip in minor units: 0 without one, null if what was typed is no amount, which the platform refuses as it stands. */
+/** The tip in minor units: 0 without one, null for what the platform refuses as it was typed. */
 const tipOf = ({ tip }, currency) => (tip.trim() ? minor(tip, currency) : 0);
 
 function Form({ form, setForm, body, waits, start, currency, directory }) {

@@ -22,13 +22,16 @@ const END_S = 4 * 31_536_000;
 const UNITS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split(" ");
 
+/** The instant, or null if there is no such day or it is too far away. */
+const valid = (instant) => (Number.isNaN(instant.getTime()) ? null : instant);
+
 /** The instant that the user typed, as "3d", "23:30", "31 Jul" or in full; null if it is none. */
 export function moment(text, now) {
   const plain = text.trim();
   const steps = plain.replaceAll(" ", "");
   if (/^(\d+(ms|s|m|h|d))+$/.test(steps)) {
     const ahead = [...steps.matchAll(/(\d+)(ms|s|m|h|d)/g)].reduce((sum, [, count, unit]) => sum + count * UNITS[unit], 0);
-    return new Date(now.getTime() + ahead);
+    return valid(new Date(now.getTime() + ahead));
   }
   const [, hour, minute] = /^([01]?\d|2[0-3]):([0-5]\d)$/.exec(plain) ?? [];
   if (hour) {
@@ -44,7 +47,7 @@ export function moment(text, now) {
     return then.getUTCMonth() === month ? then : null;
   }
   const full = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d))?$/i.test(plain) ? new Date(plain) : null;
-  return full && !Number.isNaN(full.getTime()) ? full : null;
+  return full && valid(full);
 }
 
 const along = (seconds) => (540 * Math.log(Math.max(1, seconds))) / Math.log(END_S) + 14;

@@ -49,6 +49,12 @@ def test_a_file_is_proved_with_its_mistakes_under_their_lines_before_it_runs(pag
 def test_examples_of_what_runs_are_played_in_the_world(page, desk):
     desk.ask("PUT", "scenario", {"toml": STORY})
     desk.open("scenarios")
+    stop = page.get_by_role("button", name="Stop")
+    stop.focus()
+    desk.pay(1000)
+    expect(page.locator(".ct", has_text="applied 1")).to_have_count(1)
+    expect(stop).to_be_focused()
+    desk.ask("PUT", "scenario", {"toml": STORY})
     page.get_by_role("button", name="Play up to hopeful").click()
 
     came = page.get_by_role("region", name="What was played")
@@ -58,6 +64,6 @@ def test_examples_of_what_runs_are_played_in_the_world(page, desk):
     expect(second).to_contain_text("status: expected 'declined', came 'captured'")
     expect(second).to_contain_text("POST /v3/payment")
     assert faults(page) == []
-    assert desk.ask("GET", "payments")["total"] == 2
+    assert desk.ask("GET", "payments")["total"] == 3
     second.get_by_role("link", name="captured").click()
     expect(page.get_by_role("region", name="Payment")).to_contain_text("captured")
