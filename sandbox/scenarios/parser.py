@@ -122,6 +122,8 @@ def _in_words(mistake: ErrorDetails) -> tuple[str, str | None]:
         meant = nearest(mistake["input"], _WORDS.findall(mistake["ctx"]["expected"]))
     elif mistake["type"] == "model_type":
         return _as_table(mistake["ctx"]["class_name"], mistake["input"]), None
+    elif mistake["type"] == "dict_type":
+        return "must be a table", None
     else:
         return message, getattr(mistake.get("ctx", {}).get("error"), "nearest", None)
     return message + (f"; did you mean {meant!r}?" if meant else ""), meant

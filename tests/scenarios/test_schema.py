@@ -295,6 +295,7 @@ def test_what_can_never_fit_or_does_not_go_together_is_refused():
 
 
 TABLES = [
+    ("readings = true", "readings: must be a table"),
     ('[[rule]]\nthen = "lost_card"', 'then: must be a table, as in { outcome = "lost_card" }'),
     (
         '[[example]]\nsend = { operation = "sale" }\nexpect = { received = ["transaction.sale"] }',
