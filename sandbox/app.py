@@ -1,4 +1,4 @@
-"""The Starlette application, and the composition root: what connects all live objects."""
+"""The Starlette application, and the composition root that connects all live objects."""
 
 import asyncio
 import secrets
@@ -83,7 +83,7 @@ def create_app(settings: Settings | None = None) -> Starlette:
     """Return the sandbox as a Starlette application, to be served or mounted.
 
     Its lifespan resumes unfinished work of an earlier run, and writes the last changes to a state
-    file. Raises as `build` does.
+    file. Raises the errors of `build`.
     """
     return build(settings or Settings()).app
 
@@ -99,9 +99,8 @@ def build(
     """Build a sandbox with its world `default`.
 
     Webhooks go over the network unless another sender is given, or a local receiver takes them.
-
-    Raises FixtureError when the fixture cannot be used, ScenarioError when the scenario cannot,
-    SettingsError when a setting cannot, StoreError when the state file cannot.
+    Raises FixtureError, ScenarioError, SettingsError or StoreError for an unusable fixture,
+    scenario, setting or store.
     """
     fixture = startup.fixture_of(settings)
     guard = startup.guard_webhooks(settings)

@@ -1,4 +1,4 @@
-"""Requests to sandboxes: in this process, and over the network within a size and a time."""
+"""Requests to sandboxes: in this process, or over the network with limits for size and time."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -14,7 +14,7 @@ from starlette.types import ASGIApp
 from sandbox.platform.wire import ConnectionClosed
 
 BASE_URL: Final = "http://localhost"
-"""The address that in-process requests name."""
+"""The address of in-process requests."""
 
 
 async def send(
@@ -26,7 +26,7 @@ async def send(
     query: Any = None,
     content: bytes | None = None,
 ) -> httpx2.Response | None:
-    """Send a request with these headers alone; None if a fault closes the connection."""
+    """Send a request with only these headers; return None if a fault closes the connection."""
     request = Request(
         method, BASE_URL + path, params=query or None, headers=headers, content=content
     )
@@ -40,34 +40,34 @@ async def send(
 async def send_json(
     app: ASGIApp, method: str, path: str, *, body: Any = None, **more: Any
 ) -> httpx2.Response | None:
-    """Send a request for JSON, with a body unless it is None, and what else `send` takes."""
+    """Send a request for JSON, with a JSON body unless it is None; other options as for `send`."""
     sent = {"accept": "application/json", **(more.pop("headers", None) or {})}
     if body is not None:
         sent["content-type"], more["content"] = "application/json", json.dumps(body).encode()
     return await send(app, method, path, headers=sent, **more)
 
 
-# --- servers that may be a stranger's -----------------------------------------------------------
+# --- servers that are not trusted ---------------------------------------------------------------
 
 T = TypeVar("T")
 
 ANSWER_BYTES_MAX: Final = 300_000_000
-"""More than the largest world that a server saves."""
+"""Larger than the largest saved world."""
 
 EVENT_BYTES_MAX: Final = 1_000_000
 
 _DECODED: Final = ("content-encoding", "content-length", "transfer-encoding")
-"""Headers that are true of the body on its way only."""
+"""Headers about the transfer of the body, which do not apply to its decoded content."""
 
 
 class Unending(Exception):
-    """An answer that is larger, or takes longer, than any of a sandbox; the message says which."""
+    """An answer is larger or takes longer than any of a sandbox; the message says which."""
 
 
 def fetch(
     client: Client, request: Request, *, within_s: float, bytes_max: int = ANSWER_BYTES_MAX
 ) -> Response:
-    """Return the answer to one request, read whole. Raises Unending, and what httpx2 raises."""
+    """Send a request and read the whole answer. Raises Unending, and the errors of httpx2."""
 
     def read() -> Response:
         with closing(client.send(request, stream=True)) as answer:
@@ -77,14 +77,14 @@ def fetch(
 
 
 def read_refusal(answer: Response, *, within_s: float) -> Response:
-    """Return the rest of an answer that is not a stream after all. Raises Unending."""
+    """Read the rest of an answer that turned out not to be a stream. Raises Unending."""
     return within(within_s, lambda: _read(answer, ANSWER_BYTES_MAX))
 
 
 def within(seconds: float, work: Callable[[], T]) -> T:
-    """Return what the work returns or raises. Raises Unending if that takes too long.
+    """Do the work and return its result. Raises Unending if it takes too long.
 
-    A client's own time limit begins again with each byte that it reads.
+    The time limit of an HTTP client does not suffice: it starts again with each byte.
     """
     started = start(work)
     try:
@@ -96,7 +96,7 @@ def within(seconds: float, work: Callable[[], T]) -> T:
 
 
 def start(work: Callable[[], T]) -> Future[T]:
-    """Begin the work in a thread that no exit of the process waits for."""
+    """Start the work in a daemon thread, for which the end of the process does not wait."""
     future: Future[T] = Future()
     future.set_running_or_notify_cancel()
 

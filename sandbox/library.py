@@ -1,4 +1,4 @@
-"""The fixtures and scenarios that come with the sandbox."""
+"""The library: fixtures and scenarios that are bundled with the sandbox."""
 
 from collections.abc import Collection, Mapping
 from functools import cache
@@ -20,44 +20,37 @@ _PACKAGE: Final = Path(__file__).parent
 
 
 def folder(name: str) -> Path:
-    """Return the folder of that name: inside an installed package, or beside it in a checkout."""
+    """Return a folder of the library: in the installed package, or beside it in a checkout."""
     installed = _PACKAGE / "_library" / name
     return installed if installed.is_dir() else _PACKAGE.parent / name
 
 
 def fixture_names() -> list[str]:
-    """Return the names of all fixtures that come with the sandbox."""
+    """Return the names of all bundled fixtures."""
     return sorted(path.stem for path in folder("fixtures").glob("*.json"))
 
 
 @cache
 def fixture(name: str) -> Fixture:
-    """Return the fixture that comes with the sandbox under this name, read once.
-
-    Raises FixtureError.
-    """
+    """Return the bundled fixture with this name, read once. Raises FixtureError."""
     if name not in fixture_names():
         raise FixtureError(f"there is no fixture {name!r}; there are: {', '.join(fixture_names())}")
     read = read_fixture(folder("fixtures") / f"{name}.json")
-    # Files need not hold what comes with the sandbox.
+    # State files need not contain bundled fixtures.
     return _rewind(replace(read, document=None))
 
 
 @cache
 def scenarios() -> dict[str, Scenario]:
-    """Return the scenarios that come with the sandbox, by the name of their file.
-
-    Raises ScenarioError.
-    """
+    """Return the bundled scenarios by the name of their file. Raises ScenarioError."""
     paths = sorted(folder("scenarios").glob("*.toml"))
     return {path.stem: read_scenario(path) for path in paths}
 
 
 def _stem(name: str, stems: Collection[str]) -> str:
-    """Return the library file of that name, or with that title.
+    """Return the name of the library file with this name or title. Raises ScenarioError.
 
-    Raises ScenarioError. Titles are inside the files, which are read only if no file name matches.
-    Source: assumed D24.
+    Titles are in the files, which are only read if no name matches. Source: assumed D24.
     """
     if name in stems:
         return name
@@ -70,10 +63,7 @@ def _stem(name: str, stems: Collection[str]) -> str:
 
 
 def scenario(name: str) -> Scenario:
-    """Return the scenario that comes with the sandbox under this name or title.
-
-    Raises ScenarioError.
-    """
+    """Return the bundled scenario with this name or title. Raises ScenarioError."""
     known = scenarios()
     return known[_stem(name, known)]
 
@@ -81,7 +71,7 @@ def scenario(name: str) -> Scenario:
 def scenario_file(name_or_path: str) -> Path:
     """Return the file of a scenario, by its name or title in the library, or by its path.
 
-    Raises ScenarioError for a name that is unknown; whether a path leads to a file is left open.
+    Raises ScenarioError for an unknown name; it does not check whether a path leads to a file.
     """
     if "/" in name_or_path or name_or_path.endswith(".toml"):
         return Path(name_or_path)
@@ -90,17 +80,17 @@ def scenario_file(name_or_path: str) -> Path:
 
 
 def scenario_text(name: str) -> str:
-    """Return the text of a scenario that comes with the sandbox, by the name of its file."""
+    """Return the text of a bundled scenario, by the name of its file."""
     return (folder("scenarios") / f"{name}.toml").read_text(encoding="utf-8")
 
 
 def sample(event_type: str) -> str:
-    """Return the body of an event of this type, as JSON: one of the demo world."""
+    """Return the body of an event of this type as JSON, from the demo world."""
     return (folder("fixtures") / "events" / f"{event_type}.json").read_text(encoding="utf-8")
 
 
 def fixture_or_file(name_or_path: str) -> Fixture:
-    """Return a fixture by name, or the one in a file when a path is given. Raises FixtureError."""
+    """Return a bundled fixture by name, or one in a file by its path. Raises FixtureError."""
     if "/" in name_or_path or name_or_path.endswith(".json"):
         read = read_fixture(Path(name_or_path))
         try:
@@ -111,7 +101,7 @@ def fixture_or_file(name_or_path: str) -> Fixture:
 
 
 def fixture_of(name: str, document: Any) -> Fixture:
-    """Return the fixture of a saved world: its own document, else the fixture of that name.
+    """Return the fixture of a saved world: from its document, or else the bundled one.
 
     Raises FixtureError.
     """
@@ -121,7 +111,7 @@ def fixture_of(name: str, document: Any) -> Fixture:
 
 
 def spec_of(saved: SavedWorld, *, id: str) -> WorldSpec:
-    """How the world of these documents began. Raises NotRestored and FixtureError."""
+    """Return how the world in these documents began. Raises NotRestored and FixtureError."""
     own = saved.tables.get(FIXTURE) or ()
     begins = only(saved, WORLD, WorldState).begins
     with place(WORLD, id):
@@ -134,7 +124,7 @@ def spec_of(saved: SavedWorld, *, id: str) -> WorldSpec:
 
 
 def _rewind(read: Fixture) -> Fixture:
-    """Return the fixture; one that is a saved world has the documents with which that one began.
+    """Return the fixture. A saved world gets the cast of the fixture from which it began.
 
     Raises FixtureError.
     """
@@ -147,9 +137,9 @@ def _rewind(read: Fixture) -> Fixture:
 
 
 def _beginning(saved: Mapping[str, Any]) -> tuple[Mapping[str, Any], str, Any]:
-    """Return the saved world, the name of the fixture with which it began, and its document.
+    """Return the saved world, the name of the fixture from which it began, and its document.
 
-    If it began as a saved world itself, only that world's fixture matters: otherwise a file would
+    If it began from a saved world itself, only that world's fixture is kept; otherwise a file would
     grow each time it is saved. Raises FixtureError.
     """
     snapshot = saved
@@ -168,7 +158,7 @@ def _beginning(saved: Mapping[str, Any]) -> tuple[Mapping[str, Any], str, Any]:
 def _beginning_of(saved: Mapping[str, Any]) -> tuple[str, Any]:
     if "world" not in saved and any("." in table for table in saved):
         raise FixtureError(
-            "is a state file; go on from it with --store, or save one of its worlds with "
+            "is a state file; continue from it with --store, or save one of its worlds with "
             "`sandbox world save`"
         )
     try:

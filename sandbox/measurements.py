@@ -1,4 +1,4 @@
-"""What a server measures of itself, as metrics of Prometheus."""
+"""The metrics of a server, for Prometheus."""
 
 import asyncio
 from collections.abc import Callable
@@ -19,14 +19,14 @@ from prometheus_client import (
 WRITES_S: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.25, 1.0)
 SIZES: Final = (1, 2, 4, 8, 16, 32, 64)
 STALL_S: Final = 0.05
-"""A loop that comes round so much too late has kept everybody waiting."""
+"""A round of the event loop that begins this late counts as a stall."""
 
 _LOOKS_EVERY_S: Final = 0.1
 _NAMESPACE: Final = "uat_sandbox"
 _NO_ROUTE: Final = "none"
 _CUT: Final = "cut"
 
-# All counts begin with the server, whose start Prometheus knows.
+# All counts begin when the server starts, which Prometheus notices by itself.
 disable_created_metrics()  # type: ignore[no-untyped-call]
 
 
@@ -41,11 +41,11 @@ class Measured:
         self.requests = counter("requests", "Requests to the platform.", ("route", "status"))
         self.answers = histogram(
             "request_seconds",
-            "Time to work an answer out, without waiting for it to be written or sent.",
+            "Time to produce an answer, without the time to store and send it.",
             ("route",),
             buckets=(0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1.0, 10.0),
         )
-        # Looking for the labels takes longer than counting.
+        # Cached, because looking up the labels takes longer than counting.
         self._count_of, self._time_of = cache(self.requests.labels), cache(self.answers.labels)
         self.control_requests = counter(
             "control_requests", "Requests to the control API.", ("row", "status")
@@ -53,7 +53,7 @@ class Measured:
         self.attempts = counter("attempts", "Attempts at sending webhooks.", ("result",))
         self.lags = histogram(
             "delivery_lag_seconds",
-            "From an event to the first attempt at sending it, in worlds whose clock runs.",
+            "Time from an event to the first attempt at sending it, in worlds whose clock runs.",
             buckets=(0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0),
         )
         self.deliveries_waiting = gauge(
@@ -63,11 +63,11 @@ class Measured:
         self.written_together = histogram(
             "worlds_written_together", "Worlds of one write.", buckets=SIZES
         )
-        self.worlds = gauge("worlds", "Worlds that this server has.")
+        self.worlds = gauge("worlds", "Worlds on this server.")
         self.stalls = counter("stalls", "Times that the server answered no request for 50 ms.")
-        self.longest_stall = gauge("longest_stall_seconds", "The longest of them.")
+        self.longest_stall = gauge("longest_stall_seconds", "Duration of the longest stall.")
         self.longest_stall_s = 0.0
-        # Those of a server that shares worlds: see `share`.
+        # For servers that share worlds; `share` registers these.
         self.carried = counter("carried", "Requests that another server answered.", registry=None)
         self.taken_over = counter("worlds_taken_over", "Worlds taken over.", registry=None)
         self.lost = counter("worlds_lost", "Worlds lost to another server.", registry=None)
@@ -76,15 +76,15 @@ class Measured:
         )
 
     def share(self, is_in_contact: Callable[[], bool]) -> None:
-        """Show the metrics of a server that shares worlds."""
+        """Add the metrics of a server that shares worlds."""
         self.in_contact.set_function(is_in_contact)
         for one in (self.in_contact, self.carried, self.taken_over, self.lost):
             self._registry.register(one)
 
     def count_request(self, route: str | None, status: int, duration_s: float | None) -> None:
-        """Count a request to the platform, and the time of an answer by a world.
+        """Count a request to the platform, and observe its duration if a world answered it.
 
-        A request that was cut off without an answer has status 0.
+        The status is 0 if the connection was closed without an answer.
         """
         self._count_of(route or _NO_ROUTE, status or _CUT).inc()
         if duration_s is not None:
@@ -95,11 +95,11 @@ class Measured:
         return sum(int(one.value) for family in self.requests.collect() for one in family.samples)
 
     def write(self) -> bytes:
-        """All metrics, in the text format of Prometheus."""
+        """Return all metrics in Prometheus' text format."""
         return generate_latest(self._registry)
 
     async def watch_loop(self) -> None:
-        """Notice when the event loop comes round late; until it is cancelled."""
+        """Count the stalls of the event loop, until canceled."""
         with suppress(asyncio.CancelledError):
             while True:
                 before_s = monotonic()

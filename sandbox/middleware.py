@@ -85,7 +85,7 @@ class SeparatePorts:
 class AnswerWhenStopped:
     """Answer 503 to requests that a stopping server no longer waits for."""
 
-    MESSAGE = "The server is being stopped; the request was not carried out to its end."
+    MESSAGE = "The server is stopping; the request was not completed."
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

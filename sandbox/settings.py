@@ -1,4 +1,4 @@
-"""The settings of a server: the checked values of the command line."""
+"""The settings of a server: checked values of its command line."""
 
 import os
 import re
@@ -30,7 +30,7 @@ class SettingsError(ValueError):
 
 
 def option(default: Any, help: str, **more: Any) -> Any:
-    """Return a setting with the help of its option, and what else its option has."""
+    """Return a setting with the help text and other properties of its option."""
     return field(default=default, metadata={"help": help, **more})
 
 
@@ -38,14 +38,14 @@ def option(default: Any, help: str, **more: Any) -> Any:
 class Settings:
     """All settings of a server.
 
-    The help of an option says what its setting does. `control_port` None serves the control API on
-    the platform's port. `token` None with a host that is not loopback makes one up. A server
-    without one answers for loopback hosts, `host` and `allow_hosts`. `store` is a state file; in
-    its place `database` is the URL of a PostgreSQL database whose worlds several servers share.
-    `bound_address` is the address of the socket, once there is one, and `ca` the certificate of
-    the authority as PEM.
+    The help text of an option describes its setting. If `control_port` is None, the control API is
+    on the platform's port. If `token` is None and other machines can reach the server, one is
+    generated; a server without a token answers for loopback hosts, `host` and `allow_hosts`.
+    `store` is a state file; instead, `database` can be the URL of a PostgreSQL database whose
+    worlds several servers share. `bound_address` is the address of the socket, once there is one,
+    and `ca` the certificate of the authority as PEM.
 
-    Raises SettingsError for an unusable token or host, and if there is no file to watch.
+    Raises SettingsError for unusable values.
     """
 
     host: str = option("127.0.0.1", "Address to listen on.")
@@ -58,11 +58,11 @@ class Settings:
     )
     generated_data: GeneratedData | None = option(
         None,
-        "Generate merchants beside the fixture's: merchants=200,terminals_per_merchant=2.",
+        "Generate more merchants than the fixture has: merchants=200,terminals_per_merchant=2.",
         name="--invent",
     )
     scenario: str | None = option(
-        None, "Scenario that runs in 'default': a name or title of the library, or a file."
+        None, "Scenario to run in 'default': a name or title of the library, or a file."
     )
     watch: bool = option(False, "Read the scenario file again whenever it changes.")
     seed: int = option(
@@ -84,14 +84,14 @@ class Settings:
     )
     server_name: str | None = option(
         None,
-        "Name of this server among those of a postgresql:// store, for people and load balancers.",
+        "Name of this server in a shared postgresql:// store, for people and load balancers.",
         name="--name",
         metavar="NAME",
     )
     token: str | None = field(default=None, repr=False)
     allow_hosts: tuple[str, ...] = option(
         (),
-        "Answer for this host name of a tunnel or proxy too, if the server has no token. May be "
+        "Also answer for this host name of a tunnel or proxy, if the server has no token. May be "
         "given several times; SANDBOX_ALLOW_HOST takes several names separated by spaces.",
         name="--allow-host",
         metavar="NAME",
@@ -104,15 +104,15 @@ class Settings:
     known_keys: bool = option(
         False,
         "Give new worlds the documented API keys even if --host is not loopback. Otherwise such a "
-        "server has keys of its own.",
+        "server has its own keys.",
     )
     tls: bool = option(
         False,
-        "Serve HTTPS with a certificate of an authority of this machine, for phones. The control "
+        "Serve HTTPS, for phones, with a certificate of this machine's own authority. The control "
         "API serves the authority's certificate at /_sandbox/ca.pem.",
     )
     tls_cert: Path | None = option(None, "Serve HTTPS with this certificate (PEM).")
-    tls_key: Path | None = option(None, "Key of --tls-cert, if that file does not hold it.")
+    tls_key: Path | None = option(None, "Key of --tls-cert, if that file does not contain it.")
     tls_folder: Path | None = option(
         None,
         "Folder of the authority for --tls. Default: uat-sandbox/tls in your data folder.",
@@ -147,7 +147,7 @@ class Settings:
         metavar="HOST|NETWORK",
     )
     webhooks_ca: Path | None = option(
-        None, "Trust receivers with a certificate of this file (PEM), such as a self-signed one."
+        None, "Trust receivers with a certificate from this file (PEM), such as a self-signed one."
     )
     bound_address: str | None = None
 
@@ -167,7 +167,7 @@ class Settings:
                 )
         if self.store is not None and os.name == "posix" and _WINDOWS_PATH.match(str(self.store)):
             raise SettingsError(
-                f"--store: {str(self.store)!r} is a path of Windows; write one of this machine"
+                f"--store: {str(self.store)!r} is a Windows path; write one of this machine"
             )
         if self.watch and self.scenario is None:
             raise SettingsError("--watch: there is no file to watch; name one with --scenario")
@@ -193,7 +193,7 @@ class Settings:
 
     @property
     def is_private(self) -> bool:
-        """Whether one person has the server, who needs no token and no guard."""
+        """Whether one person uses the server, without a token and an address guard."""
         return self.is_loopback and not self.shared
 
     @property
@@ -231,7 +231,7 @@ class Settings:
 
     @property
     def platform_url(self) -> str:
-        """The URL of the platform, for readers of the control API."""
+        """The URL of the platform, as seen from the control API."""
         if self.control_port is None:
             return "/"
         return self._url_at(self.port)
@@ -260,7 +260,7 @@ def read_profile(path: Path) -> Profile:
 
 
 def mistakes(error: ValidationError) -> str:
-    """Everything that pydantic found, field by field."""
+    """Return all mistakes that pydantic found, field by field."""
     return "; ".join(
         f"{'.'.join(map(str, one['loc']))}: {one['msg'].removeprefix('Value error, ')}"
         for one in error.errors(include_input=False)

@@ -1,4 +1,4 @@
-"""How a server begins: the worlds of an earlier run, and `default` as the settings have it."""
+"""Startup of a server: the worlds of an earlier run, and the world `default` by the settings."""
 
 import asyncio
 import logging
@@ -54,9 +54,9 @@ log = logging.getLogger("sandbox.store")
 
 
 class ScenarioReloader:
-    """Looks at one file, from the moment on at which it is made.
+    """Watches a scenario file from the moment when this object is created.
 
-    A file that is replaced by another counts as changed, and so does one that is gone or back.
+    A file that was replaced, removed or restored counts as changed.
     """
 
     def __init__(self, path: Path) -> None:
@@ -74,8 +74,8 @@ class ScenarioReloader:
     async def watch(self, world: World) -> None:
         """Run each new version of the file in the world, until canceled.
 
-        An unusable version is logged and changes nothing. A change of the file wins over any
-        scenario set meanwhile (assumed D24).
+        An unusable version is logged and changes nothing. A new version replaces any scenario that
+        was set in the meantime (assumed D24).
         """
         while True:
             await asyncio.sleep(LOOKS_EVERY_S)
@@ -90,30 +90,30 @@ class ScenarioReloader:
 
     async def _read_again(self, world: World) -> None:
         try:
-            # In a thread: requests are answered meanwhile.
+            # In a thread, so that requests are answered meanwhile.
             scenario = await asyncio.to_thread(read_scenario, self._path)
             _run(scenario, str(self._path), world)
         except ScenarioError as error:
-            goes_on = world.scenario and f"scenario {world.scenario.scenario.name!r} goes on"
+            running = world.scenario and f"scenario {world.scenario.scenario.name!r} keeps running"
             # The message quotes names from the file.
             message = world.profile.scrub(str(error))
-            reload_log.warning("%s; %s", message, goes_on or "no scenario runs")
+            reload_log.warning("%s; %s", message, running or "no scenario runs")
         else:
             reload_log.info("reloaded scenario %r from %s", scenario.name, self._path)
 
 
-# --- what a state file keeps of a server --------------------------------------------------------
+# --- stores -------------------------------------------------------------------------------------
 
 
 def _open(path: Path) -> StateFile:
-    # The kinds of files need TinyDB, SQLite and file locks.
+    # Imported late, because it needs TinyDB, SQLite and file locks.
     from sandbox.store.files.file_kinds import open_file
 
     return open_file(path)
 
 
 def open_store(store: str) -> StateFile:
-    """Return a state file, or the worlds of a database that no server uses. Raises StoreError."""
+    """Open a state file, or the worlds in a database that no server uses. Raises StoreError."""
     if not is_database(store):
         return _open(Path(store))
     must_have_driver()
@@ -123,7 +123,7 @@ def open_store(store: str) -> StateFile:
 
 
 def name_store(store: str) -> str:
-    """Return a store in messages, without a password."""
+    """Return the name of a store for messages, without a password."""
     if not is_database(store):
         return store
     from sandbox.cluster.database import name_of
@@ -132,9 +132,9 @@ def name_store(store: str) -> str:
 
 
 def have_secret(worlds: Worlds, file: StateFile | None) -> None:
-    """Set the secret of new worlds' keys, unless the keys are documented ones.
+    """Set the secret for the keys of new worlds, unless these are the documented keys.
 
-    A state file stores it; without a file each start makes a new one.
+    A state file stores it; without a file, each start generates a new one.
     """
     if worlds.known_keys:
         return
@@ -152,7 +152,7 @@ def have_secret(worlds: Worlds, file: StateFile | None) -> None:
 
 
 def restore_all(worlds: Worlds, file: StateFile, path: Path) -> None:
-    """Fill the worlds from the file. Raises StoreError; then nothing was written."""
+    """Restore the worlds in the file. Raises StoreError; then nothing was written."""
     loaded = file.load()
     worlds.secret = file.secret
     for id, tables in loaded.items():
@@ -167,7 +167,7 @@ def restore_all(worlds: Worlds, file: StateFile, path: Path) -> None:
 
 
 def must_have_driver() -> None:
-    """Raise StoreError where the package that speaks with PostgreSQL is not installed."""
+    """Raise StoreError unless the driver for PostgreSQL is installed."""
     if find_spec("asyncpg") is None:
         raise StoreError(
             "--store: PostgreSQL needs the package asyncpg; install it beside the sandbox with "
@@ -190,9 +190,9 @@ def fixture_of(settings: Settings) -> Fixture:
 
 
 class Kept(Struct, frozen=True):
-    """The worlds, the clock, and what was kept of the tokens of teams.
+    """The worlds, the clock, and the stored tokens of teams.
 
-    `cluster` connects the server with others, if they share worlds.
+    `cluster` connects the server with the others, if they share worlds.
     """
 
     worlds: Worlds
@@ -201,7 +201,7 @@ class Kept(Struct, frozen=True):
     cluster: "ClusterServer | None" = None
 
     def tokens_with(self, operators: str | None) -> Tokens:
-        """All tokens of the control API. Raises StoreError."""
+        """Return all tokens of the control API. Raises StoreError."""
         saver = self.worlds.saver
         try:
             known = parse_tokens(self.teams)
@@ -226,7 +226,7 @@ def keep_worlds(
     system_clock: SystemClock,
     ticks: Ticks,
 ) -> Kept:
-    """Return the worlds as the settings have them, with `default`. Raises as `build` does."""
+    """Return the worlds, with `default`, in the store of the settings. Raises like `build`."""
     make = partial(
         Worlds,
         ticks=ticks,
@@ -259,7 +259,7 @@ def _share_worlds(
     fixture: Fixture,
     make: Callable[..., Worlds],
 ) -> Kept:
-    """Return the worlds of a server that shares them with others over PostgreSQL."""
+    """Return the worlds of a server that shares them with others through PostgreSQL."""
     must_have_driver()
     from sandbox.cluster.server import ClusterServer
     from sandbox.cluster.session import Address
@@ -291,10 +291,10 @@ def _share_worlds(
 
 
 def _check_shared(settings: Settings) -> None:
-    """Raise SettingsError for what servers that share worlds cannot have."""
+    """Raise SettingsError for settings that servers with shared worlds cannot have."""
     if settings.watch:
         raise SettingsError(
-            "--watch: the world 'default' may be on another server; have a scenario run with "
+            "--watch: the world 'default' may be on another server; start a scenario with "
             "`sandbox scenario run`"
         )
     if settings.is_tls:
@@ -310,7 +310,7 @@ def _check_shared(settings: Settings) -> None:
 
 
 def _in_common(settings: Settings, fixture: Fixture) -> dict[str, str]:
-    """Return what a server must have as the others have it, by option."""
+    """Return the values that must be the same on all servers, by option."""
     profile = repr(settings.profile).encode()
     document = b"" if fixture.document is None else to_json(fixture.document)
     return {
@@ -324,7 +324,7 @@ def _in_common(settings: Settings, fixture: Fixture) -> dict[str, str]:
 
 
 def _begin_shared(worlds: Worlds, is_new: bool, *, settings: Settings, fixture: Fixture) -> None:
-    """Make the world `default`, unless the database has it."""
+    """Begin the world `default`, unless the database has it."""
     if is_new:
         begin(worlds, settings, fixture)
         return
@@ -335,8 +335,8 @@ def _begin_shared(worlds: Worlds, is_new: bool, *, settings: Settings, fixture: 
         "--clock": settings.clock != usual.clock,
         "--invent": settings.generated_data != usual.generated_data,
     }
-    if unheard := ", ".join(option for option, is_given in given.items() if is_given):
-        log.warning("%s did not apply: the database holds the world 'default' already", unheard)
+    if ignored := ", ".join(option for option, is_given in given.items() if is_given):
+        log.warning("%s did not apply: the database already has the world 'default'", ignored)
 
 
 def _spec(settings: Settings, fixture: Fixture) -> WorldSpec:
@@ -352,11 +352,11 @@ def _spec(settings: Settings, fixture: Fixture) -> WorldSpec:
 def begin(worlds: Worlds, settings: Settings, fixture: Fixture) -> None:
     """Begin the world `default` by the settings, unless an earlier run left one."""
     saved = worlds.get(DEFAULT_WORLD)
-    if saved is not None and (unheard := _not_heeded(settings, saved.spec)):
+    if saved is not None and (ignored := _ignored_options(settings, saved.spec)):
         log.warning(
-            "%s did not apply: the state file holds the world 'default' already; reset it, or "
+            "%s did not apply: the state file already has the world 'default'; reset it, or "
             "name another file",
-            ", ".join(unheard),
+            ", ".join(ignored),
         )
     try:
         default = saved or worlds.create(_spec(settings, fixture))
@@ -371,7 +371,7 @@ def begin(worlds: Worlds, settings: Settings, fixture: Fixture) -> None:
 def guard_webhooks(settings: Settings) -> Guard:
     """Return the guard that keeps webhooks from internal addresses.
 
-    Raises SettingsError, also for a URL that none may go to, and for unusable certificates.
+    Raises SettingsError, also for a URL to which no webhook may go, and for unusable certificates.
     """
     try:
         guard = Guard(is_open=settings.is_private, allowed=settings.webhooks_to)
@@ -398,7 +398,7 @@ def guard_webhooks(settings: Settings) -> Guard:
 
 
 def _register(urls: Sequence[str], world: World) -> None:
-    """Have webhooks go to these URLs, unless they do already. Raises SettingsError."""
+    """Register endpoints for these URLs, unless there are some. Raises SettingsError."""
     taken = {one.url for one in world.outbox.endpoints.values()}
     new = [url for url in dict.fromkeys(urls) if url not in taken]
     ids = (f"start-{number}" for number in count(1))
@@ -412,23 +412,20 @@ def _register(urls: Sequence[str], world: World) -> None:
         raise SettingsError(f"--webhook: {error}") from None
 
 
-def _not_heeded(settings: Settings, began: WorldSpec) -> list[str]:
-    """List the given options that differ from how this world began.
-
-    They are options that only apply to new worlds.
-    """
+def _ignored_options(settings: Settings, began: WorldSpec) -> list[str]:
+    """List the given options that only apply to new worlds, and differ from how this one began."""
     usual = Settings()
-    told = {
+    values = {
         "--fixture": (Path(settings.fixture).stem, began.fixture.name, usual.fixture),
         "--seed": (settings.seed, began.seed, usual.seed),
         "--clock": (settings.clock, began.clock, usual.clock),
         "--invent": (settings.generated_data, began.generated_data, usual.generated_data),
     }
-    return [option for option, (given, *others) in told.items() if given not in others]
+    return [option for option, (given, *others) in values.items() if given not in others]
 
 
 def _run(scenario: Scenario, named: str, world: World) -> None:
-    """Have the scenario run in the world. Raises ScenarioError."""
+    """Run the scenario in the world. Raises ScenarioError with the name that the user gave."""
     try:
         run_scenario(world, scenario)
     except ScenarioError as error:

@@ -1,6 +1,6 @@
-"""The tokens of the control API: their rules, and those of teams as a server keeps them.
+"""The tokens of the control API: their rules, and how a server stores those of teams.
 
-Of a team's token the digest is kept, never the token itself.
+Only the digest of a team's token is stored, never the token itself.
 """
 
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ from sandbox.domain.text import NotUtf8, decode_text
 from sandbox.store.documents import Unreadable, from_document, to_text
 
 TOKEN_CHARS_MIN: Final = 16
-"""A shorter token can be guessed over the network (assumed D25-token)."""
+"""Shorter tokens could be guessed over the network (assumed D25-token)."""
 
 _FILE_BYTES_MAX: Final = 4_096
 
@@ -32,13 +32,13 @@ def check_token(token: str) -> None:
         raise TokenError(f"the token {how_long}, and needs at least {TOKEN_CHARS_MIN}")
     if not token.isascii() or not token.isprintable() or token != token.strip():
         raise TokenError(
-            "the token cannot be sent in a header: take printable ASCII characters, without a "
+            "the token cannot be sent in a header: use printable ASCII characters, without a "
             "space at either end"
         )
 
 
 def read_token(path: Path) -> str:
-    """Return the token in a file, which holds nothing else.
+    """Return the token in a file that contains nothing else.
 
     Raises TokenError with the file's name.
     """
@@ -53,7 +53,7 @@ def read_token(path: Path) -> str:
     if not token:
         raise TokenError(f"{path}: is empty")
     if len(content) > _FILE_BYTES_MAX or len(token.splitlines()) > 1:
-        raise TokenError(f"{path}: holds more than one line, and not a token alone")
+        raise TokenError(f"{path}: contains more than one line; it must contain only the token")
     return token
 
 
@@ -71,22 +71,22 @@ class TeamToken(Struct, frozen=True, kw_only=True, gc=False):
     expires_at: datetime | None
 
     def is_valid_at(self, now: datetime) -> bool:
-        """Whether it has not expired. The boundary itself is expired, as for API keys."""
+        """Whether it has not expired. As for API keys, it is expired at the very instant."""
         return self.expires_at is None or now < self.expires_at
 
 
 def digest_of(token: bytes) -> str:
-    """Return the digest by which a token is found. Tokens are random, so it needs no salt."""
+    """Return the digest that identifies a token. Tokens are random, so it needs no salt."""
     return sha256(token).hexdigest()
 
 
 def write_tokens(tokens: Iterable[TeamToken]) -> str:
-    """Return the tokens as a state file has them."""
+    """Return the text of the tokens for a state file."""
     return to_text(list(tokens))
 
 
 def parse_tokens(text: str) -> list[TeamToken]:
-    """Return the tokens of a state file. Raises ValueError if they are no tokens."""
+    """Return the tokens in the text of a state file. Raises ValueError for invalid text."""
     try:
         tokens: list[TeamToken] = from_document(list[TeamToken], from_json(text or "[]"))
     except Unreadable as error:

@@ -25,7 +25,7 @@ def trusting_context() -> "ssl.SSLContext":
             context.load_verify_locations(file)
         except (OSError, ssl.SSLError) as error:
             raise SandboxError(
-                f"{file}: cannot be read as a certificate: {error}; SANDBOX_CA names the file"
+                f"{file}: cannot be read as a certificate: {error}; SANDBOX_CA can name another"
             ) from None
     return context
 

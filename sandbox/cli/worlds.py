@@ -58,7 +58,7 @@ def _parse_frozen_at(value: str) -> str | None:
 @click.option(
     "--invent",
     type=arguments.COUNTS,
-    help="Generate merchants beside the fixture's: merchants=200.",
+    help="Generate more merchants than the fixture has: merchants=200.",
 )
 def new(*, scenario: str | None, server: Remote, **more: Any) -> output.Result:
     """Create a world, and print its keys with a first request to paste.

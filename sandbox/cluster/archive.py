@@ -1,4 +1,4 @@
-"""A database as a state file that no server uses, for copying worlds from and to files."""
+"""A database without servers, as a state file, for copying worlds from and to files."""
 
 import asyncio
 import secrets
@@ -20,15 +20,15 @@ from sandbox.worlds.spec import team_of
 T = TypeVar("T")
 
 _SESSION = 0
-"""The session that writes the worlds. No server has this number, so any may claim them."""
+"""The session number in rows that this writes. No server has it, so any can claim the worlds."""
 
 _ADD = "INSERT INTO uat_sandbox.worlds (id, wid, team, session, n, format) VALUES ($1,$2,$3,$4,0,0)"
 
 
 class Archive(StateFile):
-    """The worlds of a database that no server uses. Fulfils the port of state files.
+    """The worlds of a database that no server uses.
 
-    Each method opens a new connection. Raises StoreError where a server lives.
+    Each method opens a new connection. Raises StoreError if a server uses the database.
     """
 
     def __init__(self, url: str) -> None:
@@ -38,18 +38,18 @@ class Archive(StateFile):
         self.head = self._run(self._prepare)
 
     def load(self) -> Mapping[str, Tables]:
-        """All worlds by id, with the texts of all documents."""
+        """Return all worlds by id. Raises StoreError."""
         return self._run(self._load)
 
     def keep_good_copy(self) -> None:
-        """Make no copy: that is for PostgreSQL to do."""
+        """Do nothing, since backups are PostgreSQL's task."""
 
     def write(self, changes: Sequence[Change]) -> None:
-        """Write whole worlds, all or none."""
+        """Write whole worlds, all or none. Raises StoreError."""
         self._run(lambda connection: self._write(connection, changes))
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing, since no connection is open."""
 
     # --- with a connection
 
@@ -85,7 +85,7 @@ class Archive(StateFile):
                 payments = [table for table, _ in change.puts].count(NAMES[Payment])
                 (counters,) = (one.text for table, one in change.puts if table == COUNTERS)
                 requests = from_json(counters).get("requests", 0)
-                # The server that comes first looks what is due.
+                # Due at once, so that the first server loads the world and fires its timers.
                 head = Head(
                     wid=wid,
                     new_wid=wid,

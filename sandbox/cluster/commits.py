@@ -1,4 +1,4 @@
-"""Reading and writing worlds: every commit checks that the session still owns each world."""
+"""Reading and writing worlds; every commit checks that the session still owns each world."""
 
 import asyncio
 from collections import defaultdict
@@ -16,11 +16,11 @@ from sandbox.store.world_documents import SavedWorld
 
 
 class Head(Struct):
-    """What a commit says of a world beside its rows.
+    """The data of a world in a commit, besides its rows.
 
-    Its rows get `new_wid`, which is another one if all of the world is written. `n` is the number
-    of this commit. `state` is None if it did not change. `due_s` are the seconds until something
-    happens in the world without a request; None if nothing will.
+    The rows get `new_wid`, which differs from `wid` if the whole world is written. `n` is the
+    number of this commit. `state` is None if it did not change. `due_s` is the time in seconds
+    until something happens in the world without a request; None if nothing will.
     """
 
     wid: int
@@ -35,8 +35,8 @@ class Head(Struct):
 class Rows(Struct):
     """The rows to write and to delete, for all worlds of one commit.
 
-    They are as in the table: wid, table, id, number, text, lookup, body; of those that are `gone`
-    only the first three count. A message has its record in the same row.
+    Their columns are those of the table: wid, table, id, number, text, lookup, body; rows in `gone`
+    only need the first three. A message and its body share a row.
     """
 
     documents: list[tuple[int, str, str, str, str, str | None, str | None]] = field(
@@ -45,7 +45,7 @@ class Rows(Struct):
     gone: list[tuple[int, str, str, None, None, None, None]] = field(default_factory=list)
 
     def add(self, change: Change, wid: int) -> str | None:
-        """Add the rows of a change. Returns the state of the world, if it changed."""
+        """Add the rows of a change, and return the state of the world if it changed."""
         state = None
         bodies = {one.id: one.text for table, one in change.puts if table == RECORDS}
         for table, (id, number, text) in change.puts:
@@ -97,9 +97,9 @@ WHERE wid = $1 ORDER BY number::numeric"""
 async def commit(
     connection: Connection, session: int, heads: list[Head], rows: Rows, gone: list[int]
 ) -> set[int]:
-    """Write the changes of these worlds; returns the `wid` of those that the session owns.
+    """Write the changes of these worlds, and return the `wid` of those that the session owns.
 
-    Worlds that are `gone` are deleted if the session owns them. Their rows go later.
+    Worlds in `gone` are deleted if the session owns them. Their rows are swept later.
     """
     said = json.encode(heads).decode()
     mine = await connection.fetch(_COMMIT, session, FORMAT, said, rows.documents, rows.gone, gone)
@@ -107,20 +107,20 @@ async def commit(
 
 
 async def write_rows(connection: Connection, rows: Rows, wid: int) -> None:
-    """Write all rows of a world under a number that no world has yet.
+    """Write all rows of a world under a `wid` that no world has yet.
 
-    They count as left over until a commit turns the world over to them.
+    They count as leftovers until a commit switches the world to them.
     """
     async with connection.transaction():
         await connection.copy_records_to_table(
             "documents", schema_name="uat_sandbox", records=rows.documents
         )
-        # Last, since they are swept some time after this.
+        # Last, since the time until they are swept begins here.
         await connection.execute("INSERT INTO uat_sandbox.leftovers VALUES ($1)", wid)
 
 
 async def load(connection: Connection, wid: int) -> SavedWorld:
-    """Return the world whose rows have this number, as of the moment of this one statement."""
+    """Return the world whose rows have this `wid`, read in one statement."""
     return await asyncio.to_thread(_build, await connection.fetch(_LOAD, wid))
 
 

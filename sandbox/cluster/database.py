@@ -1,4 +1,4 @@
-"""Connections to PostgreSQL, and what it says when something is wrong."""
+"""Connections to PostgreSQL, and sentences for its errors."""
 
 import asyncio
 import time
@@ -14,15 +14,14 @@ from sandbox.store.files.port import StoreError, Unavailable
 T = TypeVar("T")
 
 CONNECTIONS_MAX: Final = 4
-"""The most connections of a server beside its owner session."""
+"""Limit of the connections of a server besides its owner session."""
 
 CONNECT_S: Final = 3.0
 ANSWER_S: Final = 10.0
-"""How long PostgreSQL may take for one statement. Without a limit, a lost answer would be awaited
-forever."""
+"""Time limit of a statement. Without one, the server would wait forever for a lost answer."""
 
 PATIENCE_S: Final = 3.0
-"""How long a request waits while PostgreSQL cannot be reached; then it is refused."""
+"""How long a request waits while PostgreSQL cannot be reached, before it is refused."""
 
 AGAIN_S: Final = 0.1
 
@@ -33,33 +32,33 @@ FAILURES: Final = (
     asyncpg.InterfaceError,
     asyncpg.InternalClientError,
 )
-"""What the driver raises when a statement or a connection fails."""
+"""The errors that the driver raises when a statement or a connection fails."""
 
 _ENDED: Final = ("08", "57P", "25006")
-"""What the states of errors begin with after which a connection is of no use, or only reads."""
+"""Prefixes of the SQLSTATEs after which a connection is unusable, or read-only."""
 
 _SETTINGS: Final = {
     "timeout": CONNECT_S,
     "server_settings": {"application_name": "uat-sandbox"},
-    # With several hosts in the URL, the one that takes writes.
+    # If the URL has several hosts, use the one that accepts writes.
     "target_session_attrs": "read-write",
 }
 
 
 def is_fatal(error: BaseException | None) -> bool:
-    """Whether a connection is of no use after this error."""
+    """Whether a connection is unusable after this error."""
     if not isinstance(error, asyncpg.PostgresError):
         return True
     return str(error.sqlstate or "").startswith(_ENDED)
 
 
 def name_of(url: str) -> str:
-    """Return the database in messages, without user and password."""
+    """Return the name of the database for messages, without user and password."""
     try:
         parts = urlsplit(url)
     except ValueError:
         return "PostgreSQL"
-    # There may be several hosts, each with a port of its own.
+    # There may be several hosts, each with its own port.
     where = parts.netloc.rpartition("@")[2] or "the local socket"
     return f"PostgreSQL at {where}{parts.path}"
 
@@ -73,16 +72,16 @@ class Database:
         self._pool: asyncpg.Pool | None = None
 
     async def open(self) -> None:
-        """Have connections be made as they are needed."""
+        """Open the pool, which connects as needed."""
         self._pool = await asyncpg.create_pool(
             self._url, min_size=0, max_size=CONNECTIONS_MAX, reset=_leave_as_it_is, **_SETTINGS
         )
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[asyncpg.Connection]:
-        """Yield a connection of its own for as long as the block lasts.
+        """Yield a separate connection, which is closed after the block.
 
-        Raises StoreError, with a sentence for what is wrong.
+        Raises StoreError with a sentence about the problem.
         """
         try:
             connection = await self.connect()
@@ -94,30 +93,30 @@ class Database:
             raise self.refusal(error) from error
 
     async def connect(self) -> asyncpg.Connection:
-        """Return a connection of its own, which no pool resets or closes."""
+        """Return a new connection that does not belong to the pool."""
         return await asyncpg.connect(self._url, **_SETTINGS)
 
     def refusal(self, error: BaseException) -> StoreError:
-        """Say why this database is of no use."""
-        why = f"{describe(error)}; mend the URL, or the database"
+        """Return the error for an unusable database."""
+        why = f"{describe(error)}; fix the URL, or the database"
         if isinstance(error, asyncpg.TargetServerAttributeNotMatched):
             why = (
-                "it is a standby, which only answers reads; name the primary in the URL, or all "
-                "hosts of which one is the primary"
+                "it is a standby, which is read-only; name the primary in the URL, or all hosts "
+                "of which one is the primary"
             )
         elif is_fatal(error) and not isinstance(error, ValueError):
             return self.unreachable(error)
         return StoreError(f"{self.name} cannot be used: {why}")
 
     def unreachable(self, error: BaseException) -> Unavailable:
-        """Say that PostgreSQL cannot be reached at the moment."""
+        """Return the error for a database that cannot be reached now."""
         return Unavailable(f"{self.name} cannot be reached: {describe(error)}")
 
     @asynccontextmanager
     async def connection(self, within_s: float = ANSWER_S) -> AsyncIterator[asyncpg.Connection]:
-        """Yield a connection for statements that take no longer than this. Raises Unavailable.
+        """Yield a connection of the pool for statements with this time limit. Raises Unavailable.
 
-        One that takes longer is closed: otherwise its end, too, would wait for an answer.
+        After the limit the connection is terminated, because closing it would wait for an answer.
         """
         assert self._pool is not None
         loop = asyncio.get_running_loop()
@@ -129,7 +128,7 @@ class Database:
                 except Exception as error:
                     if loop.time() < limit.when():
                         raise
-                    # The driver raises anything when a connection is closed under it.
+                    # The driver raises all kinds of errors after a connection was terminated.
                     raise TimeoutError(f"no answer within {within_s:g} s") from error
                 finally:
                     limit.cancel()
@@ -137,9 +136,9 @@ class Database:
             raise self.unreachable(error) from error
 
     async def ask(self, question: Callable[..., Awaitable[T]], *values: Any) -> T:
-        """Ask what may be asked again, for some seconds if need be. Raises Unavailable.
+        """Call `question` with a connection and the values, and return its result.
 
-        The question gets a connection, and the values.
+        It must be repeatable: it is tried for some seconds. Raises Unavailable.
         """
         deadline_s = time.monotonic() + PATIENCE_S
         while True:
@@ -160,9 +159,9 @@ class Database:
 
 
 async def _leave_as_it_is(connection: asyncpg.Connection) -> None:
-    """Do not ask PostgreSQL to reset a connection: no statement changes its session."""
+    """Skip the reset of a connection, since no statement changes its session."""
 
 
 def describe(error: Any) -> str:
-    """Return the first line of what an error says, or its name if it says nothing."""
+    """Return the first line of an error's message, or the name of its class."""
     return str(error).partition("\n")[0] or type(error).__name__

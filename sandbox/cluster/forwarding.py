@@ -1,4 +1,4 @@
-"""Requests that another server answers: sent on as they came, and their answers passed back."""
+"""Forwarding of requests to the server that has the world, and of the answers back."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -15,21 +15,21 @@ from sandbox.store.files.port import Unavailable
 from sandbox.worlds.elsewhere import Peer
 
 SERVER: Final = b"x-sandbox-server"
-"""The header of an answer that another server gave: its name, for balancers that learn."""
+"""The header of a forwarded answer with the name of the server that gave it, for balancers."""
 
 NOT_HERE: Final = 421
 
 _SENT_ON: Final = (FORWARDED.decode(), "1")
 _AGAIN: Final = "sandbox.forwarded_again"
-"""In the scope of a request that was sent on a second time."""
+"""Marks the scope of a request that was forwarded a second time."""
 
 _CONNECT_S: Final = 2.0
 _ASK_S: Final = 10.0
 _KEPT_S: Final = 3.0
-"""Shorter than a server keeps an idle connection, so no request meets one that is being closed."""
+"""How long to keep idle connections: shorter than servers do, so that none is closed during use."""
 
 REFUSED: Final = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
-"""What is raised where a server cannot be reached; nothing was sent."""
+"""The errors if a server cannot be reached, so that nothing was sent."""
 
 _LEFT_OUT: Final = (b"connection", b"keep-alive", b"transfer-encoding")
 _NOT_PASSED_BACK: Final = (*_LEFT_OUT, b"date")
@@ -39,23 +39,24 @@ _NOT_SENT_ON: Final = (b"upgrade", b"expect", b"te", b"trailer", b"content-lengt
 
 
 class Forwarding:
-    """Connections to the other servers, which are kept.
+    """Persistent connections to the other servers.
 
     `abort` closes the connection of a client without an answer.
     """
 
     def __init__(self, abort: Callable[[Any, Any], Awaitable[None]]) -> None:
         self._abort = abort
-        # The sessions of the servers at which something is under way.
+        # Forwarded requests that are under way, with the session of their server.
         self._under_way: dict[asyncio.Task[bool], int] = {}
 
     async def forward(
         self, peer: Peer, url: str, scope: Any, receive: Any, send: Any, body: bytes
     ) -> bool:
-        """Have the server answer; False if it no longer has the world.
+        """Forward a request; return False if the server no longer has the world.
 
-        The `body` was read already. If the connection to that server breaks before or in its
-        answer, so does that of the client. Raises REFUSED, and Unavailable if the server is gone.
+        The `body` was read already. If the connection to the server breaks before or during its
+        answer, the client's connection is aborted. Raises REFUSED, and Unavailable if the server
+        is gone.
         """
         has_started = False
 
@@ -71,7 +72,7 @@ class Forwarding:
         except REFUSED:
             raise
         except wire.ClientGone:
-            # It needs no answer.
+            # The client does not wait for an answer.
             return True
         except (aiohttp.ClientError, OSError, asyncio.CancelledError) as error:
             was_ended = isinstance(error, asyncio.CancelledError)
@@ -79,7 +80,7 @@ class Forwarding:
                 raise
             is_read = scope["method"] in ("GET", "HEAD")
             if not has_started and is_read and _AGAIN not in scope:
-                # Reading changes nothing, so it is asked once more, of the owner of then.
+                # Reads are repeated once, with the new owner.
                 scope[_AGAIN] = True
                 return False
             if was_ended and not has_started:
@@ -90,7 +91,7 @@ class Forwarding:
             del self._under_way[task]
 
     async def _exchange(self, peer: Peer, url: str, scope: Any, send: Any, body: bytes) -> bool:
-        # `OPTIONS *` has no path, which a URL cannot say.
+        # `OPTIONS *` has no path, but a URL needs one.
         path = scope["path"] if scope["path"].startswith("/") else "/" + scope["path"]
         target = quote(path, safe="/:@!$&'()*+,;=~-._")
         if scope["query_string"]:
@@ -120,10 +121,7 @@ class Forwarding:
     async def ask(
         self, url: str, target: str, headers: Sequence[tuple[bytes, bytes]]
     ) -> bytes | None:
-        """Return what a server answers to a GET about its own worlds.
-
-        None if it does not answer well.
-        """
+        """Send a GET to a server, and return the body of its answer, or None if it fails."""
         try:
             async with self._client.get(
                 URL(url + target, encoded=True),
@@ -146,11 +144,11 @@ class Forwarding:
 
     @property
     def sessions(self) -> set[int]:
-        """The sessions of servers at which something is under way."""
+        """The sessions of servers that have forwarded requests under way."""
         return set(self._under_way.values())
 
     def end(self, session: int) -> None:
-        """End what is under way at a server that is gone."""
+        """Cancel the forwarded requests at a server that is gone."""
         for task, at in self._under_way.items():
             if at == session:
                 task.cancel()

@@ -1,7 +1,7 @@
-"""Which session owns a world: finding, claiming, reserving and giving back.
+"""Ownership of worlds by sessions: finding, claiming, reserving and giving away.
 
 A world belongs to the session in its row for as long as that session lives. A claim names the
-session that it has seen there, so of several claims one succeeds.
+session that it has seen in the row, so only one of several claims succeeds.
 """
 
 from collections.abc import Iterable
@@ -17,14 +17,14 @@ from sandbox.worlds.elsewhere import KeptWorld, Peer, ServerRow
 from sandbox.worlds.spec import DEFAULT_WORLD, Limits, WorldTaken, team_of, world_of
 
 SKIPPED_MAX: Final = 1_000
-"""The most world numbers to skip at once because other worlds have that id."""
+"""How many world numbers to skip at once because the ids are taken."""
 
 _MAKING: Final = 4_511_902_661
 """The number of the advisory lock under which worlds are counted and reserved."""
 
 
 class Found(NamedTuple):
-    """A world, the session in its row, and the server that has it, if that lives."""
+    """A world, the session in its row, and the server that has it, if it is alive."""
 
     id: str
     format: int
@@ -33,7 +33,7 @@ class Found(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """A world that a session owns: the number of its rows, and of its last commit."""
+    """A world that a session owns: the `wid` of its rows, and the number of its last commit."""
 
     session: int
     wid: int
@@ -69,7 +69,7 @@ WHERE n = 0 AND (session = $1 AND touched_at < now() - interval '10 seconds' AND
 COUNT_ALONE: Final = f"""
 SET LOCAL idle_in_transaction_session_timeout = 3000;
 SELECT pg_advisory_xact_lock({_MAKING})"""
-"""One server at a time counts and reserves; one that freezes then holds up others for 3 s."""
+"""One server at a time counts and reserves; if it freezes, it delays the others for 3 s."""
 
 _NUMBERED: Final = """
 INSERT INTO uat_sandbox.meta VALUES ('numbered:' || $1, '1')
@@ -125,13 +125,13 @@ def _read_row(id: str, format: int, session: int | None, owner: int | None, *pee
 
 
 async def find(connection: Connection, id: str) -> Found | None:
-    """Where the world with this id is; None if there is none."""
+    """Find the world with this id; None if there is none."""
     row = await connection.fetchrow(_OF_ID, id)
     return None if row is None else _read_row(*row)
 
 
 async def find_key(connection: Connection, key: ParsedKey) -> Found | None:
-    """Where the world is that has exactly this key; None if no world has it."""
+    """Find the world that has exactly this key; None if there is none."""
     for text, *row in await connection.fetch(_OF_KEY, key.lookup):
         document = from_json(text)
         if digest_of(document["salt"], key.secret) == document["digest"]:
@@ -140,7 +140,7 @@ async def find_key(connection: Connection, key: ParsedKey) -> Found | None:
 
 
 async def claim(connection: Connection, found: Found, session: int) -> Claim | None:
-    """Claim a world for a session; None if another session that lives owns it."""
+    """Claim a world for a session; return None if another live session owns it."""
     row = await connection.fetchrow(_CLAIM, found.id, session, found.session, FORMAT)
     return None if row is None else Claim(*row)
 
@@ -150,7 +150,7 @@ async def reserve(
 ) -> tuple[str, Claim]:
     """Reserve the id of a new world; without one, the team's next `world-N`.
 
-    Raises WorldTaken, TooManyWorlds, or Unavailable while another server makes that world.
+    Raises WorldTaken, TooManyWorlds, or Unavailable while another server creates that world.
     """
     whose = team_of(id) if id else team
     async with connection.transaction():
@@ -166,15 +166,15 @@ async def reserve(
                 return wanted, Claim(*row)
         n = await connection.fetchval("SELECT n FROM uat_sandbox.worlds WHERE id = $1", wanted)
         if not n:
-            # Without a row it was being made until now.
-            raise Unavailable(f"the world {wanted!r} is being made")
+            # Without a row, it was being created until now.
+            raise Unavailable(f"the world {wanted!r} is being created")
     if id:
-        raise WorldTaken(f"a world {id!r} is there already")
-    raise WorldTaken(f"a world {wanted!r} and those before it are there already")
+        raise WorldTaken(f"a world {id!r} already exists")
+    raise WorldTaken(f"a world {wanted!r} and those before it already exist")
 
 
 async def take_back(connection: Connection, wid: int) -> None:
-    """Free the id of a world that was not made."""
+    """Free the id of a world that was not created."""
     await connection.execute("DELETE FROM uat_sandbox.worlds WHERE wid = $1 AND n = 0", wid)
 
 
@@ -185,20 +185,20 @@ async def leave(connection: Connection, session: int) -> None:
 
 
 async def reserve_key(connection: Connection, fingerprint: str, world: str) -> bool:
-    """Whether a key that a user brings may be given to this world now, and to no other."""
+    """Reserve a key that a user supplied; return False if it is reserved for another world."""
     return await connection.fetchval(_RESERVE_KEY, fingerprint, world) is not None
 
 
 async def give(connection: Connection, ids: list[str], mine: int, to: int | None) -> None:
-    """Give worlds to another session; to None, to whichever claims them."""
+    """Give worlds to another session; with None, any session can claim them."""
     await connection.execute(_GIVE, ids, mine, to)
 
 
 async def end_silent(connection: Connection, me: int, sessions: Iterable[int]) -> set[int]:
-    """End other sessions that were silent for too long; returns all that live.
+    """End other sessions that were silent for too long, and return all live ones.
 
-    Those are `sessions`, and others in whose worlds something should have happened. PostgreSQL
-    itself says how long. One that is only busy with other things speaks each second.
+    It checks `sessions`, and those in whose worlds something is overdue. PostgreSQL itself measures
+    the silence. A busy but healthy server sends a statement each second.
     """
     await connection.execute(_END_SILENT, list(sessions), SILENT_S, me)
     rows = await connection.fetch("SELECT number FROM uat_sandbox.living")
@@ -206,21 +206,21 @@ async def end_silent(connection: Connection, me: int, sessions: Iterable[int]) -
 
 
 async def servers(connection: Connection) -> dict[Peer, ServerRow]:
-    """All servers that live, in the order of their names."""
+    """Return all live servers, ordered by name."""
     rows = map(tuple, await connection.fetch(_SERVERS))
     return {Peer(*row[:4]): ServerRow(*row[1:3], *row[4:]) for row in rows}
 
 
 async def list_others(connection: Connection, known: list[str]) -> list[KeptWorld]:
-    """All worlds but these, by id; other requests have their turns meanwhile."""
+    """Return all worlds except these, ordered by id, while other requests are served."""
     async with connection.transaction():
         return [KeptWorld(*row) async for row in connection.cursor(_LIST, known)]
 
 
 async def due(connection: Connection, me: int, here: list[str], count: int) -> list[str]:
-    """Worlds that should be in memory and are not `here`.
+    """Return worlds that this server should load and that are not `here`.
 
-    No session owns them, and something should have happened; or this one was given them.
+    Either no session owns them and something is due, or they were given to this session.
     """
     return [row["id"] for row in await connection.fetch(_DUE, FORMAT, me, count, here)]
 
@@ -228,10 +228,10 @@ async def due(connection: Connection, me: int, here: list[str], count: int) -> l
 async def sweep(
     connection: Connection, me: int, made: list[str], unused_after_s: float | None
 ) -> None:
-    """Delete what is unused, abandoned or left over, some of it at a time.
+    """Delete unused worlds, abandoned ids and leftover rows, a limited number at a time.
 
-    `made` are the worlds that this server makes now; other ids that it has reserved were not given
-    back, or it never learnt that it has them.
+    `made` are the worlds that this server is creating; its other reserved ids were never freed, or
+    it never learned that it had reserved them.
     """
     await connection.execute(_NOT_MADE, me, made)
     await connection.execute(_UNUSED, unused_after_s, DEFAULT_WORLD)

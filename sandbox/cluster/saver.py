@@ -1,8 +1,8 @@
-"""Writes owned worlds to PostgreSQL, so answers can wait until their own world is durable.
+"""Writes owned worlds to PostgreSQL, so that answers can wait until their world is durable.
 
-Commits of all worlds that come together share one statement. While one is under way, further
-commits gather for the next. When the session is lost, so are all worlds: what was not acknowledged
-is thrown away, and PostgreSQL knows what was done.
+Commits of all worlds that happen together share one statement, and commits during a statement share
+the next one. When the session is lost, all worlds are dropped from memory: changes that were not
+acknowledged are discarded, and PostgreSQL has all others.
 """
 
 import asyncio
@@ -32,13 +32,13 @@ from sandbox.worlds.saver import ChangeLog
 from sandbox.worlds.world import World
 
 WORLDS_AT_ONCE: Final = 64
-"""The most worlds of one commit, so that one with many changes does not hold up all others."""
+"""How many worlds share a commit, so that many changes do not hold up everything."""
 
 ROWS_AT_ONCE: Final = 1_000
-"""A world with more rows is written again over another connection, while commits go on."""
+"""A world with more rows is rewritten over another connection, while commits continue."""
 
 _ROWS_PER_S: Final = 1_000
-"""The rows for which a large commit has a second more."""
+"""The time limit of a commit grows by a second for this many rows."""
 
 log = logging.getLogger("sandbox.cluster")
 
@@ -47,9 +47,9 @@ log = logging.getLogger("sandbox.cluster")
 class OwnedWorld:
     """A world that the session owns, and how much of it is written.
 
-    `n` is the number of the last commit. `noted` and `written` count changes. Answers are
-    `waiting`, each for a change to be written. While it `is_busy`, all of it is being written, and
-    later changes wait.
+    `n` is the number of the last commit. `noted` and `written` count changes. `waiting` has the
+    answers that wait for a change to be written. While `is_busy`, the whole world is being written,
+    and later changes wait.
     """
 
     world: World
@@ -71,14 +71,14 @@ class OwnedWorld:
             await future
 
     def tell(self) -> None:
-        """Have the answers go on that wait no longer."""
+        """Let the answers continue whose changes are written or lost."""
         while self.waiting and (self.is_lost or self.waiting[0][0] <= self.written):
             _, future = self.waiting.popleft()
             if not future.done():
                 future.set_result(None)
 
     def head(self, new_wid: int, state: str | None) -> Head:
-        """Return what its next commit says of it."""
+        """Return the head of its next commit."""
         world, store = self.world, self.world.store
         return Head(
             wid=self.wid,
@@ -92,7 +92,7 @@ class OwnedWorld:
 
 
 class _Part(NamedTuple):
-    """What a commit writes of a world, up to a change; without a `head`, the world is deleted."""
+    """The part of a commit for one world, up to a change; without a `head`, it is deleted."""
 
     owned: OwnedWorld
     noted: int
@@ -100,13 +100,13 @@ class _Part(NamedTuple):
 
 
 class ClusterSaver:
-    """Writes the changes of owned worlds. Fulfils `worlds.background.Saver`.
+    """Writes the changes of owned worlds; implements `worlds.background.Saver`.
 
     `on_lost` is called with a world that cannot be written.
     """
 
     measured: Measured
-    """Set by the registry of the worlds."""
+    """Set by the registry."""
 
     def __init__(
         self, database: Database, session: OwnerSession, *, on_lost: Callable[[World], None]
@@ -115,13 +115,13 @@ class ClusterSaver:
         self._database = database
         self._session = session
         self._on_lost = on_lost
-        # The worlds that are about to be followed.
+        # The claims of worlds that are being created or loaded.
         self.claims: dict[str, Claim] = {}
-        # Those that are being deleted are in it until that is done.
+        # Worlds stay in it until they are deleted in the database.
         self._owned: dict[str, OwnedWorld] = {}
-        # What has changes; a dictionary as an ordered set.
+        # Worlds with changes; a dictionary serves as an ordered set.
         self._dirty: dict[OwnedWorld, None] = {}
-        # Tokens that were changed here and are not written, so what was read may be older.
+        # Changed tokens that are not written yet; tokens from the database may be older.
         self.new_tokens: str | None = None
         self._work = asyncio.Event()
         self._aside: set[asyncio.Task[None]] = set()
@@ -133,7 +133,7 @@ class ClusterSaver:
 
     @property
     def unwritten(self) -> list[str]:
-        """The ids of worlds that are made here now."""
+        """The ids of worlds that are being created or loaded here."""
         return [*self.claims, *(id for id, owned in self._owned.items() if owned.n == 0)]
 
     def has(self, id: str) -> bool:
@@ -143,15 +143,15 @@ class ClusterSaver:
     # --- noting
 
     def follow(self, world: World, *, is_in_file: bool) -> None:
-        """Write every change of the world from now on, and all of it unless it is there."""
+        """Write every change of the world from now on, and all its content unless it is there."""
         claim, owned = self.claims.get(world.id), self._owned.get(world.id)
         if claim is not None and claim.session == self._session.number:
             owned = OwnedWorld(world, claim.wid, claim.n)
         elif owned is None or owned.is_gone or claim is not None:
-            # The session was lost while the world was read or made.
+            # The session was lost while the world was loaded or created.
             asyncio.get_running_loop().call_soon(self._on_lost, world)
             return
-        # Otherwise another state takes the place of the world, under the same id.
+        # Otherwise this world replaces the one with the same id.
         owned.world = world
         self._owned[world.id] = owned
         owned.log = ChangeLog(world, partial(self._note, owned))
@@ -173,7 +173,7 @@ class ClusterSaver:
             self._note(owned)
 
     def drop(self, world_ids: Iterable[str]) -> None:
-        """Write these worlds no longer, and have what waits for that fail."""
+        """Stop writing these worlds, and let waiting answers fail."""
         for id in list(world_ids):
             if (owned := self._owned.pop(id, None)) is not None:
                 owned.is_lost = True
@@ -181,18 +181,18 @@ class ClusterSaver:
                 owned.tell()
 
     def drop_all(self) -> None:
-        """Write nothing more of what was owned."""
+        """Stop writing all worlds, and forget changed tokens."""
         self.drop(self._owned)
         self.new_tokens = None
 
     def keep_tokens(self, tokens: str) -> None:
-        """Write these tokens of teams in place of those that are there."""
+        """Replace the stored tokens of teams."""
         self.new_tokens = tokens
 
     # --- waiting
 
     async def saved(self, world: World | None = None) -> None:
-        """Wait until all changes of the world so far are written; without one, the tokens.
+        """Wait until all changes so far of the world are written; without a world, the tokens.
 
         Raises WorldLost if another server may own it, and Unavailable if tokens cannot be written.
         """
@@ -222,14 +222,14 @@ class ClusterSaver:
     # --- writing
 
     async def keep_writing(self) -> None:
-        """Write what changes, until cancelled."""
+        """Write changes until canceled."""
         while True:
             if not self._work.is_set():
                 await self._work.wait()
                 # All requests of this round of the loop share the commit.
                 await asyncio.sleep(0)
             self._work.clear()
-            # With the session, everything was dropped.
+            # If the session was lost, all worlds were dropped.
             with suppress(SessionLost):
                 await self._write()
 
@@ -278,7 +278,7 @@ class ClusterSaver:
                 self._on_lost(owned.world)
 
     async def _persist(self, parts: list[_Part], rows: Rows) -> set[int] | None:
-        """Carry out a commit, for some seconds if PostgreSQL refuses it; None if it never does."""
+        """Execute a commit, again for some seconds if PostgreSQL refuses it; None if all fail."""
         session, deadline_s = self._session.number, time.monotonic() + PATIENCE_S
         heads = [head for _, _, head in parts if head is not None]
         gone = [owned.wid for owned, _, head in parts if head is None]
@@ -293,7 +293,7 @@ class ClusterSaver:
             await asyncio.sleep(AGAIN_S)
 
     async def _write_whole(self, owned: OwnedWorld, change: Change, noted: int) -> None:
-        """Write all of a large world over another connection, while commits go on."""
+        """Write a whole large world over another connection, while commits continue."""
         rows, wid = Rows(), secrets.randbits(63)
         try:
             head = owned.head(wid, rows.add(change, wid))
@@ -312,7 +312,7 @@ class ClusterSaver:
                 self._work.set()
 
     async def flush(self, worlds: Iterable[World]) -> None:
-        """Write all of these worlds, also changes for which no answer waits."""
+        """Write all changes of these worlds, including those for which no answer waits."""
         for world in worlds:
             if (owned := self._owned.get(world.id)) is not None:
                 self._note(owned)
@@ -321,7 +321,7 @@ class ClusterSaver:
                 await self.saved(world)
 
     async def close(self) -> None:
-        """Write nothing more."""
+        """Stop writing large worlds."""
         for task in self._aside:
             task.cancel()
         await asyncio.gather(*self._aside, return_exceptions=True)

@@ -27,11 +27,11 @@ from sandbox.worlds.spec import DEFAULT_WORLD, WorldTaken
 from sandbox.worlds.world import World
 
 ROUTES_MAX: Final = 10_000
-"""Keys of which the server is remembered; then all are forgotten, and looked up again."""
+"""How many keys to remember with their server before all are forgotten."""
 
 SWEEP_S: Final = 1.0
 DUE_MAX: Final = 20
-"""What one sweep claims at most, so that requests have their turn."""
+"""How many worlds one sweep claims at most, so that requests get a turn."""
 
 SPREAD_S: Final = 10.0
 SPREAD_MAX: Final = 5
@@ -39,30 +39,29 @@ SPREAD_MAX: Final = 5
 
 _SOON_S: Final = 0.02
 _FOUND_S: Final = 8.0
-"""How long a request looks for the owner of its world: longer than a silent one is left alone."""
+"""How long a request looks for the owner of its world: longer than a silent owner may live."""
 
 _LOAD_S: Final = 60.0
-"""How long reading a world may take. A large one is read on after its request was refused."""
+"""Time limit for loading a world, which continues after its request was refused."""
 
 _LEAVE_S: Final = 10.0
 _LAST_ROUNDS: Final = 4
 _LAST_ROUND_S: Final = 0.05
-"""A server that has given its worlds away stays so long to say so, to requests that others sent on
-before they knew. In several rounds, since a busy machine may have kept it from reading for all of
-one."""
+"""A server that has given its worlds away stays for this time, to turn back requests that others
+forwarded before they knew. Several rounds, since a busy machine may delay its reading for one."""
 
 _REFUSED: Final = "sandbox.refused_since"
-"""In the scope of a request: since when the owner of its world could not be reached."""
+"""The time, in the scope of a request, since the owner of its world could not be reached."""
 
 log = logging.getLogger("sandbox.cluster")
 
 
 class ClusterServer:
-    """One server among those that share worlds. Fulfils `worlds.elsewhere.Elsewhere`.
+    """One of the servers that share worlds; implements `worlds.elsewhere.Elsewhere`.
 
-    `begin_default` makes the world `default`, or is told that the database has it already. `abort`
-    closes a client's connection without an answer. `on_tokens` is called with tokens of teams that
-    another server has changed.
+    `begin_default` creates the world `default` if its second argument is True, or is called with
+    False if the database has it. `abort` closes a client's connection without an answer.
+    `on_tokens` is called with tokens of teams that another server has changed.
     """
 
     worlds: Worlds
@@ -89,7 +88,7 @@ class ClusterServer:
         # The owners of worlds, by key.
         self._routes: dict[bytes, Peer] = {}
         self._claiming: dict[str, asyncio.Future[None]] = {}
-        # Worlds that are not looked for again unless a client asks for them.
+        # Worlds that cannot be read; only requests from clients try again.
         self._unreadable: set[str] = set()
         self._is_leaving = False
         self._spread_s = 0.0
@@ -97,11 +96,11 @@ class ClusterServer:
     # --- where a world is
 
     async def have_world(self, id: str) -> Peer | None:
-        """Have the world be here; else the server that has it; None without one."""
+        """Take the world, or return the server that has it; None if there is no such world."""
         try:
             async with asyncio.timeout(_FOUND_S):
                 while self.worlds.get(id) is None:
-                    # One that is being given away or deleted is not looked for before that is done.
+                    # Wait while the world is being given away or deleted here.
                     if not self.saver.has(id):
                         if (found := await self._database.ask(ownership.find, id)) is None:
                             return None
@@ -115,7 +114,7 @@ class ClusterServer:
         return None
 
     async def have_key(self, sent: bytes, key: ParsedKey, *, afresh: bool = False) -> Peer | None:
-        """Have the world of this key be here; else the server that has it."""
+        """Take the world of this key, or return the server that has it."""
         if not afresh and (peer := self._routes.get(sent)) is not None:
             return peer
         known = None
@@ -130,8 +129,8 @@ class ClusterServer:
         return peer
 
     async def _reach(self, found: Found) -> Peer | None:
-        """Return the server that has the world; None if it is to be looked for again."""
-        # A session of this server is the present one, or one that is about to end.
+        """Return the server that has the world, or None to look again after a claim."""
+        # A session with this server's URL is the present one, or one that is about to end.
         if found.owner is not None and found.owner.url != self._session.address.url:
             return found.owner
         if found.format > FORMAT:
@@ -144,12 +143,12 @@ class ClusterServer:
             return None
         for other in await self._others():
             return other
-        raise Unavailable("this server leaves, and there is no other")
+        raise Unavailable("this server is stopping, and there is no other")
 
     # --- claiming
 
     async def _claim_once(self, found: Found) -> None:
-        """Claim a world for all that ask for it now. They may give up, but that goes on."""
+        """Claim a world for all requests that want it, even if they give up meanwhile."""
         claiming = self._claiming.get(found.id)
         if claiming is None:
             claiming = self._claiming[found.id] = asyncio.ensure_future(self._claim(found))
@@ -164,11 +163,11 @@ class ClusterServer:
         if claimed is None:
             return
         id = found.id
-        # By another statement, so what is read is younger than the claim.
+        # In a separate statement, which sees everything that was committed before the claim.
         async with self._database.connection(_LOAD_S) as connection:
             saved = await commits.load(connection, claimed.wid)
         if id == DEFAULT_WORLD:
-            # The owner of `default` keeps the tokens of teams, and has to know the latest.
+            # The owner of `default` manages the tokens of teams, and needs the latest.
             with suppress(SessionLost):
                 await self._session.sign()
         if claimed.session != self._session.number or self.saver.has(id):
@@ -186,7 +185,7 @@ class ClusterServer:
         log.info("the world %r is here now", id)
 
     async def may_have_key(self, world: str, sent: str, key: ParsedKey) -> bool:
-        """Whether the key is free for this world; if so, no other world gets it now."""
+        """Whether the key is free for this world; if so, reserve it for some seconds."""
         known = await self._database.ask(ownership.find_key, key)
         if known is not None and known.id != world:
             return False
@@ -195,7 +194,7 @@ class ClusterServer:
 
     @asynccontextmanager
     async def reserve(self, id: str, team: str) -> AsyncIterator[str]:
-        """Yield the id of a world that is made inside the block; no other world gets it.
+        """Reserve the id of a world that is created inside the block.
 
         Raises WorldTaken, TooManyWorlds, or StoreError.
         """
@@ -208,7 +207,7 @@ class ClusterServer:
         finally:
             self.saver.claims.pop(id, None)
             if not self.saver.has(id):
-                # If it cannot be freed now, it is once the session has ended.
+                # If this fails, the id is freed when the session ends.
                 with suppress(Unavailable):
                     await self._database.ask(ownership.take_back, claimed.wid)
 
@@ -231,13 +230,13 @@ class ClusterServer:
     async def carry(
         self, peer: Peer, url: str, scope: Any, receive: Any, send: Any, body: bytes
     ) -> bool:
-        """Have that server answer the request; False if it no longer has the world."""
+        """Forward the request to that server; return False if it no longer has the world."""
         try:
             if await self._forwarding.forward(peer, url, scope, receive, send, body):
                 self.worlds.measured.carried.inc()
                 return True
         except REFUSED:
-            # Its session has ended already, or is ended now if it is silent.
+            # Its session has ended already, or is ended here if it is silent.
             await self._database.ask(ownership.end_silent, self._session.number, [peer.session])
             since_s = scope.setdefault(_REFUSED, time.monotonic())
             if time.monotonic() - since_s > _FOUND_S:
@@ -248,12 +247,12 @@ class ClusterServer:
             self._forget_routes(peer.session)
             raise
         self._forget_routes(peer.session)
-        # The world may be on its way from one server to another.
+        # The world may be moving from one server to another.
         await asyncio.sleep(_SOON_S)
         return False
 
     def _forget_routes(self, session: int) -> None:
-        """Look again for the worlds that this session had."""
+        """Forget which keys lead to worlds of this session."""
         self._routes = {key: peer for key, peer in self._routes.items() if peer.session != session}
 
     # --- all servers
@@ -265,30 +264,30 @@ class ClusterServer:
 
     @property
     def is_current(self) -> bool:
-        """Whether this server has a session that lives, and stays."""
+        """Whether this server has a live session, and is not stopping."""
         is_alive = self._session.number and self._session.silent_s < SILENT_S
         return bool(is_alive) and not self._is_leaving
 
     async def ask_all(
         self, path: str, query: bytes, headers: Sequence[tuple[bytes, bytes]]
     ) -> list[bytes]:
-        """Return what the other servers answer to this GET."""
+        """Send a GET to all other servers, and return the bodies of the answers."""
         target = path + ("?" + query.decode("latin-1") if query else "")
         others = await self._others()
         asked = [self._forwarding.ask(one.control_url, target, headers) for one in others]
         return [body for body in await asyncio.gather(*asked) if body is not None]
 
     async def list_others(self, known: Iterable[str]) -> list[KeptWorld]:
-        """All worlds but the known ones, by id."""
+        """Return all worlds except the known ones, ordered by id."""
         return await self._database.ask(ownership.list_others, list(known))
 
     async def _others(self) -> list[Peer]:
-        """Return the other servers that live and stay."""
+        """Return the other live servers that are not stopping."""
         rows, own = await self._database.ask(ownership.servers), self._session.number
         return [one for one, row in rows.items() if row.state == "live" and one.session != own]
 
     async def servers(self) -> list[ServerRow]:
-        """All servers that live, by name."""
+        """Return all live servers, ordered by name."""
         return list((await self._database.ask(ownership.servers)).values())
 
     def _take_tokens(self, tokens: str) -> None:
@@ -299,16 +298,16 @@ class ClusterServer:
     # --- sweeping
 
     async def _repeat(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Do this each second, until cancelled."""
+        """Do this each second, until canceled."""
         while True:
             await asyncio.sleep(SWEEP_S)
             try:
                 await work()
             except (StoreError, SessionLost) as error:
-                log.warning("other servers and their worlds are not seen: %s", describe(error))
+                log.warning("cannot see other servers and their worlds: %s", describe(error))
 
     async def _watch_others(self) -> None:
-        """End sessions of servers that do not answer, and what is under way at those that ended."""
+        """End silent sessions, and cancel requests at servers whose session ended."""
         used = self._forwarding.sessions
         living = await self._database.ask(ownership.end_silent, self._session.number, used)
         known = {*used, *(peer.session for peer in self._routes.values())}
@@ -317,7 +316,7 @@ class ClusterServer:
             self._forget_routes(session)
 
     async def _sweep(self) -> None:
-        """Claim what is due and has no owner, delete what is left over, and spread worlds."""
+        """Claim due worlds without an owner, delete leftovers, and spread worlds."""
         if self._is_leaving or not self._session.number:
             return
         unused_s = self.worlds.limits.unused_after_s
@@ -349,7 +348,7 @@ class ClusterServer:
         await self._give_away(chosen, to=min(counts, key=counts.__getitem__))
 
     async def _give_away(self, worlds: Sequence[World], *, to: int | None) -> None:
-        """Write the rest of these worlds, answer what waits for that, and give them away."""
+        """Write the rest of these worlds, answer waiting requests, and give the worlds away."""
         ids, session = [world.id for world in worlds], self._session.number
         for world in worlds:
             self.worlds.hide(world)
@@ -364,7 +363,7 @@ class ClusterServer:
     # --- beginning and ending
 
     async def begin(self) -> None:
-        """Begin a session, and have `default` be on one of the servers. Raises StoreError."""
+        """Begin a session, and make sure that a server has `default`. Raises StoreError."""
         try:
             await self._database.open()
             await self._session.connect()
@@ -379,14 +378,14 @@ class ClusterServer:
         if await self._database.ask(ownership.find, DEFAULT_WORLD) is not None:
             self._begin_default(self.worlds, False)
             return
-        # Another server that starts now may make it.
+        # Another server that starts at the same time may create it.
         with suppress(WorldTaken, WorldLost, Unavailable):
             async with self.reserve(DEFAULT_WORLD, ""):
                 self._begin_default(self.worlds, True)
                 await self.saver.saved(self.worlds.get(DEFAULT_WORLD))
 
     async def leave(self) -> None:
-        """Give all worlds to the others, or leave them to the server that comes next."""
+        """Give all worlds away, to be claimed by the other servers or the next one."""
         self._is_leaving = True
         try:
             await self._database.ask(ownership.leave, self._session.number)
@@ -399,7 +398,7 @@ class ClusterServer:
             log.error("not all worlds were given away: %s", describe(error))
 
     async def close(self) -> None:
-        """End: nothing of this server is left."""
+        """Stop all tasks, and close all connections."""
         await self._supervisor.close()
         await self.saver.close()
         await self._forwarding.close()
@@ -408,7 +407,7 @@ class ClusterServer:
 
 
 def _is_idle(world: World) -> bool:
-    """Whether the world may move without a user noticing."""
+    """Whether the world can move without users noticing."""
     return (
         world.id != DEFAULT_WORLD
         and time.monotonic() - world.touched_s > SPREAD_S

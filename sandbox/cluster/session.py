@@ -1,4 +1,4 @@
-"""The owner session: the one connection on which the ownership of worlds hangs."""
+"""The owner session: the connection on which the ownership of worlds depends."""
 
 import asyncio
 import logging
@@ -27,22 +27,22 @@ from sandbox.store.files.port import StoreError, Unavailable
 T = TypeVar("T")
 
 SIGN_S: Final = 1.0
-"""How often a session gives a sign of life."""
+"""How often a session shows a sign of life."""
 
 FRESH_S: Final = 2.0
 ASK_S: Final = 2.0
 SILENT_S: Final = 5.0
-"""A server answers and sends webhooks only while a statement of its session succeeded that began
-less than `FRESH_S` ago; otherwise it asks, for up to `ASK_S`. Other servers end a session that was
-silent for `SILENT_S`, which is more than both together. That order keeps a server that was frozen
-from answering with outdated data. Source: assumed D25-servers."""
+"""A server answers and sends webhooks only if a statement of its session that began less than
+`FRESH_S` ago succeeded; otherwise it tries one for up to `ASK_S`. Other servers end a session that
+was silent for `SILENT_S`, which is more than both together. So a server that was frozen cannot
+answer with outdated data. Source: assumed D25-servers."""
 
 _AGAIN_MAX_S: Final = 1.0
 _SETTINGS: Final = """
 SET tcp_keepalives_idle = 2; SET tcp_keepalives_interval = 1; SET tcp_keepalives_count = 3;
 SET tcp_user_timeout = 5000; SET idle_session_timeout = 0; SET statement_timeout = 0;
 SET synchronous_commit = on"""
-"""As statements, since poolers refuse them as parameters of a connection. Without them, a machine
+"""Statements, since poolers refuse these as parameters of a connection. Without them, a machine
 that vanishes would keep its lock for hours."""
 
 _SAME_URL: Final = """
@@ -59,11 +59,11 @@ log = logging.getLogger("sandbox.cluster")
 
 
 class SessionLost(Exception):
-    """The session has ended, so all worlds of the server were dropped."""
+    """The session has ended, and all worlds of the server were dropped."""
 
 
 class Address(NamedTuple):
-    """A server as others know it: its name, and where it answers."""
+    """A server as the others know it: its name, URLs and version."""
 
     name: str
     url: str
@@ -72,13 +72,13 @@ class Address(NamedTuple):
 
 
 def _elapsed_s() -> float:
-    """Seconds of a clock that runs on while a virtual machine is suspended, where there is one."""
+    """Return seconds of a clock that includes time while a machine is suspended, if available."""
     clock = getattr(time, "CLOCK_BOOTTIME", None)
     return time.monotonic() if clock is None else time.clock_gettime(clock)
 
 
 class OwnerSession:
-    """One connection that holds the lock on the server's number; one statement at a time.
+    """A connection that holds the lock on the server's number, with one statement at a time.
 
     `on_lost` is called at once when it ends. `on_sign` is called after each sign of life with the
     tokens of teams.
@@ -99,8 +99,8 @@ class OwnerSession:
         self._connection: asyncpg.Connection | None = None
         self._number = self._pid = 0
         self._spoke_s = 0.0
-        # How far PostgreSQL's clock is ahead, and the last time that was told.
-        self._ahead_s = self._told_s = 0.0
+        # How far PostgreSQL's clock is ahead, and the last time that `now` returned.
+        self._ahead_s = self._last_s = 0.0
         self._turn = asyncio.Lock()
         self._is_open, self._is_lost = asyncio.Event(), asyncio.Event()
         self._confirming: asyncio.Task[None] | None = None
@@ -112,18 +112,18 @@ class OwnerSession:
 
     @property
     def silent_s(self) -> float:
-        """How long ago the last statement began that PostgreSQL has answered."""
+        """The time since the start of the last statement that succeeded."""
         return _elapsed_s() - self._spoke_s
 
     def now(self) -> float:
-        """Return the seconds since 1970 by PostgreSQL's clock, which never go back."""
-        self._told_s = max(self._told_s, time.time() + self._ahead_s)
-        return self._told_s
+        """Return the seconds since 1970 by PostgreSQL's clock; they never go back."""
+        self._last_s = max(self._last_s, time.time() + self._ahead_s)
+        return self._last_s
 
-    # --- having one
+    # --- opening
 
     async def connect(self) -> None:
-        """Begin a session. Raises StoreError, or what the driver raises."""
+        """Begin a session. Raises StoreError, and the errors of the driver."""
         connection = await self._database.connect()
         try:
             async with asyncio.timeout(ANSWER_S):
@@ -147,10 +147,10 @@ class OwnerSession:
         other = await connection.fetchrow(_SAME_URL, address.url, machine)
         if other is not None:
             raise StoreError(
-                f"the server {other['name']!r} on {other['machine']} has the address "
-                f"{address.url} as well; name the address of this one with --advertise"
+                f"the server {other['name']!r} on {other['machine']} also has the address "
+                f"{address.url}; give the address of this one with --advertise"
             )
-        # A session of the server that had this port before.
+        # End the session of an earlier server at this address.
         await connection.execute(_END_FORMER, address.url)
         number = 1 + secrets.randbelow(2**31 - 1)
         if not await connection.fetchval("SELECT pg_try_advisory_lock($1, $2)", OWNERS, number):
@@ -159,7 +159,7 @@ class OwnerSession:
         self._number, self._spoke_s = number, began_s
 
     async def keep(self) -> None:
-        """Give signs of life, and begin another session when one is lost; until cancelled."""
+        """Show signs of life, and begin a new session when one is lost, until canceled."""
         while True:
             try:
                 if self._connection is None:
@@ -171,32 +171,31 @@ class OwnerSession:
                 if isinstance(error, asyncpg.PostgresError) and self._connection is not None:
                     raise
                 self.problem = f"{self._database.name} cannot be reached: {describe(error)}"
-                # Servers that lost their sessions together do not come back together.
+                # Random, so that servers that lost their sessions together reconnect one by one.
                 await asyncio.sleep(random.uniform(AGAIN_S, _AGAIN_MAX_S))  # noqa: S311
                 continue
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._is_lost.wait(), SIGN_S)
 
     async def ready(self) -> int:
-        """Wait for a session, but not for long; returns its number. Raises Unavailable."""
+        """Wait some seconds for a session, and return its number. Raises Unavailable."""
         try:
             async with asyncio.timeout(PATIENCE_S):
-                # It may be lost again before what waits for it goes on.
+                # A new session may be lost again before this task continues.
                 while self._connection is None:
                     await self._is_open.wait()
         except TimeoutError:
             raise Unavailable(self.problem) from None
         return self._number
 
-    # --- using it
+    # --- statements
 
     async def run(self, within_s: float, statement: Callable[..., Awaitable[T]], *values: Any) -> T:
-        """Carry out a statement, which gets the connection and the values.
+        """Call `statement` with the connection and the values, and return its result.
 
-        Any failure but an error of the statement ends the session.
-
-        Raises SessionLost, or PostgresError of a session that goes on. Not for requests, which may
-        be cancelled.
+        Any failure except an error of the statement ends the session. Raises SessionLost, or
+        PostgresError if the session continues. Requests must not call it, since they may be
+        canceled.
         """
         async with self._turn:
             connection, began_s = self._connection, _elapsed_s()
@@ -206,7 +205,7 @@ class OwnerSession:
                 async with asyncio.timeout(within_s):
                     result = await statement(connection, *values)
             except BaseException as error:
-                # Once it is lost, the driver raises anything.
+                # After the session was lost, the driver raises all kinds of errors.
                 is_failure = self._connection is not connection or isinstance(error, FAILURES)
                 if is_fatal(error) or connection.is_closed():
                     self._lose(connection, error)
@@ -219,29 +218,26 @@ class OwnerSession:
             return result
 
     async def sign(self) -> None:
-        """Give a sign of life, and learn the time and the tokens of teams. Raises SessionLost."""
+        """Show a sign of life, and read the time and the tokens of teams. Raises SessionLost."""
         pid, now, tokens = await self.run(ASK_S, asyncpg.Connection.fetchrow, _SIGN)
         if pid != self._pid:
-            self.lose(ConnectionError("a pooler in transaction mode is in between"))
+            self.lose(ConnectionError("there is a pooler in transaction mode in between"))
             raise SessionLost(self.problem)
         self._ahead_s = now.timestamp() - time.time()
         self._on_sign(tokens or "")
 
     async def confirm(self) -> None:
-        """Make sure that the session lives: that all owned worlds are still owned.
-
-        Raises SessionLost.
-        """
+        """Make sure that the session still lives, and owns its worlds. Raises SessionLost."""
         if self._connection is not None and self.silent_s < FRESH_S:
             return
         if self._confirming is None or self._confirming.done():
             self._confirming = asyncio.create_task(self.sign())
         await asyncio.shield(self._confirming)
 
-    # --- losing it
+    # --- losing
 
     def lose(self, error: BaseException) -> None:
-        """End the session, with all that hangs on it."""
+        """End the session and drop its worlds."""
         if self._connection is not None:
             self._lose(self._connection, error)
 
@@ -259,7 +255,7 @@ class OwnerSession:
             self._is_lost.set()
 
     async def close(self) -> None:
-        """End the session: others may claim what it still owns."""
+        """End the session; other servers can claim the worlds that it still owns."""
         connection, self._connection = self._connection, None
         self._is_open.clear()
         if connection is not None:

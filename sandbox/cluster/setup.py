@@ -1,6 +1,6 @@
-"""The tables in PostgreSQL, and what servers agree on before they serve.
+"""The tables in PostgreSQL, and the settings on which servers agree before they serve.
 
-They are in a schema of their own: a database may hold other things as well.
+The tables have their own schema, since a database may contain other things.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ OWNERS: Final = 7_265_316
 """The class of the advisory locks that sessions hold on their numbers."""
 
 _LOCK: Final = 7_265_316_201
-"""The number of the advisory lock under which one server at a time makes the tables."""
+"""The number of the advisory lock under which one server at a time creates the tables."""
 
 _TABLES: Final = """
 CREATE SCHEMA uat_sandbox;
@@ -83,21 +83,20 @@ CREATE TABLE uat_sandbox.brought_keys (
     at timestamptz NOT NULL
 );
 """
-"""`living` are the sessions whose lock, of the class `OWNERS`, is held; `owned` are worlds with the
-living session that owns them. `n` counts the commits of a world, and is 0 until it is written for
-the first time. `wid` numbers the rows of a world; one that is rewritten gets another, and its
-former rows are left over until they are swept. Numbers of documents are texts, since they may have
-more than 64 bits. API keys have the `lookup` by which their world is found."""
+"""`living` has the sessions that hold their lock, of the class `OWNERS`; `owned` has the worlds
+with the live session that owns them. `n` counts the commits of a world, and is 0 until its first
+one. `wid` identifies the rows of a world; a rewritten world gets a new one, and its former rows are
+leftovers until they are swept. Numbers of documents are text, since they may have more than 64
+bits. API keys have the `lookup` by which their world is found."""
 
 
 def agree(url: str, common: Mapping[str, str]) -> tuple[bytes, str]:
-    """Prepare the database, and learn what its servers share. Raises StoreError.
+    """Prepare the database, and return the secret of keys and the tokens of teams as JSON.
 
-    Returns the secret of keys, and the tokens of teams as JSON.
-
-    It is asked before anything is served, so what is wrong is said in one sentence.
+    `common` has the settings that all servers must share. Raises StoreError with one sentence; this
+    runs before anything is served.
     """
-    # A loop may be running already where a sandbox is built inside another program.
+    # In a thread, since another program that builds a sandbox may already run a loop.
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(asyncio.run, _agree(url, common)).result()
 
@@ -112,9 +111,9 @@ async def _agree(url: str, common: Mapping[str, str]) -> tuple[bytes, str]:
 
 
 async def prepare(connection: Connection, name: str) -> dict[str, str]:
-    """Have the database hold the tables of this version; returns what it says of itself.
+    """Create the tables unless they exist, and return the values that all servers share.
 
-    Raises StoreError.
+    Raises StoreError if they are of another program or version.
     """
     async with connection.transaction():
         await connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
@@ -125,13 +124,13 @@ async def prepare(connection: Connection, name: str) -> dict[str, str]:
             found = dict(await connection.fetch("SELECT name, value FROM uat_sandbox.meta"))
     if found.get("program") != PROGRAM:
         raise StoreError(
-            f"{name} cannot be used: its schema 'uat_sandbox' was made by another program; name "
+            f"{name} cannot be used: another program created its schema 'uat_sandbox'; name "
             "another database"
         )
     if (version := found.get("schema")) != str(VERSION):
         raise StoreError(
             f"{name} cannot be used: its tables have version {version}, and this server knows "
-            f"version {VERSION}; start a server of the version that made them, or name another "
+            f"version {VERSION}; start a server of the version that created them, or name another "
             "database"
         )
     return found
@@ -157,8 +156,8 @@ END $$"""
 async def refuse_pooler(one: Connection, other: Connection, name: str) -> None:
     """Refuse a pooler that gives each transaction another session. Raises StoreError.
 
-    Two sessions never get the same lock. These statements need nothing prepared, which such a
-    pooler may lose.
+    Two sessions never get the same lock. These statements are not prepared, because such a pooler
+    may lose prepared ones.
     """
     await one.execute(f"SELECT pg_advisory_lock({_A_LOCK})")
     try:
@@ -169,15 +168,15 @@ async def refuse_pooler(one: Connection, other: Connection, name: str) -> None:
         await one.execute("SELECT pg_advisory_unlock_all()")
     await other.execute("SELECT pg_advisory_unlock_all()")
     raise StoreError(
-        f"{name} cannot be used: a pooler in transaction mode is in between, and servers need "
-        "sessions of their own; name PostgreSQL itself in --store, or a pooler in session mode"
+        f"{name} cannot be used: there is a pooler in transaction mode in between, and servers "
+        "need their own sessions; name PostgreSQL itself in --store, or a pooler in session mode"
     )
 
 
 async def share(connection: Connection, name: str, own: Mapping[str, str]) -> dict[str, str]:
-    """Return what all servers share. `own` is what they must have in common.
+    """Return the values that all servers share. `own` are the settings that must be the same.
 
-    The first server decides. Raises StoreError where this one differs.
+    The first server decides. Raises StoreError if this one differs.
     """
     first = ("common", json.dumps(dict(own))), ("secret", secrets.token_hex(SECRET_BYTES))
     insert = "INSERT INTO uat_sandbox.meta VALUES ($1, $2) ON CONFLICT DO NOTHING"
@@ -188,6 +187,6 @@ async def share(connection: Connection, name: str, own: Mapping[str, str]) -> di
         if theirs.get(option) != value:
             raise StoreError(
                 f"{name} cannot be used: its servers have {option} {theirs.get(option)!r}, and "
-                f"this one {value!r}; start it as the others, or name another database"
+                f"this one {value!r}; start it like the others, or name another database"
             )
     return found

@@ -1,4 +1,4 @@
-"""Tasks without which a server is of no use."""
+"""Supervision of the tasks that a server cannot do without."""
 
 import asyncio
 import logging
@@ -9,7 +9,7 @@ from math import inf
 from typing import Any, Final
 
 ENDED: Final = 70
-"""The exit status of a server that a defect keeps from its work: EX_SOFTWARE."""
+"""The exit status after a defect that keeps a server from working: EX_SOFTWARE."""
 
 AGAIN_S: Final = 60.0
 
@@ -19,9 +19,9 @@ log = logging.getLogger("sandbox.cluster")
 class Supervisor:
     """Runs tasks until it is closed.
 
-    If one ends for whatever reason, `on_failure` is called and the task begins again; if it ends
-    once more within a minute, the process ends at once. Without that, worlds would hang while the
-    server seems well. Other servers claim them; PostgreSQL has all that was acknowledged.
+    If a task ends for whatever reason, `on_failure` is called and the task is restarted; if it ends
+    again within a minute, the process exits at once. Otherwise worlds would hang on a server that
+    seems healthy. Other servers claim them; PostgreSQL has all acknowledged changes.
     """
 
     def __init__(self, on_failure: Callable[[BaseException], None]) -> None:
@@ -30,7 +30,7 @@ class Supervisor:
         self._supervising: list[asyncio.Task[None]] = []
 
     def run(self, purpose: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Run this, again and again if need be."""
+        """Run this task, and restart it if it ends."""
         self._supervising.append(asyncio.create_task(self._supervise(purpose, work)))
 
     async def _supervise(self, purpose: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
@@ -42,7 +42,7 @@ class Supervisor:
             error = error or RuntimeError(f"the task for {purpose} has ended")
             if time.monotonic() - failed_s < AGAIN_S:
                 log.critical(
-                    "%s has failed again: a defect of the sandbox. This server ends, and others "
+                    "%s has failed again: a defect of the sandbox. This server exits, and others "
                     "claim its worlds; start it again",
                     purpose,
                     exc_info=error,

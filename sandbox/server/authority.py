@@ -1,7 +1,7 @@
 """The certificate authority of this machine, and the certificates that it signs for `serve --tls`.
 
-A phone that trusts the authority's certificate once trusts every later start of the sandbox. The
-private key of the authority never leaves its folder, which only its owner can read.
+A phone that trusts the authority's certificate also trusts every later start of the sandbox. The
+private key of the authority never leaves its folder, which only the owner can read.
 """
 
 import socket
@@ -26,7 +26,7 @@ _AUTHORITY_LEFT_MIN: Final = timedelta(days=400)
 _SERVER_LIFE: Final = timedelta(days=397)
 """Phones refuse certificates that are valid for longer."""
 _SKEW: Final = timedelta(days=1)
-"""The clock of a phone may be behind."""
+"""Certificates are valid from this long ago, because the clock of a phone may be slow."""
 
 
 class AuthorityError(ValueError):
@@ -34,10 +34,10 @@ class AuthorityError(ValueError):
 
 
 def issue_chain(folder: Path, ca_file: Path, names: list[str]) -> tuple[bytes, bytes]:
-    """Return a new key and its chain for these names, and the certificate of the authority, as PEM.
+    """Return a new key with its chain for these names, and the authority's certificate, as PEM.
 
-    The authority in the folder is made on first use; `ca_file` gets its certificate. Raises
-    AuthorityError and OSError.
+    The authority in the folder is created on first use; its certificate is written to `ca_file`.
+    Raises AuthorityError and OSError.
     """
     with FileLock(folder / ".lock"):
         key, certificate = _authority(folder, ca_file)
@@ -45,10 +45,7 @@ def issue_chain(folder: Path, ca_file: Path, names: list[str]) -> tuple[bytes, b
 
 
 def _authority(folder: Path, ca_file: Path) -> tuple[EllipticCurvePrivateKey, x509.Certificate]:
-    """Return the key and certificate of the authority.
-
-    They are made again if there are none or they end soon.
-    """
+    """Return the key and certificate of the authority, new ones if they are missing or end soon."""
     pair = folder / _PAIR_FILE
     if pair.exists():
         content = pair.read_bytes()
@@ -58,7 +55,7 @@ def _authority(folder: Path, ca_file: Path) -> tuple[EllipticCurvePrivateKey, x5
         except (ValueError, TypeError) as error:
             raise AuthorityError(
                 f"{pair}: is not a key with its certificate: {error}; remove the folder "
-                "for a new one"
+                "to get a new one"
             ) from None
         if certificate.not_valid_after_utc - datetime.now(UTC) > _AUTHORITY_LEFT_MIN:
             return key, certificate
@@ -82,7 +79,7 @@ def _new_authority(folder: Path, ca_file: Path) -> tuple[EllipticCurvePrivateKey
 def _server_chain(
     authority_key: EllipticCurvePrivateKey, authority: x509.Certificate, names: list[str]
 ) -> bytes:
-    """Return a new key, its certificate for the names, and the authority's, as PEM."""
+    """Return a new key, its certificate for the names, and the authority's certificate, as PEM."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "uat-sandbox")])
     builder = _builder(subject, authority.subject, key.public_key(), _SERVER_LIFE)

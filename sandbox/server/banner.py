@@ -1,4 +1,4 @@
-"""What a server prints: its log, and the banner when it is ready."""
+"""The output of a server: its log, and the banner when it is ready."""
 
 import json
 import logging
@@ -17,7 +17,7 @@ from sandbox.settings import LogFormat, Settings
 
 
 class JsonLines(logging.Formatter):
-    """One JSON object per record; that of a request has fields of its own."""
+    """Formats each record as a JSON object; records of requests have additional fields."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the record as JSON, with its traceback if it has one."""
@@ -34,10 +34,10 @@ class JsonLines(logging.Formatter):
 
 
 class TextLines(logging.Formatter):
-    """One line per record, even if clients send line breaks; a traceback is indented below it."""
+    """Formats each record as one line, even with line breaks; tracebacks are indented below it."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the record as text that a terminal prints and does not obey."""
+        """Return the record as text without control characters, which a terminal would obey."""
         lines = [f"{record.levelname} {printable(record.getMessage().rstrip())}"]
         if record.exc_info:
             traceback = self.formatException(record.exc_info).splitlines()
@@ -58,10 +58,10 @@ def set_up_logging(log_format: LogFormat) -> None:
 # --- the banner ---------------------------------------------------------------------------------
 
 KEYS_SHOWN: Final = ("merchant", "partner", "psp", "admin")
-"""The keys of the cast that show the four levels of access. `sandbox keys` lists all."""
+"""The keys of the cast for the four levels of access. `sandbox keys` lists all."""
 
 _ANY_ADDRESS: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104
-"""A client cannot always connect to these, so the banner names loopback."""
+"""Addresses to which clients cannot always connect; the banner names loopback instead."""
 
 
 def announce(sandbox: Sandbox, settings: Settings) -> None:
@@ -74,20 +74,20 @@ def announce(sandbox: Sandbox, settings: Settings) -> None:
 
 
 def take_leave(sandbox: Sandbox, settings: Settings) -> None:
-    """Say to people at the end what the server answered, and what is kept of it."""
+    """Print a line at the end, unless the log is JSON: how many requests, and what is kept."""
     if settings.log_format == "json":
         return
     count = sandbox.worlds.measured.count_requests()
     is_kept = settings.store is not None or settings.database is not None
     requests = "1 request" if count == 1 else f"{count:,} requests"
     said = f"stopped; {requests}, {f'kept in {sandbox.store}' if is_kept else 'nothing kept'}"
-    # Who reads the output may have gone already.
+    # The reader of the output may be gone already.
     with suppress(OSError):
         print(said, flush=True)
 
 
 def facts_of(sandbox: Sandbox, settings: Settings) -> dict[str, Any]:
-    """All facts about a server that has started, as JSON values."""
+    """Return all facts about a server that has started, as JSON values."""
     host = _ANY_ADDRESS.get(settings.host, settings.host)
     host = f"[{host}]" if ":" in host else host
     url = f"{settings.scheme}://{host}:{settings.port}"
@@ -97,7 +97,7 @@ def facts_of(sandbox: Sandbox, settings: Settings) -> dict[str, Any]:
         "version": __version__,
         "url": url,
         "control_url": f"{settings.scheme}://{host}:{control_port}/_sandbox",
-        # One that was given is known already, and logs are read by many (assumed D25-token).
+        # A given token is known to the user, and others may read logs (assumed D25-token).
         "token": sandbox.token if settings.token is None else None,
         "needs_token": sandbox.token is not None,
         "store": sandbox.store,
@@ -117,7 +117,7 @@ def _banner(facts: dict[str, Any], *, is_everywhere: bool) -> str:
     curl = "curl -s --cacert ca.pem" if facts["has_ca"] else "curl -s"
     everywhere = ", listening on all addresses" if is_everywhere else ""
     bearer = ' -H "Authorization: Bearer $SANDBOX_TOKEN"' if facts["needs_token"] else ""
-    # A fragment is in no log and no referrer.
+    # Fragments do not appear in logs and referrers.
     signs_in = "" if facts["token"] is None else f"#token={facts['token']}"
     paragraphs = [
         f"uat-sandbox {facts['version']} serves the platform on {url}{everywhere}\n"
@@ -131,14 +131,14 @@ def _banner(facts: dict[str, Any], *, is_everywhere: bool) -> str:
         f"The reasons for each answer:\n  {curl} {control_url}/worlds/default/requests{bearer}",
         _keys(facts),
         f"The console, in a browser:\n  {control_url}/{signs_in}\n"
-        f"The API to read and try in a browser:\n  {control_url}/docs",
+        f"The API documentation, with requests to try, in a browser:\n  {control_url}/docs",
         "Ctrl-C stops it.",
     ]
     return "\n\n".join(filter(None, paragraphs))
 
 
 def _first_request(facts: dict[str, Any], curl: str) -> str:
-    """Return a sale to paste; a list of keys without a merchant that has a terminal and a key."""
+    """Return a sale to paste, or a list of keys if the merchant has no terminal or no key."""
     keys, terminals = facts["keys"], facts["terminals"]
     header = f"-H '{facts['api_key_header']}: "
     if "merchant" in keys and "merchant" in terminals:
@@ -154,17 +154,17 @@ def _first_request(facts: dict[str, Any], curl: str) -> str:
 
 
 def _token(token: str | None) -> str:
-    """Return what is said of the token: one that was made up is shown here and nowhere else."""
+    """Return the paragraph about the token; a generated one is shown here and nowhere else."""
     if token is None:
         return "The control API needs the token that you gave."
     return (
-        "The control API needs a token, which was made up for this start:\n"
+        "The control API needs a token, which was generated for this start:\n"
         f"  export SANDBOX_TOKEN={token}"
     )
 
 
 def _keys(facts: dict[str, Any]) -> str:
-    """Four keys at most, and how to list the rest."""
+    """Return the paragraph about keys: at most four, and how to list the rest."""
     keys = facts["keys"]
     if not keys:
         return "The fixture has no API keys."
@@ -181,7 +181,7 @@ def _keys(facts: dict[str, Any]) -> str:
 
 
 def _command() -> str:
-    """Return the command of this program as it can be typed here."""
+    """Return the name or path under which this program can be called here."""
     beside = Path(sys.executable).with_name("sandbox")
     if shutil.which("sandbox") or not beside.is_file():
         return "sandbox"

@@ -1,6 +1,6 @@
 """Starting and ending a sandbox inside another process.
 
-The test kit is a distribution of its own and needs exactly this module of the package.
+The test kit is a separate distribution, and uses only this module of the package.
 """
 
 import asyncio
@@ -30,14 +30,14 @@ _START_S: Final = 30.0
 
 
 class LoopThread:
-    """Serves at once until it is closed. Its loop is for other threads to hand work to."""
+    """Serves in a thread until it is closed. Other threads can hand work to its loop."""
 
     def __init__(self, served: AbstractAsyncContextManager[Any]) -> None:
         self._ready: Future[None] = Future()
         self._served = served
         self._stop: asyncio.Event
         self.loop: asyncio.AbstractEventLoop
-        # Where a test run is torn down without closing it, the process still ends.
+        # A daemon, so that the process ends even if a test run never closes this.
         self._thread = threading.Thread(target=self._run, name="sandbox", daemon=True)
         self._thread.start()
         self._ready.result(_START_S)
@@ -59,7 +59,7 @@ class LoopThread:
             await self._stop.wait()
 
     def start(self, work: Coroutine[Any, Any, T]) -> Future[T]:
-        """Have the loop do this."""
+        """Run the coroutine on the loop."""
         return asyncio.run_coroutine_threadsafe(work, self.loop)
 
     def close(self) -> None:
@@ -74,9 +74,9 @@ _Message = MutableMapping[str, Any]
 
 
 class ThreadedApp:
-    """An ASGI application that has another one carry out its requests on the loop that serves it.
+    """An ASGI application that forwards requests to another one, on the loop that serves it.
 
-    Requests over it and over the network meet the same worlds, and never at the same time.
+    Its requests and those from the network see the same worlds, and never run at the same time.
     """
 
     def __init__(self, app: ASGIApp, background: LoopThread) -> None:
@@ -91,7 +91,7 @@ class ThreadedApp:
     ) -> None:
         """Serve one request, on any asyncio loop."""
         if scope["type"] == "lifespan":
-            # It has begun already, and ends with its server.
+            # The application has started already, and stops with its server.
             while (await receive())["type"] != "lifespan.shutdown":
                 await send({"type": "lifespan.startup.complete"})
             await send({"type": "lifespan.shutdown.complete"})
@@ -121,9 +121,9 @@ class ThreadedApp:
 async def answer(
     app: ASGIApp, method: str, url: str, headers: RawHeaders, content: bytes
 ) -> tuple[int, RawHeaders, bytes]:
-    """Status, headers and body of the application's answer to a request that came whole.
+    """Send a request to the application, and return status, headers and body of the answer.
 
-    Names of headers are in lower case. Raises ConnectionClosed if the application cuts it off.
+    Names of headers are in lower case. Raises ConnectionClosed if the application aborts it.
     """
     parts = urlsplit(url)
     scope = {
@@ -145,7 +145,7 @@ async def answer(
 
     async def receive() -> _Message:
         if not unread:
-            # The client stays.
+            # The client does not disconnect.
             await asyncio.get_running_loop().create_future()
         return {"type": "http.request", "body": unread.pop(), "more_body": False}
 
@@ -159,7 +159,7 @@ async def answer(
 
 
 START_ERRORS: Final = (SettingsError, FixtureError, ScenarioError, StoreError)
-"""What `embedded` raises for settings with which no sandbox can start."""
+"""The errors that `embedded` raises for settings with which a sandbox cannot start."""
 
 _LOOPBACK: Final = "127.0.0.1"
 ANSWER_S: Final = 60.0
@@ -169,7 +169,7 @@ ANSWER_S: Final = 60.0
 class Embedded:
     """A sandbox that answers at `url`; `token` is the bearer token of its control API, if any.
 
-    Webhooks to one of its `receivers` are handed over without a connection.
+    Webhooks to one of its `receivers` are delivered without a connection.
     """
 
     url: str
@@ -190,10 +190,10 @@ class Embedded:
         *,
         timeout_s: float | None = ANSWER_S,
     ) -> tuple[int, RawHeaders, bytes]:
-        """Carry out a request on the loop that serves the sandbox, without a socket.
+        """Send a request without a socket, and return status, headers and body of the answer.
 
-        Names of headers are in lower case. Returns status, headers and body of the answer. Raises
-        TimeoutError, and ConnectionClosed if the answer is cut off.
+        Names of headers are in lower case. Raises TimeoutError, and ConnectionClosed if the
+        connection is aborted.
         """
         work = self.background.start(answer(self.built.app, method, url, headers, content))
         try:
@@ -209,16 +209,13 @@ class Embedded:
         return list(EVENTS)
 
     def message(self, world_id: str, id: str) -> tuple[str, str] | None:
-        """Return the event type and the subject of a message.
-
-        None if the world has none of this id.
-        """
+        """Return the event type and the subject of a message, or None for an unknown id."""
         world = self.built.worlds.get(world_id)
         found = None if world is None else world.store.message(id)
         return None if found is None else (found.event_type, found.subject)
 
     def unkeyed_count(self) -> int:
-        """Return the number of requests so far whose key belongs to no world."""
+        """Return the number of requests in `default`, which include those of unknown keys."""
         return self.built.worlds.default.store.counters.requests
 
 
@@ -226,17 +223,17 @@ class Embedded:
 def embedded(settings: Settings | None = None) -> Iterator[Embedded]:
     """Yield a sandbox on a free port of 127.0.0.1, whatever the settings say, until the block ends.
 
-    It holds its worlds until they are closed. Raises one of START_ERRORS, like any start.
+    It never drops unused worlds. Raises START_ERRORS.
     """
     settings = settings or Settings()
     if settings.watch:
-        raise SettingsError("watch: is for `sandbox serve`; a test starts its scenario again")
+        raise SettingsError("watch: is for `sandbox serve`; a test can run its scenario again")
     private = replace(
         settings,
         host=_LOOPBACK,
         port=0,
         control_port=None if settings.control_port is None else 0,
-        # A test that freezes time at a later day must not make the others' worlds old.
+        # A test that freezes time at a later day must not expire the worlds of other tests.
         limits=structs.replace(settings.limits, unused_after_s=float("inf")),
     )
     with ExitStack() as stack:

@@ -1,9 +1,9 @@
-"""HTTP as uvicorn speaks it, and what a payment sandbox needs besides.
+"""uvicorn's HTTP protocol, with additions that a payment sandbox needs.
 
-This is the only module that touches uvicorn's insides, for five things that cannot be had
+This is the only module that depends on uvicorn's internals, for five things that are not possible
 otherwise: a function in the scope that aborts the connection, the body of a request that offers an
-upgrade, a limit for the head, time limits for head and body, and values of headers without blanks
-at their end.
+upgrade, a limit for the head, time limits for head and body, and values of headers without trailing
+whitespace.
 """
 
 import asyncio
@@ -15,14 +15,14 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from sandbox.platform.responses import ABORT
 
 HEAD_BYTES_MAX: Final = 65_536
-"""Bytes of the request line and the headers. Source: assumed D25-heads."""
+"""Limit for the request line and the headers. Source: assumed D25-heads."""
 
 HEAD_S: Final = 10.0
-"""From the connection, or the first byte of a request, to the end of its headers.
+"""Time limit from the connection, or the first byte of a request, to the end of its headers.
 Source: assumed D25-times."""
 
 BODY_S: Final = 30.0
-"""Between two parts of a body. Source: assumed D25-times."""
+"""Time limit between two parts of a body. Source: assumed D25-times."""
 
 _TOO_LARGE: Final = "The request line and the headers are larger than 64 KiB."
 _NOT_HTTP: Final = "The request is not valid HTTP."
@@ -30,7 +30,7 @@ _FRAMING: Final = frozenset({b"content-length", b"transfer-encoding"})
 
 
 class HeadTooLargeError(Exception):
-    """The head of a request is over the limit."""
+    """The head of a request exceeds the limit."""
 
 
 class Protocol(HttpToolsProtocol):
@@ -48,12 +48,12 @@ class Protocol(HttpToolsProtocol):
         self._under_way: RequestResponseCycle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin, and expect a request soon."""
+        """Start the time limit for the first request."""
         super().connection_made(transport)
         self._expect_within(self.head_s)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End, and let every request that waits for its turn know."""
+        """Tell the running request, and those that wait for their turn, that the client is gone."""
         self._expect_within(None)
         for cycle in (self._under_way, *(waiting for waiting, _ in self.pipeline)):
             if cycle is not None:
@@ -66,7 +66,7 @@ class Protocol(HttpToolsProtocol):
         super()._start_asgi_task(cycle, app)
 
     def data_received(self, data: bytes) -> None:
-        """Read data, and note for how long the rest of its request may take."""
+        """Parse data, and set the time limit for the rest of its request."""
         self._unset_keepalive_if_required()
         was_in_head = self._is_in_head
         self._head_bytes = self._head_bytes + len(data) if was_in_head else len(data)
@@ -87,11 +87,11 @@ class Protocol(HttpToolsProtocol):
         elif self.cycle is not None and not self.cycle.response_complete:
             self._expect_within(None)
         elif self._deadline is None:
-            # Nothing but empty lines.
+            # There were only empty lines.
             self._expect_within(self.head_s)
 
     def _feed(self, data: bytes) -> bytes:
-        """Parse data; what is left of it behind a request that offers an upgrade."""
+        """Parse data; return the rest of it after a request that offers an upgrade."""
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade as offer:
@@ -103,7 +103,7 @@ class Protocol(HttpToolsProtocol):
         return b""
 
     def _expect_within(self, seconds: float | None) -> None:
-        """Close the connection unless more comes in time."""
+        """Abort the connection unless more data arrives in time; None for no limit."""
         if self._deadline is not None:
             self._deadline.cancel()
         self._deadline = None
@@ -113,15 +113,15 @@ class Protocol(HttpToolsProtocol):
     def _give_up(self) -> None:
         self._deadline = None
         if self._is_in_body and self.flow.read_paused:
-            # That nothing comes is not the client's doing.
+            # The server paused reading, so the client is not late.
             self._expect_within(self.body_s)
         else:
             self.transport.abort()
 
-    # --- what the parser calls
+    # --- callbacks of the parser
 
     def on_message_begin(self) -> None:
-        """Begin a request, whose connection can be aborted."""
+        """Begin a request, with the function that aborts its connection in the scope."""
         if self._is_head_known:
             return
         super().on_message_begin()
@@ -129,20 +129,17 @@ class Protocol(HttpToolsProtocol):
         self.scope[ABORT] = self.transport.abort  # type: ignore[typeddict-unknown-key]
 
     def on_url(self, url: bytes) -> None:
-        """Take a part of the URL."""
+        """Add a part of the URL."""
         if not self._is_head_known:
             super().on_url(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a header, but none of a trailer, which means nothing here.
-
-        Blanks around its value are no part of it (RFC 9110, 5.5).
-        """
+        """Add a header, without whitespace around its value (RFC 9110, 5.5); ignore trailers."""
         if self._is_in_head:
             super().on_header(name, value.strip(b" \t"))
 
     def on_headers_complete(self) -> None:
-        """Have the request answered. Raises HeadTooLargeError."""
+        """Start to answer the request. Raises HeadTooLargeError."""
         self._is_in_head, self._is_in_body = False, True
         if self._is_head_known:
             return
@@ -151,7 +148,7 @@ class Protocol(HttpToolsProtocol):
         super().on_headers_complete()
         self._keeps_alive = self.cycle.keep_alive
         if self.expect_100_continue:
-            # Who is refused before being told to go on does not send the body.
+            # A client that is refused instead of getting 100 does not send the body.
             self.cycle.keep_alive = False
 
     def _head_size(self) -> int:
@@ -159,7 +156,7 @@ class Protocol(HttpToolsProtocol):
         return len(self.parser.get_method()) + len(self.url) + len("  HTTP/1.1\r\n\r\n") + fields
 
     def on_body(self, body: bytes) -> None:
-        """Take a part of a body."""
+        """Add a part of a body."""
         if self.expect_100_continue and not self.cycle.response_started:
             self.cycle.keep_alive = self._keeps_alive
         super().on_body(body)
@@ -170,9 +167,9 @@ class Protocol(HttpToolsProtocol):
         super().on_message_complete()
 
     def _ignore_upgrade(self) -> None:
-        """Go on in HTTP/1.1: an offer to upgrade is ignored (RFC 9110, 7.8).
+        """Continue in HTTP/1.1 and ignore the offer to upgrade (RFC 9110, 7.8).
 
-        The parser ended the request with its head. Another one reads its body, if it has one.
+        The parser ended the request after its head. A new one reads the body, if there is one.
         """
         framing = [b"%b: %b\r\n" % header for header in self.headers if header[0] in _FRAMING]
         self.parser = httptools.HttpRequestParser(self)

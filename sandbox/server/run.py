@@ -30,14 +30,14 @@ _HANDSHAKE_S: Final = 10.0
 
 
 class Server(uvicorn.Server):
-    """A server that ends what would keep it from stopping."""
+    """A uvicorn server that limits TLS handshakes, and stops without delay."""
 
     def __init__(self, config: uvicorn.Config, sandbox: Sandbox, tls: Tls | None) -> None:
         super().__init__(config)
         self._sandbox, self._tls = sandbox, tls
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start; with TLS listen as uvicorn does, with a limit for the time of a handshake."""
+        """Start listening; with TLS, like uvicorn but with a time limit for handshakes."""
         await super().startup([] if self._tls else sockets)
         await self.on_tick(0)
         make = partial(
@@ -57,9 +57,9 @@ class Server(uvicorn.Server):
             self.servers.append(server)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Hand the worlds over, end the streams, then the server.
+        """Hand over the worlds, end the streams, and stop the server.
 
-        uvicorn waits a tenth of a second in any case, which each test run would spend.
+        uvicorn's own shutdown always waits a tenth of a second, so it is used only if it must be.
         """
         if self._sandbox.leave is not None:
             await self._sandbox.leave()
@@ -68,7 +68,7 @@ class Server(uvicorn.Server):
             closing.close()
         for connection in list(self.server_state.connections):
             connection.shutdown()
-        # The loop reports the end of a connection in its next round.
+        # The loop reports closed connections in its next round.
         await asyncio.sleep(0)
         if self.server_state.connections or self.server_state.tasks:
             await super().shutdown(sockets)
@@ -77,16 +77,16 @@ class Server(uvicorn.Server):
 
 
 def serve(settings: Settings, remarks: Sequence[str] = ()) -> None:
-    """Serve until interrupted. The log begins with the remarks.
+    """Serve until interrupted. The remarks are logged first.
 
-    Raises SettingsError, FixtureError or ScenarioError, before anything is served.
+    Raises the errors of `build` before anything is served.
     """
     set_up_logging(settings.log_format)
     for remark in remarks:
         log.warning("%s", remark)
     tls = tls_of(settings)
     with bound(replace(settings, ca=tls.ca if tls else None)) as (settings, sockets):
-        # Take the version before the content is read, so no change in between is missed.
+        # Note the version before the content is read, so that no change in between is missed.
         watcher = None
         if settings.watch and settings.scenario is not None:
             watcher = ScenarioReloader(scenario_file(settings.scenario))
@@ -106,13 +106,13 @@ def serve(settings: Settings, remarks: Sequence[str] = ()) -> None:
                         watching.cancel()
                 take_leave(sandbox, settings)
 
-        # Ctrl-C is how it is meant to be ended, and no failure.
+        # Ctrl-C is the normal way to stop it.
         with suppress(KeyboardInterrupt), asyncio.Runner(loop_factory=new_loop) as runner:
             runner.run(serve_until_stopped())
 
 
 def server_of(sandbox: Sandbox, settings: Settings, tls: Tls | None = None) -> Server:
-    """Return a server of the sandbox."""
+    """Return a server for the sandbox."""
     places = settings.connections_max
     config = uvicorn.Config(
         sandbox.app,
@@ -121,7 +121,7 @@ def server_of(sandbox: Sandbox, settings: Settings, tls: Tls | None = None) -> S
         lifespan="on",
         backlog=_BACKLOG,
         log_config=None,
-        # Without a level of its own, uvicorn prepares trace lines for every request.
+        # Without an explicit level, uvicorn prepares trace lines for every request.
         log_level="warning",
         access_log=False,
         server_header=False,
@@ -138,9 +138,9 @@ def server_of(sandbox: Sandbox, settings: Settings, tls: Tls | None = None) -> S
 async def serving(
     server: Server, sockets: list[socket.socket]
 ) -> AsyncIterator["asyncio.Task[None]"]:
-    """Serve on the loop that is running until the block ends; yields what ends with a signal.
+    """Serve on the running loop until the block ends; yield a task that ends with a signal.
 
-    Signal handlers stay as the process has them.
+    The signal handlers of the process are not changed.
     """
     server.config.load()
     server.lifespan = server.config.lifespan_class(server.config)
@@ -154,25 +154,23 @@ async def serving(
 
 
 def new_loop() -> asyncio.AbstractEventLoop:
-    """Return a loop of the kind that serves best here."""
+    """Return a new event loop, of uvloop if it is installed."""
     make = uvicorn.Config("", log_config=None).get_loop_factory()
     return asyncio.new_event_loop() if make is None else make()
 
 
 @contextmanager
 def bound(settings: Settings) -> Iterator[tuple[Settings, list[socket.socket]]]:
-    """Bind the sockets; yield them after the settings with the actual address and ports.
+    """Bind the sockets; yield the settings with the actual address and ports, and the sockets.
 
-    The sockets are closed when the block ends.
-
-    Raises SettingsError.
+    The sockets are closed when the block ends. Raises SettingsError.
     """
     with ExitStack() as stack:
         sockets = [stack.enter_context(bind(settings.host, settings.port, "--port"))]
         address, port, *_ = sockets[0].getsockname()
         settings = replace(settings, port=port, bound_address=address)
         if settings.control_port is not None:
-            # The same address: a name may lead to another one when it is looked up again.
+            # By address, since another lookup of a name may give another address.
             control = stack.enter_context(bind(address, settings.control_port, "--control-port"))
             sockets.append(control)
             settings = replace(settings, control_port=control.getsockname()[1])
@@ -202,7 +200,7 @@ def bind(host: str, port: int, option: str) -> socket.socket:
         bound.bind((host, port))
     except (OSError, OverflowError) as error:
         bound.close()
-        # `make run` says how its port is chosen.
+        # `make run` explains how to choose its port.
         under_make = os.environ.get("SANDBOX_PORT_HINT") if option == "--port" else None
         how = under_make or f"{option}, or 0 for any free one"
         raise SettingsError(

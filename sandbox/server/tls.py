@@ -1,4 +1,4 @@
-"""The TLS of a server, with a certificate that is given or made, and of its clients."""
+"""TLS of a server, with a given or a generated certificate, and of its clients."""
 
 import os
 import socket
@@ -15,7 +15,7 @@ _DISCARD_PORT: Final = 9
 
 
 class CertificateError(ValueError):
-    """No certificate can be made or read; the message says why and what helps."""
+    """A certificate cannot be created or read; the message has the reason and the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ def default_folder() -> Path:
 
 
 def trusting_context() -> ssl.SSLContext:
-    """Return a context that trusts the usual authorities, and that of this machine.
+    """Return a context that trusts the usual authorities and the sandbox's own on this machine.
 
     `SANDBOX_CA` names the file of another one. Raises CertificateError if it cannot be read.
     """
@@ -51,13 +51,13 @@ def trusting_context() -> ssl.SSLContext:
             context.load_verify_locations(file)
         except (OSError, ssl.SSLError) as error:
             raise CertificateError(
-                f"{file}: cannot be read as a certificate: {error}; SANDBOX_CA names the file"
+                f"{file}: cannot be read as a certificate: {error}; SANDBOX_CA can name another"
             ) from None
     return context
 
 
 def load(certificate: Path, key: Path | None) -> Tls:
-    """TLS with a certificate and key of the user. Raises CertificateError."""
+    """Return TLS with the user's certificate and key. Raises CertificateError."""
     context = _server_context()
     try:
         context.load_cert_chain(certificate, key, password=lambda: "")
@@ -65,15 +65,15 @@ def load(certificate: Path, key: Path | None) -> Tls:
         reason = getattr(error, "reason", None) or getattr(error, "strerror", None) or error
         raise CertificateError(
             f"--tls-cert {certificate}: cannot be used with its key: {reason}; both are PEM files, "
-            "and --tls-key names the key if the certificate's file does not hold it"
+            "and --tls-key names the key if the certificate's file does not contain it"
         ) from None
     return Tls(context, None)
 
 
 def own(folder: Path, hosts: Iterable[str]) -> Tls:
-    """TLS with a new certificate for these hosts, of the authority in the folder.
+    """Return TLS with a new certificate for these hosts, signed by the authority in the folder.
 
-    The authority is made on first use. Raises CertificateError.
+    The authority is created on first use. Raises CertificateError.
     """
     try:
         from sandbox.server import authority
@@ -93,7 +93,7 @@ def own(folder: Path, hosts: Iterable[str]) -> Tls:
         ) from None
     context = _server_context()
     with tempfile.TemporaryDirectory() as moment:
-        # `ssl` reads files only. The folder is the owner's, and gone in a moment.
+        # `ssl` only reads files. The folder is private, and is removed at once.
         file = Path(moment) / "server.pem"
         file.write_bytes(chain)
         context.load_cert_chain(file)
@@ -108,13 +108,13 @@ def _server_context() -> ssl.SSLContext:
 
 
 def _names(hosts: Iterable[str]) -> list[str]:
-    """Every name and address under which this server may be reached, each once."""
+    """Return all names and addresses under which this server may be reached."""
     names = [*hosts, socket.gethostname(), f"{socket.gethostname()}.local", _lan_address()]
     return list(dict.fromkeys(name.strip("[]") for name in names if name))
 
 
 def _lan_address() -> str:
-    """Return the address of this machine in its network; empty if it has none. Nothing is sent."""
+    """Return this machine's address in its network, or an empty text. Nothing is sent."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(("192.0.2.1", _DISCARD_PORT))

@@ -75,7 +75,7 @@ def test_an_option_that_cannot_be_used_is_refused_in_words():
 
 @pytest.mark.skipif(os.name != "posix", reason="on Windows these are paths")
 def test_a_path_of_windows_is_refused_elsewhere():
-    assert_refused(refuse("--store", r"C:\\Users\\x\\state.json"), 2, "is a path of Windows")
+    assert_refused(refuse("--store", r"C:\\Users\\x\\state.json"), 2, "is a Windows path")
 
 
 def test_a_profile_that_cannot_be_used_is_refused_with_file_and_field(tmp_path):

@@ -20,7 +20,7 @@ def test_what_applies_only_to_a_new_world_is_said_not_to_apply(tmp_path, caplog)
     ended(again)
 
     (told,) = [one.getMessage() for one in caplog.records]
-    assert told.startswith("--seed, --clock did not apply: the state file holds the world")
+    assert told.startswith("--seed, --clock did not apply: the state file already has the world")
     assert again.worlds.default.spec.seed == 7
 
 

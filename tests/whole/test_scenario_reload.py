@@ -94,7 +94,7 @@ def test_a_file_that_is_broken_changes_nothing_until_it_is_mended(watched):
         level, message = watched.said()
 
         assert (level, message.startswith(f"{watched.path}: {said}")) == ("warning", True), message
-        assert message.endswith("; scenario 'First' goes on")
+        assert message.endswith("; scenario 'First' keeps running")
     shown = watched.scenario()
     assert (shown["name"], shown["rules"][0]["applied"]) == ("First", 1)
     watched.write(SECOND)
@@ -117,7 +117,8 @@ def test_a_file_that_is_replaced_or_gone_for_a_while_is_read_again(watched):
     there_again = watched.said()
     assert gone == (
         "warning",
-        f"{watched.path}: cannot be read: No such file or directory; scenario 'Other' goes on",
+        f"{watched.path}: cannot be read: No such file or directory; "
+        "scenario 'Other' keeps running",
     )
     assert meanwhile == "Other"
     assert there_again == ("info", f"reloaded scenario 'Other' from {watched.path}")

@@ -148,7 +148,7 @@ def test_a_url_may_name_several_hosts_of_which_one_takes_writes(tmp_path: Path):
         first.wait_for_standby()
         name = first.new_database().rpartition("/")[2]
         standby = f"127.0.0.1:{second.port}"
-        assert "is a standby, which only answers reads" in refused(
+        assert "is a standby, which is read-only" in refused(
             f"postgresql://postgres@{standby}/{name}"
         )
         url = f"postgresql://postgres@{standby},127.0.0.1:{first.port}/{name}"
