@@ -74,7 +74,7 @@ def test_a_world_is_had_by_the_server_at_which_it_was_made_and_found_from_all(do
     assert listed["worlds"][1] | {"clock": 0} == made | {"clock": 0}
     again = one.control("POST", "/worlds", json={"id": "mine"})
     assert (again.status_code, again.json()["error"]) == (409, "world_taken")
-    assert again.json()["message"] == "a world 'mine' is there already"
+    assert again.json()["message"] == "a world 'mine' already exists"
     found = one.control("GET", "/find", params={"q": paid.json()["transaction_id"]}).json()
     assert [thing["world"] for thing in found["found"]] == ["mine"]
     held = {
