@@ -35,7 +35,7 @@ FORBIDDEN: Final = Fault(
     "forbidden", 403, "A requested permission cannot be granted by this API key.", "spec 7-403"
 )
 NO_CREATOR: Final = Fault(
-    "forbidden", 403, "Accounts of this type cannot create it.", "assumed D35-boarding"
+    "forbidden", 403, "Accounts of this type cannot create it.", "assumed 1.3-kinds"
 )
 NOT_FOUND: Final = Fault("not_found", 404, "The resource was not found.", "spec 7-404")
 METHOD_NOT_ALLOWED: Final = Fault(
