@@ -120,9 +120,12 @@ async def set_clock(request: ControlRequest, body: ClockBody) -> ClockView:
     When it moves ahead, everything due on the way happens at its own time (assumed D23).
     """
     world = request.world
+    busy = world.busy
     if body.now is not None and body.now > world.clock.now():
         await advance_to(world, body.now)
-    world.clock.set(ClockSetting(**vars(body)))
+    # Not if the world was reset meanwhile.
+    if world.busy is busy:
+        world.clock.set(ClockSetting(**vars(body)))
     world.watched = None
     await catch_up(world)
     return read_clock(request)

@@ -53,16 +53,22 @@ async def advance_to(world: World, to: datetime) -> list[Timer]:
     Every timer fires at its due time, including those that are created on the way. The clock moves
     on only after all due webhooks were sent.
     """
+    # A reset replaces `busy`, and the clock begins again.
+    busy = world.busy
     async with world.advancing:
         fired: list[Timer] = []
         await world.wait_idle()
-        while (timer := world.store.next_timer()) is not None and timer.due <= to:
+        while (
+            world.busy is busy
+            and (timer := world.store.next_timer()) is not None
+            and timer.due <= to
+        ):
             if timer.due > world.clock.now():
                 world.clock.set(ClockSetting(now=timer.due))
             fired += fire_due(world)
             await asyncio.sleep(0)
             await world.wait_idle()
-        if to > world.clock.now():
+        if world.busy is busy and to > world.clock.now():
             world.clock.set(ClockSetting(now=to))
         return fired
 

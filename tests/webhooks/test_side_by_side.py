@@ -19,7 +19,7 @@ from tests.support.open_requests import sale
 from tests.support.payments import ask_on_loop, world_of
 from tests.webhooks import misbehaving as bad
 from tests.webhooks.calling import living
-from tests.webhooks.hooked import UNTIL_S, until
+from tests.webhooks.hooked import START, UNTIL_S, until
 from tests.webhooks.misbehaving import refusing
 from tests.webhooks.receiving import Answer, overtakers, receiving
 
@@ -128,13 +128,14 @@ def test_a_retry_is_waited_for_when_time_is_moved(hooked, moving):
     assert hooked.delivery(id)["status"] == "delivered"
 
 
-def test_a_reset_ends_the_wait_for_an_attempt_that_hangs(hooked, moving):
+def test_a_reset_ends_the_wait_for_an_attempt_that_hangs_and_the_clock_begins_again(hooked, moving):
     _, moved, _ = moving(500, seconds=6)
 
     hooked.ask("POST", "/reset", status=200)
     moved.result(UNTIL_S)
 
     assert hooked.ask("GET", "/messages").json()["total"] == 0
+    assert hooked.now == START
 
 
 def test_disabling_an_endpoint_cancels_what_waits_and_what_hangs_is_noted(hooked, receiver):
