@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from sandbox.domain.text import nearest, suggest_words
+from sandbox.domain.text import did_you_mean, nearest, suggest_words
 from sandbox.scenarios.parser import ScenarioError, read_scenario
 from sandbox.scenarios.scenario import Scenario
 from sandbox.store.files.port import FILE, FIXTURE, WORLD, fields_of
@@ -58,7 +58,8 @@ def _stem(name: str, stems: Collection[str]) -> str:
     if name in titles:
         return titles[name]
     known = [*scenarios(), *titles]
-    message = f"there is no scenario {name[:80]!r}{suggest_words(name, known)}"
+    hint = did_you_mean(name, known) or suggest_words(name, scenarios())
+    message = f"there is no scenario {name[:80]!r}{hint}"
     raise ScenarioError(message, nearest(name, known))
 
 

@@ -1,5 +1,6 @@
 """What no command can do: it ends with a status and a sentence, which names the nearest word."""
 
+from sandbox.library import scenarios
 from tests.cli.asking import Shell, assert_refused
 
 REFUSED = (
@@ -73,7 +74,7 @@ REFUSED = (
     ("refund 5.00", 2, ["'5.00' is not a payment", "`last`"]),
     ("refund zz", 2, ["whose id begins with 'zz'"]),
     ("refund ''", 2, ["payments have an id that begins with ''"]),
-    ("scenario run nope", 2, ["'nope'; there are account_", " more"]),
+    ("scenario run nope", 2, ["'nope'; there are account_", f" and {len(scenarios()) - 6} more"]),
     ("scenario show slow_tpa", 2, ["did you mean 'slow_tap'?"]),
     ("switch batch.setlement", 2, ["did you mean 'batch.settlement'?"]),
     ("switch batch.settlement manul", 2, ["auto, manual; did you mean 'manual'?"]),
@@ -90,6 +91,7 @@ REFUSED = (
     ("tap --cancel nobody", 2, ["user", "merchant"]),
     ("tip last 101%", 2, ["at most 100%"]),
     ("tip last much", 2, ["write the amount like"]),
+    (f"scenario check {'x' * 300}", 2, ["File name too long"]),
     ("trigger nope", 2, ["'nope'; there are ", " more"]),
     ("trigger", 2, ["EVENT", "--list"]),
     ("trigger transaction.sold", 2, ["did you mean 'transaction.sale'?"]),
