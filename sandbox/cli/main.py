@@ -1,5 +1,6 @@
 """The command `sandbox`, the list of its commands, and the groups of commands."""
 
+import errno
 import json
 import os
 import sys
@@ -18,6 +19,7 @@ from sandbox.cli.output import EXIT_INTERRUPTED, refuse
 ANSWERED_BY: Final = "sandbox.answered_by"
 """The key in a command's context for the URL of the server whose answers it has read."""
 
+_NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _MISREAD: Final = (AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """The errors of reading JSON that has another shape."""
 
@@ -102,9 +104,20 @@ class Commands(Group):
                 f"{str(error)[:200]}); is it a sandbox of version {__version__}?"
             )
         except BrokenPipeError:
-            # Otherwise Python complains at exit about output that it could not write.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _discard_output()
             ctx.exit(0)
+        except OSError as error:
+            if error.errno == errno.ENAMETOOLONG:
+                refuse(f"{error.filename}: {error.strerror}")
+            if error.errno not in _NO_ROOM:
+                raise
+            _discard_output()
+            refuse(f"the output cannot be written: {error.strerror}")
+
+
+def _discard_output() -> None:
+    """Discard buffered output. Otherwise Python complains at exit that it cannot write it."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 COMMANDS_FILE: Final = Path(__file__).with_name("commands.json")

@@ -6,7 +6,9 @@ import pty
 import re
 import signal
 import socket
+import subprocess
 import sys
+from pathlib import Path
 
 import click
 import pytest
@@ -152,6 +154,23 @@ def test_ctrl_c_before_it_is_done_ends_with_130_and_no_complaint():
         connection.close()
 
     assert (code, *said) == (130, "", "")
+
+
+def test_an_output_that_is_full_is_said_in_a_sentence(served):
+    for words in (["outcomes"], ["world", "save", "-"]):
+        command = [
+            sys.executable,
+            "-m",
+            "sandbox",
+            *words,
+            *(["--url", served.url] * ("-" in words)),
+        ]
+        with Path("/dev/full").open("wb") as full:
+            ended = subprocess.run(
+                command, stdout=full, stderr=subprocess.PIPE, text=True, check=False
+            )
+        assert ended.returncode == 2
+        assert ended.stderr == "sandbox: the output cannot be written: No space left on device\n"
 
 
 def test_a_pipe_that_is_closed_is_not_a_failure(served):
