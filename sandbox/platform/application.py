@@ -69,7 +69,7 @@ class Platform:
         self._forwarder = None
         if self.elsewhere is not None:
             self._forwarder = Forwarder(self.elsewhere, self.worlds, self.body_bytes_max)
-        self._known: dict[bytes, tuple[PresentedKey, World, ApiKey]] = {}
+        self._known: dict[bytes, tuple[PresentedKey, World, ApiKey]] = self.worlds.recognized
         self._recorder = Recorder(self.worlds, log_requests=self.log_requests)
 
     async def respond(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -1,5 +1,6 @@
 """How worlds are named, counted, dropped and deleted. Source: assumed D25."""
 
+import gc
 from typing import Any
 
 import pytest
@@ -7,7 +8,9 @@ import pytest
 from sandbox.app import build
 from sandbox.settings import Settings
 from sandbox.worlds.spec import Limits
+from sandbox.worlds.world import World
 from tests.driving import InProcess
+from tests.support.payments import paid
 from tests.worlds.worlds import add_world, kept, make_another
 
 
@@ -25,6 +28,18 @@ def test_the_keys_of_a_deleted_world_are_unknown_until_another_has_its_id(sandbo
     assert again.key("merchant") == key
     names = [one["name"] for one in again.ask("GET", "/v5/apikeys", key=key).json()]
     assert "n" not in names
+
+
+def test_a_world_that_is_deleted_or_replaced_leaves_the_memory(sandbox):
+    other = add_world(sandbox, "quokka")
+    paid(other)
+    other.control("PUT", "/worlds/quokka/snapshot", other.look("/worlds/quokka/snapshot"))
+    paid(other)
+    other.control("DELETE", "/worlds/quokka")
+
+    gc.collect()
+    left = [one for one in gc.get_objects() if isinstance(one, World) and one.id == "quokka"]
+    assert left == []
 
 
 def test_default_cannot_be_deleted(sandbox):
