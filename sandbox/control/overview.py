@@ -167,7 +167,7 @@ def _batches(world: World) -> Iterator[Need]:
             left = [one.ledger.kept for one in refused if one.batch_id is None and one.ledger.kept]
             if not left:
                 continue
-            says = f"{len(left)} record{'s' if len(left) > 1 else ''} came back, not yet in a batch"
+            says = f"has {len(left)} returned record{'s' if len(left) > 1 else ''} in no batch"
             amount = sum(left)
         terminal = world.store.get(Terminal, batch.terminal_id)
         currency = in_letters(None if terminal is None else terminal.currency_code)

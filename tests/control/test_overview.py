@@ -116,7 +116,7 @@ def test_a_batch_is_a_need_until_what_came_back_is_in_a_batch_again(sandbox):
 
     (need,) = sandbox.look("overview")["needs"]
     assert (need["kind"], need["id"], need["amount"]) == ("batch", first, 700)
-    assert need["says"].startswith("1 record came back")
+    assert need["says"].startswith("has 1 returned record")
 
     second = paid(sandbox)["batch_id"]
     edit_batch(sandbox, second, added_transactions=[back["transaction_id"]])

@@ -1,4 +1,4 @@
-// Access: keys with their permissions, and the lens: what a key would be answered, and why.
+// Access: keys with their permissions, and the lens: what answer a key would get, and why.
 
 import { useEffect, useState } from "preact/hooks";
 import { ask, inWorld } from "./api.js";
@@ -10,7 +10,7 @@ import { day } from "./words.js";
 
 const nameOf = (key) => key.cast ?? key.name;
 
-/** What the lens saw, for people who were not there: with the request of which it was asked. */
+/** Copies what the lens found as Markdown, with the request that it was opened from. */
 async function copied(seen) {
   const { of } = route.value.query;
   const lines = [];
@@ -19,14 +19,14 @@ async function copied(seen) {
     lines.push(asMarkdown(entry), "");
   }
   const target = seen.target ? ` on \`${seen.target}\`` : "";
-  lines.push(`**${seen.operation}**${target} with the key \`${nameOf(seen.key)}\` would be answered **${seen.status}**`, "",
+  lines.push(`**${seen.operation}**${target} with the key \`${nameOf(seen.key)}\` would get **${seen.status}**`, "",
     ...seen.decisions.map((one) => `- ${one.step}: ${one.verdict}, ${one.reason} (${one.clause ?? ""})`));
   if (seen.missing.length) lines.push("", `One of these permissions is missing: ${seen.missing.map((one) => `\`${one}\``).join(", ")}`);
   if (seen.could.length) lines.push("", `These keys could: ${seen.could.map((key) => `\`${nameOf(key)}\``).join(", ")}`);
   await copy(lines.join("\n"), "it as Markdown");
 }
 
-/** Reads in this world, again when something happened. Gives the answer and the refusal. */
+/** Reads in this world, and again after each change. Returns the answer and the refusal. */
 function useLook(rest, query) {
   const [found, setFound] = useState(null);
   const [error, setError] = useState(null);
@@ -62,11 +62,11 @@ function Lens({ id, operations }) {
     if (operation) look().catch(setError);
   }, [id, operation]);
   const { of } = route.value.query;
-  return html`<${Panel} title="Lens" about="what this key would be answered; nothing changes" more=${of ? html`<span class="q sm">of
+  return html`<${Panel} title="Lens" about="the answer that this key would get; nothing changes" more=${of ? html`<span class="q sm">of
       <${Go} room="journal" id=${of}>${of}<//></span>` : ""}>
     <div class="pf wrap"><label class="inl">Operation<select value=${operation} onChange=${(event) => refine({ operation: event.target.value })}>
       <option value="">choose one</option>${operations.map((name) => html`<option selected=${name === operation}>${name}</option>`)}</select></label>
-    <label class="inl">On<input placeholder="an id, or nothing" value=${target} onInput=${(event) => refine({ target: event.target.value })} /></label>
+    <label class="inl">On<input placeholder="an id (optional)" value=${target} onInput=${(event) => refine({ target: event.target.value })} /></label>
     <${Act} reads class="btn p" run=${look} disabled=${!operation}>Look<//></div>
     <${Trouble} error=${error} />${seen ? html`<${Seen} seen=${seen} />` : ""}<//>`;
 }
@@ -96,7 +96,7 @@ export function Access() {
     <ul onKeyDown=${walk} aria-label="Keys">${list.map((one) => html`<li key=${one.id}><${Go} room="access" id=${one.cast ?? one.id}
       query=${query} class=${`row one ${id === (one.cast ?? one.id) ? "on" : ""}`}><b class="el">${one.cast ?? one.name}</b>
       <span class="qq sm">${one.status}</span><span class="qq sm el">${one.expires_at ? `until ${day(one.expires_at)}` : "does not expire"}</span><//></li>`)}</ul>
-    ${page && !list.length ? html`<${Empty}><p class="q">No key fits this filter.</p><//>` : ""}</section>
+    ${page && !list.length ? html`<${Empty}><p class="q">No key matches this filter.</p><//>` : ""}</section>
   <section class="det" aria-label="Key">${id ? html`<${Detail} key=${id} id=${id} entry=${list.find((one) => (one.cast ?? one.id) === id)} />`
     : html`<${Empty}><p class="q">Choose a key to see what it may do, and how its requests would be answered.</p><//>`}</section>`;
 }

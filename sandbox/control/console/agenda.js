@@ -1,4 +1,4 @@
-// What falls due: in groups, each thing with what it leads to, and what an advance to it begins with.
+// What falls due, in groups: each thing with what it leads to, and a preview of an advance to it.
 
 import { useEffect, useState } from "preact/hooks";
 import { named } from "./health.js";
@@ -12,7 +12,7 @@ const KINDS = {
   surcharge_expires: ["surcharge prompt expires", "surcharge prompts expire", PAYMENT],
   tap_expires: ["payment that waits for a card times out", "payments that wait for a card time out", PAYMENT],
   hold_reversed: ["hold is reversed by the host", "holds are reversed by the host", PAYMENT],
-  late_answer: ["late answer of the processor comes", "late answers of the processor come", PAYMENT],
+  late_answer: ["late answer of the processor arrives", "late answers of the processor arrive", PAYMENT],
   cancel: ["payment is canceled by a scenario", "payments are canceled by a scenario", PAYMENT],
   batch_result: ["batch gets its result", "batches get their result", ""],
   batch_closes: ["batch closes on schedule", "batches close on schedule", ""],
@@ -34,7 +34,7 @@ const when = (due, now) => (Date.parse(due) - Number(now) > DAY_MS ? day(due).sl
 export const counted = (kinds) => Object.entries(kinds)
   .map(([kind, count]) => `${count} ${KINDS[kind]?.[count === 1 ? 0 : 1] ?? kind.replaceAll("_", " ")}`).join(", ");
 
-/** The kind of colour of something due on the strip. */
+/** The colour of something due on the strip, as a class. */
 export const shade = (kind) => (kind === "webhook_retry" ? "retry" : KINDS[kind]?.[2] === PAYMENT ? "pays" : "");
 
 /** What falls due until a moment, as a sentence. */
@@ -54,7 +54,7 @@ export function Preview({ to }) {
     : " and nothing falls due."}</p>`;
 }
 
-/** What an advance had happen, with links to the payments. */
+/** What happened during an advance, with links to the payments. */
 export function Happened({ fired }) {
   if (!fired?.length) return "";
   const kinds = {};
@@ -68,13 +68,13 @@ function Due({ one, now, open, onOpen, advance }) {
   return html`<li class=${open ? "on" : ""}><button class="dueb" aria-expanded=${String(open)} onClick=${onOpen}>
     <${Icon} name=${ICONS[one.kind] ?? "payments"} size=${14} /><span class="el"><b>${named(subject(one.subject), endpoints.value)}</b> ${one.says}</span>
     <span class="q">${until(now, one.due)}</span><span class="m">${when(one.due, now)}</span></button>
-    ${open && html`<div class="pv"><${Preview} to=${one.due} /><p>${then ? `It is ${then} then. ` : ""}<${Go} room="clauses"
+    ${open && html`<div class="pv"><${Preview} to=${one.due} /><p>${then ? `Then it is ${then}. ` : ""}<${Go} room="clauses"
         query=${{ q: one.clause }} class="cl">${one.clause}<//>${one.subject.kind === "payment" ? html` · <${Go} room="payments" id=${one.subject.id}>Story<//>` : ""}</p>
       <div class="row wrap"><${Act} class="btn p" run=${() => advance({ to: one.due })}>Advance<//>
       <${Act} class="btn g" run=${() => advance({ to: one.due, before: true })}>Stop just before it<//></div></div>`}</li>`;
 }
 
-/** Runs of the same kind that follow each other, the long ones folded. */
+/** Groups things of the same kind that follow each other. */
 function runs(list) {
   const found = [];
   for (const one of list) {

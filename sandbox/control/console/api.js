@@ -4,7 +4,7 @@ import { signal } from "@preact/signals";
 import { answer as captured, isReport, Missing } from "./capture.js";
 
 /**
- * Since when the server does not answer (milliseconds), or null.
+ * Since when the server has not answered (milliseconds), or null.
  * @type {import("@preact/signals").Signal<number | null>}
  */
 export const away = signal(null);

@@ -23,7 +23,7 @@ const Row = ({ one, on }) => html`<li><${Go} room="batches" id=${one.id} query=$
   <span></span><span class="qq el sm">${one.status.replaceAll("_", " ")}${one.refused ? `, ${one.refused} refused` : ""}</span>
   <span class="qq r sm">${one.terminal ?? ""} · ${one.transaction_count}</span><//></li>`;
 
-/** The name of the key that acts for an account: the account's own, else that of the platform. */
+/** The name of the key that acts for an account: the account's own, or else that of the platform. */
 function keyOf(account) {
   const { accounts, keys } = world.value;
   const [owner] = Object.entries(accounts).find(([, id]) => id === account) ?? [];
@@ -54,8 +54,8 @@ async function putBack(id, batch, onDone) {
   return onDone(refusal(await send({ method: "PUT", path: `/v1/batches/${into.id}/edit`, key, body: { added_transactions: [id] } })));
 }
 
-const Settlement = ({ open }) => html`<p class="note row wrap"><span class="grow">The switch <code>batch.settlement</code> is auto: the processor answers by
-  itself, ${open ? "at once or when a scenario says." : "and you may answer before it does."}</span><${Act} run=${() => act("PUT", ["switches"], { "batch.settlement": "manual" })}
+const Settlement = ({ open }) => html`<p class="note row wrap"><span class="grow">The switch <code>batch.settlement</code> is auto: the processor answers on
+  its own, ${open ? "at once or when a scenario says so." : "and you may answer before it does."}</span><${Act} run=${() => act("PUT", ["switches"], { "batch.settlement": "manual" })}
   done="Batches that are closed from now on wait for you">Have batches wait for me<//></p>`;
 
 function Answer({ batch, chosen, auto }) {
@@ -102,7 +102,7 @@ function Records({ found, chosen, onChoose, onDone }) {
     ${records.length ? "" : html`<${Empty}><p class="q">It has no records yet.</p><//>`}<//>`;
 }
 
-const PARTS = { missing_here: "missing here", missing_there: "missing there", other_amount: "another amount", other_status: "another status" };
+const PARTS = { missing_here: "missing here", missing_there: "missing there", other_amount: "different amount", other_status: "different status" };
 
 /** Asks for a tester's file, and has the server compare it with the world. */
 function Reconcile({ onDone }) {
@@ -126,7 +126,7 @@ function Reconcile({ onDone }) {
 function Reconciled({ found, onClose }) {
   const { name, rows, matched, differences, ignored_columns: ignored } = found;
   return html`<div class="hd"><h2>${name}</h2><button class="btn" onClick=${onClose}>Close</button></div>
-  <p>${matched} of ${rows} rows are as in the sandbox.${ignored.length ? ` Not compared: ${ignored.join(", ")}.` : ""}</p>
+  <p>${matched} of ${rows} rows match the sandbox.${ignored.length ? ` Not compared: ${ignored.join(", ")}.` : ""}</p>
   <${Panel} title="Differences" more=${html`<b>${differences.length}</b>`}>${differences.length ? html`<div class="scroll" tabindex="0"><table>
     <thead><tr><th>line</th><th>difference</th><th>transaction</th><th>event</th><th class="r">in the file</th><th class="r">here</th></tr></thead>
     <tbody>${differences.map((one, number) => html`<tr key=${number}><td>${one.line ?? ""}</td><td>${PARTS[one.kind]}</td>
@@ -195,7 +195,7 @@ export function Batches() {
     <${Choice} label="Show" options=${CHIPS} value=${status} onChoose=${(one) => refine({ status: one })} />${isReport ? "" : html`<${Reconcile} onDone=${setFile} />`}<${Trouble} error=${error} /></div>
     <ul onKeyDown=${walk} aria-label="Batches">${page.batches.map((one) => html`<${Row} key=${one.id} one=${one} on=${one.id === id} />`)}
       ${page.next === null ? "" : html`<li class="pad"><${Act} run=${more}>Show more<//></li>`}</ul>
-    ${page.batches.length || error ? "" : html`<${Empty}><p class="q">${status || terminal ? "No batch fits this filter." : "No batch yet: a captured payment opens one."}</p>
+    ${page.batches.length || error ? "" : html`<${Empty}><p class="q">${status || terminal ? "No batch matches this filter." : "No batch yet: a captured payment opens one."}</p>
       ${status || terminal ? html`<button class="btn" onClick=${() => refine({ status: "", terminal: "" })}>Show all</button>`
       : html`<${Go} room="terminal" class="btn"><${Icon} name="terminal" size=${13} />Take a payment<//>`}<//>`}</section>
   <section class="det" aria-label="Batch">${file ? html`<${Reconciled} found=${file} onClose=${() => setFile(null)} />` : id ? html`<${Detail} key=${id} id=${id} />`

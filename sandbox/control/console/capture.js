@@ -1,4 +1,4 @@
-// Answers from captures, where the console is a file: the report of a test run, without a server.
+// Answers from captures, if the console is a file: the report of a test run, without a server.
 
 const scripts = [.../** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("script[data-capture]"))];
 const ledger = document.querySelector("script[data-ledger]");
@@ -6,7 +6,7 @@ const ledger = document.querySelector("script[data-ledger]");
 /** Whether this is the console of a report, which has captures and no server. */
 export const isReport = ledger !== null;
 
-/** The captures in the file: the id by which links name each, the test, its world, and how it failed. */
+/** The captures in the file: the id of each in links, the test, its world, and how it failed. */
 export const captures = scripts.map(({ dataset }) => ({
   id: dataset.capture, test: dataset.test, world: dataset.world, why: dataset.why,
 }));
@@ -33,7 +33,7 @@ export class Missing extends Error {
   }
 }
 
-const READ_ONLY = "This is a capture: it can be read, and not changed.";
+const READ_ONLY = "This is a capture: it can be read, but not changed.";
 
 const found = (list, fits, what) => {
   const one = list.find(fits);
@@ -88,7 +88,7 @@ function search(capture, query) {
 function movesOf(capture, id, { key }) {
   const one = found(capture.moves, (each) => each.id === id, `payment ${id}`);
   if (key && key !== one.key) {
-    throw new Missing(`The capture holds what the key ${one.key} could do, and no other.`);
+    throw new Missing(`The capture only has what the key ${one.key} could do.`);
   }
   return one;
 }
@@ -100,11 +100,11 @@ function lens(capture, { key, operation, target = null }) {
     && one.operation === operation && (one.target === target || one.target === null));
   if (fitting) return fitting;
   throw new Missing("The capture has no answer to this.", { details:
-    "It holds what each key would have been answered where a request of the test was refused; the table below has the rest." });
+    "It has what each key would have got for the requests that were refused in the test; the table below has the rest." });
 }
 
 function directory(capture, { kind }) {
-  if (kind !== "key") throw new Missing(`A capture has no list of each ${kind}.`);
+  if (kind !== "key") throw new Missing(`A capture has no list of ${kind}s.`);
   return { entries: capture.keys, total: capture.keys.length, next: null };
 }
 
@@ -148,7 +148,7 @@ const PARTS = {
 
 function answered(capture, [section = "", id, part], query) {
   const read = id === undefined ? LISTS[section] : part === undefined ? ITEMS[section] : PARTS[`${section} ${part}`];
-  if (!read) throw new Missing(`A capture does not hold this: ${[section, id, part].filter(Boolean).join(", ")}.`);
+  if (!read) throw new Missing(`A capture does not have this: ${[section, id, part].filter(Boolean).join(", ")}.`);
   return id === undefined ? read(capture, query) : read(capture, id, query);
 }
 
@@ -161,7 +161,7 @@ async function capture(id) {
 
 const ABOUT = [["requests", "journal", "request"], ["messages", "webhooks", "message"], ["payments", "payments", "payment"]];
 
-/** What has this id, in all captures of the file. */
+/** Finds what has this id in all captures of the file. */
 async function find({ q = "" }) {
   const hits = [];
   for (const { id: world } of captures) {
@@ -191,7 +191,7 @@ export async function answer(method, path, body) {
   if (first === "session") return session();
   if (first === "ledger") return content(ledger);
   if (first === "find") return find(query);
-  if (first !== "worlds" || id === undefined) throw new Missing("A report has captures of worlds, and no server.");
+  if (first !== "worlds" || id === undefined) throw new Missing("A report has captures of worlds, but no server.");
   const one = await capture(id);
   return isLens ? lens(one, body) : answered(one, rest, query);
 }

@@ -1,4 +1,4 @@
-// A message that says something else than the one before it: both, the answer, and the record.
+// A message that contradicts the one before it: both, the answer, and the record.
 
 import { useEffect, useState } from "preact/hooks";
 import { ask, inWorld, Refused } from "./api.js";
@@ -10,13 +10,13 @@ const absent = Symbol("absent");
 const read = (record, name) => (record && Object.hasOwn(record, name) ? record[name] : absent);
 const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
 
-/** Something that is not there is null; everything else is an error. */
+/** Returns null for something that does not exist; throws every other error. */
 const orNull = (error) => {
   if (error instanceof Refused && [404, 409].includes(error.status)) return null;
   throw error;
 };
 
-/** What else was told about the same thing by the same request, with another content; or null. */
+/** Another message about the same thing by the same request, with different content; or null. */
 async function compared(message) {
   if (!message.request_id) return null;
   const { world } = route.value;
@@ -58,5 +58,5 @@ export function Contradiction({ message }) {
       <th>${record ? html`<${Go} room="payments" id=${message.subject}>record now<//>` : "record now"}</th></tr></thead><tbody>
     ${differ.map((name) => html`<tr key=${name}><td>${name}</td><${Cell} value=${read(answer, name)} /><${Cell} value=${read(first.body, name)} />
       <${Cell} value=${read(last.body, name)} wrong=${true} /><${Cell} value=${read(record, name)} /></tr>`)}</tbody></table></div>
-    <p class="pad q">Receivers are right to believe the record, which they read from the platform.</p><//>`;
+    <p class="pad q">Receivers should believe the record, which they can read from the platform.</p><//>`;
 }

@@ -20,7 +20,7 @@ function useRead(path, again) {
 
 const title = (name) => name.replaceAll("_", " ").replace(/^./, (first) => first.toUpperCase());
 
-/** Has something happen in a fork, and opens the request that shows it there. */
+/** Makes something happen in a fork, and opens the request that shows it. */
 async function shown(name, steps) {
   const { world, request } = await show(route.value.world, name, steps);
   go({ world, room: "journal", id: request });
@@ -39,14 +39,14 @@ function Section({ name, content, catalogue, file }) {
   const other = file?.[name]?.exercised ?? {};
   const never = [...content.never, ...Object.keys(other).filter((one) => !(one in content.exercised) && !content.never.includes(one))];
   const only = met.filter(([one]) => file && !other[one]).length;
-  return html`<${Panel} title=${title(name)} about=${file ? `only here ${only}, only in the file ${never.filter((one) => other[one]).length}` : ""}
+  return html`<${Panel} title=${title(name)} about=${file ? `${only} only here, ${never.filter((one) => other[one]).length} only in the file` : ""}
     more=${html`<b>${met.length}</b><span class="q"> of ${met.length + never.length}</span>`}>
     <ul class="map">${met.map(([one, count]) => html`<li class=${`met ${file && !other[one] ? "only" : ""}`}>${one} <b>${count}</b></li>`)}
       ${never.map((one) => html`<${Never} key=${one} section=${name} name=${one} catalogue=${catalogue} file=${file} />`)}</ul>
     ${met.length + never.length ? "" : html`<${Empty}><p class="q">Nothing covered yet.</p><//>`}<//>`;
 }
 
-/** A coverage file, as `--sandbox-coverage` and `sandbox coverage --json` write it. Throws a sentence. */
+/** A coverage file, as `--sandbox-coverage` and `sandbox coverage --json` write it. Throws an Error with a sentence. */
 async function readFile(file) {
   const content = await file.text().then(JSON.parse).catch(() => null);
   const sections = Object.values(content ?? {}).filter((one) => one?.exercised && Array.isArray(one.never));
@@ -61,7 +61,7 @@ function Compare({ file, onFile }) {
     event.preventDefault();
     take(event.dataTransfer.files[0]);
   }}>${file ? html`<span>Compared with <b>${file.name}</b>. <span class="key met">met in both</span> <span class="key met only">only here</span>
-      <span class="key there">only in the file</span></span><span class="sp"></span><button class="btn" onClick=${() => onFile(null)}>Without it</button>`
+      <span class="key there">only in the file</span></span><span class="sp"></span><button class="btn" onClick=${() => onFile(null)}>Stop comparing</button>`
     : html`<span class="q">Drop a coverage file here to compare, as <code>pytest --sandbox-coverage</code> writes it, or</span>
       <label class="btn">choose one<input class="vh" type="file" accept=".json,application/json" onChange=${(event) => {
         take(event.target.files[0]);
@@ -100,5 +100,5 @@ export function Clauses() {
     <dd>${one.summary}<p class="q sm">${one.rows.length ? `Rows: ${one.rows.join(", ")}. ` : ""}${one.code.length ? `Code: ${one.code.join(", ")}. ` : ""}
     ${one.needs_no_proof ?? (one.proved ? "Proved by tests." : "")}</p></dd></div>`)}</dl>
     ${found && !list.length ? html`<${Empty}><p class="q">No matching clauses.</p><//>` : ""}</div>
-  ${list.length > MOST ? html`<p class="q">and ${list.length - MOST} more: a longer filter finds them</p>` : ""}`;
+  ${list.length > MOST ? html`<p class="q">and ${list.length - MOST} more: a longer filter narrows them down</p>` : ""}`;
 }

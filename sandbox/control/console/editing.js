@@ -1,4 +1,4 @@
-// The file of a scenario, edited and checked. What runs goes on until the new one is right.
+// The file of a scenario, edited and checked. The running one stays until the new one is valid.
 
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { ask } from "./api.js";
@@ -20,7 +20,7 @@ when = { operation = "sale", nth = 3 }
 then = { outcome = "insufficient_funds" }
 `;
 
-/** Where the draft of a file is kept: each file of each world has its own. */
+/** The key of a file's draft: each file of each world has its own. */
 const place = (of) => `sandbox-draft ${route.value.world} ${of}`;
 
 const draftOf = (of) => localStorage.getItem(place(of));
@@ -31,7 +31,7 @@ function keep(of, text) {
   else localStorage.setItem(place(of), text);
 }
 
-/** The name of a file for a scenario, as its own name says. */
+/** The file name for a scenario, from the scenario's name. */
 function fileName(text) {
   const name = /^name\s*=\s*"([^"]*)"/m.exec(text)?.[1] ?? "";
   return `${name.toLowerCase().replace(/[^a-z0-9]+/g, "_").replace(/^_+|_+$/g, "") || "scenario"}.toml`;
@@ -44,7 +44,7 @@ async function original(of) {
   return (await ask("GET", `/scenarios/${encodeURIComponent(of)}`)).toml;
 }
 
-/** Checks a text once it rests, and gives its mistakes; null before the first answer. */
+/** Checks a text once typing pauses. Its mistakes are null before the first answer. */
 function useProblems(text) {
   const [found, setFound] = useState({ text: null, problems: null, total: 0, error: null });
   useEffect(() => {
@@ -86,8 +86,8 @@ export function Editing({ of, close }) {
     <${Act} class="btn" disabled=${!usable} run=${prove}>Prove<//>
     <button class="btn" onClick=${save}>Save the file</button>
     <button class="btn" disabled=${text === first} onClick=${back}>Undo all changes</button>
-    <span class=${count ? "x" : "q"} role="status">${count ? `${count} ${count === 1 ? "mistake" : "mistakes"}${scenario.value ? `; ${scenario.value.name} runs until it is right` : ""}`
-      : current ? "No mistake" : "Checking"}</span></div>
+    <span class=${count ? "x" : "q"} role="status">${count ? `${count} ${count === 1 ? "mistake" : "mistakes"}${scenario.value ? `; ${scenario.value.name} keeps running until it is fixed` : ""}`
+      : current ? "No mistakes" : "Checking"}</span></div>
     ${loose.length ? html`<ul class="pad">${loose.map((one) => html`<li class="x">${told(one)}</li>`)}</ul>` : ""}
     ${proof ? html`<${Proof} proof=${proof} />` : ""}<${Trouble} error=${unchecked} /><//>`;
 }

@@ -8,7 +8,7 @@ import { Act, copy, html, Icon } from "./ui.js";
 const FORMATS = [["curl", "curl"], ["har", "HAR"], ["markdown", "Markdown"], ["pytest", "a test for pytest"], ["scenario", "a scenario"]];
 const MOST = 500;
 
-/** Gives the browser a file to keep. */
+/** Has the browser save a file. */
 export function download({ name, media_type: kind, content }) {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(new Blob([content], { type: kind }));
@@ -35,7 +35,7 @@ export async function written(as, subjects) {
 
 const counted = ({ name, requests }) => `Saved ${name} with ${requests} ${requests === 1 ? "request" : "requests"}`;
 
-/** Buttons that save what was asked about payments, in each of the formats. */
+/** Buttons that save the requests about payments, in each of the formats. */
 export function Save({ subjects, children }) {
   const [as, setAs] = useState(FORMATS[0][0]);
   if (isReport) return children;

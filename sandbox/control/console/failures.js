@@ -7,18 +7,18 @@ import { act, revision } from "./state.js";
 import { Act, html, Trouble } from "./ui.js";
 import { day, money, time } from "./words.js";
 
-/** Also asks for the platform's document, of which no types are known. @type {(method: string, path: string) => Promise<any>} */
+/** Also reads the platform's document, which has no types. @type {(method: string, path: string) => Promise<any>} */
 const ask = /** @type {any} */ (typed);
 
 const LENGTHS = [["1m", "1 minute"], ["10m", "10 minutes"], ["1h", "an hour"]];
 
 const plain = (word) => String(word ?? "").replaceAll("_", " ");
 
-/** What waits for the next request that fits, in words. */
+/** What waits for the next request that matches, in words. */
 export const queued = ({ outcome, fault, operation, method, path, amount }, currency) => [plain(outcome ?? fault), outcome && fault && `and ${fault}`,
   operation && `(${plain(operation)})`, method, path, amount !== null && `of ${money(amount, currency)}`].filter(Boolean).join(" ");
 
-/** The words that a fault can be chosen by. */
+/** The faults and the operations to choose from. */
 function useCatalogue() {
   const [found, setFound] = useState({ faults: [], operations: [] });
   useEffect(() => {
@@ -47,10 +47,10 @@ export function Failures() {
       <${Act} run=${then(() => act("DELETE", ["maintenance"]))} done="The maintenance is over">End the maintenance<//>`
     : html`<span>Maintenance: every request gets 503 for</span>${LENGTHS.map(([lasts, text]) => html`<${Act} aria-label=${`Maintenance for ${text}`}
       run=${then(() => act("PUT", ["maintenance"], { lasts }))} done="The platform is under maintenance">${text}<//>`)}`}</div>
-    <div class="row wrap"><label class="inl">The next request meets <select aria-label="Fault of the next request" value=${form.fault} onChange=${set("fault")}>${faults.map((one) => option(one, form.fault))}</select></label>
-      <label class="inl">of <select aria-label="Operation of the next request" value=${form.operation} onChange=${set("operation")}><option value="">any operation</option>${operations.map((one) => option(one, form.operation))}</select></label>
+    <div class="row wrap"><label class="inl">The next request gets <select aria-label="Fault of the next request" value=${form.fault} onChange=${set("fault")}>${faults.map((one) => option(one, form.fault))}</select></label>
+      <label class="inl">for <select aria-label="Operation of the next request" value=${form.operation} onChange=${set("operation")}><option value="">any operation</option>${operations.map((one) => option(one, form.operation))}</select></label>
       <${Act} run=${then(() => act("POST", ["scenario", "next"], { fault: form.fault, ...(form.operation ? { operation: form.operation } : {}) }))}
-        done="It waits for that request">Queue the fault<//></div>
+        done="It is queued for that request">Queue the fault<//></div>
     ${queue.length ? html`<ul class="waits">${queue.map((one) => html`<li key=${one.id}>${queued(one)}</li>`)}</ul>
       <div class="row"><${Act} class="btn s" run=${then(() => act("DELETE", ["scenario", "next"]))} done="The queue is empty">Empty the queue<//></div>` : ""}
     <${Trouble} error=${error} /></div>`;

@@ -1,5 +1,5 @@
 // A box in which a file is edited, with the mistakes under their lines. The editor is loaded when
-// it is needed; where it cannot be, a plain field takes its place.
+// it is needed; if that fails, a plain field takes its place.
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { html } from "./ui.js";
@@ -20,7 +20,7 @@ const STYLE = {
 export const told = ({ rule, field, message, nearest }) =>
   `${[rule, field].filter(Boolean).join(", ")}${rule || field ? ": " : ""}${message}${nearest && !message.includes(nearest) ? `; did you mean ${nearest}?` : ""}`;
 
-/** What shows mistakes under their lines, and the effect that gives them to it. */
+/** The field that shows mistakes under their lines, and the effect that sets them. */
 function mistakes(cm) {
   const put = cm.StateEffect.define();
   class Under extends cm.WidgetType {
@@ -57,7 +57,7 @@ function colours({ HighlightStyle, tags, syntaxHighlighting }) {
   ]));
 }
 
-/** The editor inside a shadow root, where its styles are let in. */
+/** Builds the editor in a shadow root, where its styles are allowed. */
 function build(cm, root, { label, text, onText }) {
   const { put, field } = mistakes(cm);
   const view = new cm.EditorView({
@@ -83,8 +83,8 @@ const Plain = ({ label, text, problems, onText }) => html`<textarea class="plain
   onInput=${(event) => onText(event.target.value)}></textarea>
   <ul class="pad">${problems.map((one) => html`<li class="x">${one.line === null ? "" : `line ${one.line}: `}${told(one)}</li>`)}</ul>`;
 
-/** The box. `problems` have a line, a message and perhaps the nearest word. Another `version` says
- * that the text was not changed here. */
+/** The box. `problems` have a line, a message and perhaps the nearest word. A new `version` says
+ * that the text was changed elsewhere. */
 export function FileBox({ label, text, version, problems, onText }) {
   const place = useRef(null);
   const editor = useRef(null);
@@ -106,5 +106,5 @@ export function FileBox({ label, text, version, problems, onText }) {
   useEffect(() => { editor.current?.write(text); }, [version, there]);
   useEffect(() => { editor.current?.mark(problems); }, [problems, there]);
   if (failed) return html`<${Plain} label=${label} text=${text} problems=${problems} onText=${onText} />`;
-  return html`<div class="filebox" ref=${place}></div>${there ? "" : html`<p class="pad q">The editor is loaded.</p>`}`;
+  return html`<div class="filebox" ref=${place}></div>${there ? "" : html`<p class="pad q">Loading the editor</p>`}`;
 }

@@ -44,7 +44,7 @@ async function known(question) {
   }));
 }
 
-/** What the question may mean, of what this page has read. */
+/** What matches the question, among what this page has read. */
 function listed(question) {
   const q = plain(question).toLowerCase();
   if (!q) return [];
@@ -73,7 +73,7 @@ function listed(question) {
   return hits;
 }
 
-/** Both, each place once: what the server knows stands first, behind the rooms. */
+/** Both, each place once: the rooms, what the server knows, and the rest. */
 function merged(question, by) {
   const all = listed(question);
   const rooms = all.filter(({ says }) => says.startsWith("Room: "));
@@ -127,8 +127,8 @@ export function Finder() {
     ${question && by.question === question && !hits.length ? html`<p class="q pad">Nothing in any world of this
       server has this id, name or card. Press Escape to close.</p>` : ""}
     <p class="q sm pad">Keys: <kbd>g</kbd> and o t s p b w j a v c i l go to a room, <kbd>t</kbd> to the
-      clock, <kbd>/</kbd> to the filter, <kbd>j</kbd> <kbd>k</kbd> walk a list, <kbd>Space</kbd> holds.
+      clock, <kbd>/</kbd> to the filter, <kbd>j</kbd> <kbd>k</kbd> walk a list, <kbd>Space</kbd> pauses updates.
       <label class="tick"><input type="checkbox" checked=${keysOn.value}
-        onChange=${(event) => switchKeys(event.target.checked)} /> Single keys are on</label></p>
+        onChange=${(event) => switchKeys(event.target.checked)} /> Single-key shortcuts are on</label></p>
   </dialog>`;
 }

@@ -1,4 +1,4 @@
-// How an endpoint does, from the deliveries that are known.
+// The health of an endpoint, from its known deliveries.
 
 /** The last deliveries to an endpoint, oldest first: their status. */
 export const deliveriesTo = (endpoint, messages, most = 18) =>
@@ -15,7 +15,7 @@ export function tick({ status, tries }) {
   return "x";
 }
 
-/** A text of the server, with the name of an endpoint where its id stands. */
+/** A text of the server, with the name of an endpoint in place of its id. */
 export const named = (text, endpoints) =>
   String(text).replace(/\bep_\w+/, (id) => {
     const found = endpoints.find((one) => one.id === id);

@@ -1,4 +1,4 @@
-// The endpoints of a world: how each does, its secrets, and what can be done with it.
+// The endpoints of a world: their health, their secrets, and the actions on them.
 
 import { useEffect, useState } from "preact/hooks";
 import { isReport } from "./capture.js";
@@ -11,18 +11,18 @@ import { day, time, until } from "./words.js";
 /** The name of an endpoint, from its id. */
 export const nameOf = (id) => {
   const found = endpoints.value.find((one) => one.id === id);
-  return found ? found.description || found.url : "an endpoint that is gone";
+  return found ? found.description || found.url : "a deleted endpoint";
 };
 
 const INSIDE = /^http:\/\/receiver\.invalid\//;
 
-/** Whether an endpoint is a receiver inside the server. */
+/** Whether an endpoint is a built-in receiver. */
 export const isInside = ({ url }) => INSIDE.test(url);
 
-/** Adds a receiver inside, which refuses each message twice before it takes it. */
+/** Adds a built-in receiver, which refuses each message twice before it accepts it. */
 export const useInside = () => act("POST", ["receivers"], { answers: [500, 500, 200] });
 
-/** A form for a receiver inside, with the answers to the attempts at each message. */
+/** A form for a built-in receiver, with the answers to the attempts at each message. */
 function Inside({ close }) {
   const [text, setText] = useState("500, 500, 200");
   const answers = text.split(/[\s,]+/).filter(Boolean).map(Number);
@@ -30,12 +30,12 @@ function Inside({ close }) {
     await act("POST", ["receivers"], { answers });
     close();
   };
-  return html`<h3>Or a receiver inside this server</h3>
+  return html`<h3>Or a built-in receiver</h3>
     <label>Its answers to each message, in turn<input value=${text} onInput=${(event) => setText(event.target.value)} /></label>
     <${Act} class="btn" run=${run} disabled=${!answers.length || answers.some((one) => !Number.isInteger(one))} done="Added">Use the built-in receiver<//>`;
 }
 
-/** What a receiver inside was sent, newest first. */
+/** The deliveries to a built-in receiver, newest first. */
 export function ReceivedBy({ one }) {
   const [page, setPage] = useState(null);
   const [error, setError] = useState(null);
@@ -43,7 +43,7 @@ export function ReceivedBy({ one }) {
     act("GET", ["receivers", one.id, "received"]).then((found) => { setPage(found); setError(null); }, setError);
   }, [one.id, revision.value]);
   const list = [...(page?.received ?? [])].reverse();
-  return html`<${Panel} title="What the built-in receiver got" about=${page ? `the last ${list.length}` : ""}>
+  return html`<${Panel} title="What the built-in receiver received" about=${page ? `the last ${list.length}` : ""}>
     <${Trouble} error=${error} />
     ${list.length ? html`<div class="scroll" tabindex="0"><table><thead><tr><th>at</th><th>message</th><th>try</th><th>signature</th><th>answered</th></tr></thead><tbody>
       ${list.map((got) => html`<tr><td>${time(got.at)}</td><td><${Go} room="webhooks" id=${got.message_id}>${got.event_type ?? got.message_id}<//></td><td>${got.attempt}</td>
@@ -74,17 +74,17 @@ function Secrets({ one }) {
   if (isReport) return html`<p class="q sm">A capture has no secrets.</p>`;
   return html`<dl class="secs"><${Secret} title="secret" secret=${one.secret} shown=${shown} />
     ${one.old_secrets.map((old) => html`<${Secret} key=${old.until} title=${`until ${day(old.until)}, ${time(old.until).slice(0, 5)}`} secret=${old.secret} shown=${shown} />`)}</dl>
-    ${one.old_secrets.length ? html`<p class="q sm">Each of them signs.</p>` : ""}
+    ${one.old_secrets.length ? html`<p class="q sm">Webhooks are signed with each of them.</p>` : ""}
     <div class="row wrap"><button class="btn s" onClick=${() => setShown(!shown)}>${shown ? "Hide" : "Show"} the ${one.old_secrets.length ? "secrets" : "secret"}</button>
-    <${Act} class="btn s" run=${() => act("POST", ["endpoints", one.id, "rotate-secret"], { grace_s: 3600 })} done="A new secret signs; the old one is good for an hour">Rotate<//></div>`;
+    <${Act} class="btn s" run=${() => act("POST", ["endpoints", one.id, "rotate-secret"], { grace_s: 3600 })} done="A new secret signs; the old one is valid for an hour">Rotate<//></div>`;
 }
 
-/** A moment of the world's clock that is this many hours ago. */
+/** The time this many hours ago, on the world's clock. */
 const ago = (hours) => new Date(Date.parse(clock.value.now) - hours * 3_600_000).toISOString();
 
 function Recover({ one }) {
   const [hours, setHours] = useState("24");
-  return html`<div class="row wrap"><label class="inl">Missed since <select value=${hours} onChange=${(event) => setHours(event.target.value)}>
+  return html`<div class="row wrap"><label class="inl">Missed in the last <select value=${hours} onChange=${(event) => setHours(event.target.value)}>
     ${[["1", "1 hour"], ["24", "1 day"], ["168", "7 days"]].map(([value, text]) => html`<option value=${value} selected=${value === hours}>${text}</option>`)}</select></label>
     <${Act} class="btn s" run=${() => act("POST", ["endpoints", one.id, "recover"], { since: ago(Number(hours)) })}
       done=${({ messages: count }) => `${count} ${count === 1 ? "message is" : "messages are"} sent again`}>Recover<//></div>`;
@@ -93,7 +93,7 @@ function Recover({ one }) {
 function Health({ one }) {
   if (one.disabled) return html`<p class="sm x">Disabled: ${one.disabled_reason}.</p>`;
   if (!one.disables_at || !clock.value) return null;
-  return html`<p class="sm x">Fails since ${day(one.failing_since)}, ${time(one.failing_since).slice(0, 5)}. If nothing arrives,
+  return html`<p class="sm x">Failing since ${day(one.failing_since)}, ${time(one.failing_since).slice(0, 5)}. If nothing arrives,
     it is disabled on ${day(one.disables_at)}, in ${until(clock.value.now, one.disables_at)}.</p>`;
 }
 
@@ -101,8 +101,8 @@ function Health({ one }) {
 export function Endpoint({ one }) {
   const bad = failing(one, messages.value);
   return html`<li class="ep"><div class="row"><b class="el">${one.description || "Endpoint"}</b><span class="sp"></span>
-      ${one.disabled ? html`<span class="tag">disabled</span>` : bad ? html`<span class="x sm">fails</span>` : ""}</div>
-    ${isInside(one) && !isReport ? html`<${Go} room="webhooks" query=${{ receiver: one.id }} class="el">What it got<//>` : html`<code class="el q">${one.url}</code>`}<${Ticks} endpoint=${one} /><${Health} one=${one} />
+      ${one.disabled ? html`<span class="tag">disabled</span>` : bad ? html`<span class="x sm">failing</span>` : ""}</div>
+    ${isInside(one) && !isReport ? html`<${Go} room="webhooks" query=${{ receiver: one.id }} class="el">What it received<//>` : html`<code class="el q">${one.url}</code>`}<${Ticks} endpoint=${one} /><${Health} one=${one} />
     <span class="q sm">${one.event_types.length ? one.event_types.join(", ") : "all events"}</span>
     <details><summary class="sm">More</summary><div class="col"><${Secrets} one=${one} />
       ${one.disabled || isReport ? "" : html`<${Recover} one=${one} />`}

@@ -9,7 +9,7 @@ import { act, revision, listed, messages, requests, session, world } from "./sta
 import { Act, Code, copy, Copy, Empty, Go, html, Icon, Json, Panel, Status, Steps, Trouble, walk } from "./ui.js";
 import { amountOf, curl, decider, purpose, time } from "./words.js";
 
-/** What a question asks the server for, null for nothing, and what is looked up in the rows that it gives. */
+/** Splits a question into a query for the server, null without words, and a filter for its rows. */
 function parted(question) {
   const words = question.toLowerCase().split(/\s+/).filter(Boolean);
   const named = words.map((word) => /^(status|route|method):(.+)$/.exec(word)).filter(Boolean);
@@ -24,7 +24,7 @@ const Q_MAX = 200;
 const ROWS_MAX = 500;
 const WAIT_MS = 150;
 
-/** The requests that fit the question, newest first: the last ones, or found by the server. */
+/** The requests that match the question, newest first: the last ones, or those that the server finds. */
 function useFitting(question) {
   const [found, setFound] = useState(null);
   const [error, setError] = useState(null);
@@ -64,10 +64,10 @@ function asCurl(entry) {
     body: entry.method === "GET" ? null : entry.request });
 }
 
-/** The event of a message, where this page knows it; else its id. */
+/** The event of a message, if this page knows it, or else its id. */
 const eventOf = (id) => messages.value.find((one) => one.id === id)?.event_type ?? id;
 
-/** The id in the path of a request, on which it wanted to act. */
+/** The id in the path of a request: what it was to act on. */
 const targetOf = ({ path }) => /[0-9a-f]{8}-[0-9a-f-]{27}/.exec(path)?.[0] ?? "";
 
 function Replay({ entry }) {
@@ -133,7 +133,7 @@ function Detail({ id }) {
     ${entry.request == null ? html`<p class="q pad">No body</p>` : html`<${Json} value=${entry.request} />`}<//>
   ${entry.events?.length ? html`<${Panel} title="Webhooks" about=${`${entry.events.length} ${entry.events.length === 1 ? "message" : "messages"}`}>
     <ul class="pad evl">${entry.events.map((one) => html`<li><${Go} room="webhooks" id=${one}>${eventOf(one)}<//></li>`)}</ul><//>` : ""}
-  <${Panel} title="The same by curl" more=${html`<button class="btn g s" onClick=${() => copy(asCurl(entry), "a curl command")}>
+  <${Panel} title="As a curl command" more=${html`<button class="btn g s" onClick=${() => copy(asCurl(entry), "a curl command")}>
     <${Icon} name="shell" size=${13} />Copy</button>`}><pre class="json" tabindex="0">${asCurl(entry)}</pre><//></div>
   <${Panel} title="Answer" more=${html`<${Copy} text=${JSON.stringify(entry.response, null, 2)} what="the answer" />`}>
     ${entry.response == null ? html`<p class="q pad">No body</p>` : html`<${Json} value=${entry.response} />`}<//></div>
@@ -150,8 +150,8 @@ export function Journal() {
       onInput=${(event) => refine({ q: event.target.value })} /><${Trouble} error=${error} /></div>
     <ul onKeyDown=${walk} aria-label="Requests, newest first">${list.map((entry) => html`<${Row} key=${entry.id}
       entry=${entry} on=${entry.id === id} />`)}</ul>
-    ${list.length || error || !ready ? "" : html`<${Empty}><p class="q">${requests.value.length ? "No request fits this filter."
-      : "No request has come yet."}</p>
+    ${list.length || error || !ready ? "" : html`<${Empty}><p class="q">${requests.value.length ? "No request matches this filter."
+      : "No requests yet."}</p>
       ${requests.value.length ? html`<button class="btn" onClick=${() => refine({ q: "" })}>Show all</button>`
       : html`<${Go} room="terminal" class="btn">Take a payment<//>`}<//>`}</section>
   <section class="det" aria-label="Request">${id ? html`<${Detail} key=${id} id=${id} />`

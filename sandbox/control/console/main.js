@@ -56,7 +56,7 @@ const counts = {
   },
   webhooks: () => {
     const bad = endpoints.value.filter((one) => failing(one, messages.value)).length;
-    return bad && [bad, "w bad", "endpoints fail"];
+    return bad && [bad, "w bad", "endpoints are failing"];
   },
 };
 
@@ -109,7 +109,7 @@ function AwayBar() {
   const since = new Date(away.value).toISOString().slice(11, 19);
   const seconds = Math.round((Date.now() - away.value) / 1000);
   return html`<p class="away" role="status"><${Icon} name="warning" /><span>The server has not
-    answered since ${since} UTC, ${seconds} s ago. It is tried again every 2 s; what you see is from
+    answered since ${since} UTC, ${seconds} s ago. The console tries again every 2 s; what you see is from
     before.</span></p>`;
 }
 
@@ -132,7 +132,7 @@ function Token() {
   };
   return html`<main class="lock"><form class="panel" onSubmit=${submit}>
     <h1 tabindex="-1">Sign in</h1>
-    <p class="q">It printed one at its start, or was given one (SANDBOX_TOKEN, --token-file). You stay
+    <p class="q">The server printed its token at startup, or was given one (SANDBOX_TOKEN, --token-file). You stay
     signed in for 12 hours, and return to the link that you opened.</p>
     <label>Token<input ref=${field} type="password" autocomplete="off" value=${token}
       onInput=${(event) => setToken(event.target.value)} /></label>
@@ -145,7 +145,7 @@ async function signIn(token) {
   locked.value = false;
 }
 
-/** Signs in with the token of a link. That the server refuses it, the form says. */
+/** Signs in with the token of a link. The form shows a refusal. */
 async function signInByLink(token) {
   try {
     await signIn(token);

@@ -44,7 +44,7 @@ function Facts({ one, all }) {
     ${fact("and", also && html`<code>${also}</code>`)}
     ${fact("clause", source && html`<${Go} room="clauses" query=${{ q: source }}>${source}<//>`)}
     ${fact("sends", events.length > 0 && html`<${Links} ids=${events.map((event) => `webhook.${event}`)} />`)}
-    ${fact("sent by", one.method === "EVENT" && (by.length ? html`<${Links} ids=${by} />` : "what happens by itself"))}
+    ${fact("sent by", one.method === "EVENT" && (by.length ? html`<${Links} ids=${by} />` : "changes without a request"))}
     ${fact("retired", one.operation.deprecated && "always answers 405")}</dl>`;
 }
 
@@ -63,7 +63,7 @@ function useKeys() {
 function Field({ parameter, value, onText }) {
   const { name, schema = {}, description, required } = parameter;
   const words = schema.enum ?? (schema.type === "boolean" ? ["true", "false"] : null);
-  const hint = schema.default ?? (schema.type === "array" ? "several, with commas" : schema.type ?? "");
+  const hint = schema.default ?? (schema.type === "array" ? "several, separated by commas" : schema.type ?? "");
   const about = description ?? schema.items?.enum?.join(", ") ?? parameter.in;
   const typed = (event) => onText(event.target.value);
   return html`<label><span>${name} <span class="qq">${prose(about)}</span></span>${words
@@ -101,7 +101,7 @@ function commandOf(surface, key, request) {
 }
 
 /**
- * Asks the control API, whatever it answers; `onText` takes each part of an answer that goes on.
+ * Asks the control API, whatever it answers; `onText` gets a streamed answer so far, part by part.
  * @param {any} request
  */
 async function askControl({ method, path, headers, body }, signal, onText) {
@@ -127,7 +127,7 @@ function pretty(text) {
   }
 }
 
-/** Why the platform answered like that, as the journal has it. */
+/** Why the platform answered like that, from the journal. */
 function Why({ id }) {
   const [entry, setEntry] = useState(null);
   const [error, setError] = useState(null);
@@ -146,14 +146,14 @@ function Why({ id }) {
 
 const SHOWN = /^(x-sandbox-|retry-after$)/;
 
-const Answer = ({ answer }) => html`<${Panel} title="Answer" about=${answer.duration_ms === undefined ? "it goes on until you stop it" : `in ${Math.round(answer.duration_ms)} ms`}
+const Answer = ({ answer }) => html`<${Panel} title="Answer" about=${answer.duration_ms === undefined ? "it continues until you stop it" : `in ${Math.round(answer.duration_ms)} ms`}
     more=${html`<${Code} status=${answer.status} />`}>
     ${Object.keys(answer.headers).length ? html`<ul class="pad line">${Object.entries(answer.headers).filter(([name]) => SHOWN.test(name))
       .map(([name, value]) => html`<li><code>${name}: ${value}</code></li>`)}</ul>` : ""}
     <${Json} value=${answer.body || answer.fault || "No body"} /><//>
   ${answer.request_id ? html`<${Why} key=${answer.request_id} id=${answer.request_id} />` : ""}`;
 
-/** A button that makes what has to be there first, and takes over its id. */
+/** A button that creates what the request needs, and fills in its id. */
 function First({ example, all, onId }) {
   const { operation, by, body } = example.first;
   const make = async () => {
@@ -167,7 +167,7 @@ function First({ example, all, onId }) {
   return html`<${Act} type="button" class="btn" run=${make} done=${(text) => text}>First: ${operation}<//>`;
 }
 
-/** What a field has at first. The world is the one that is shown. */
+/** The initial value of a field. The world is the one that is shown. */
 const startOf = ({ name, example }, surface) => surface === "control" && name === "w" ? route.value.world : String(example ?? "");
 
 function Try({ one, all, document }) {
@@ -210,7 +210,7 @@ function Try({ one, all, document }) {
     if (example.takes) setBody(JSON.stringify({ ...JSON.parse(body), [example.takes]: id }, null, 2));
     else setValues((now) => ({ ...now, [parameters.find((each) => each.in === "path").name]: id }));
   };
-  return html`<${Panel} title="Try it" about=${surface === "platform" ? "the sandbox sends it; the journal has it" : ""}><form class="pad col" onSubmit=${submit}
+  return html`<${Panel} title="Try it" about=${surface === "platform" ? "sent by the sandbox, and kept in the journal" : ""}><form class="pad col" onSubmit=${submit}
       onKeyDown=${(event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) event.currentTarget.requestSubmit(); }}>
     ${surface === "platform" ? html`<label>API key<select value=${key} onChange=${(event) => setChosen(event.target.value)}>${keys.map(([name, text]) => html`
       <option value=${name} selected=${name === key}>${text}</option>`)}</select></label>` : ""}
@@ -242,7 +242,7 @@ const Detail = ({ one, all, document }) => html`<div class="dh"><h2 class="big2"
     : html`<${Try} one=${one} all=${all} document=${document} /><${Answers} ...${one} document=${document} />`}`;
 
 const Beginning = ({ surface, info }) => html`<div class="dh"><h2 class="big2">${info.title}</h2><p>${prose(info.description)}</p></div>
-  <${Empty}><p class="q">Choose an operation. Its form comes filled in with values that work.</p>
+  <${Empty}><p class="q">Choose an operation. Its form is filled in with values that work.</p>
     <p class="q">For tools: <a href=${surface === "platform" ? "platform/openapi.json" : "openapi.json"}>the OpenAPI document</a></p><//>`;
 
 export function Operations() {
@@ -261,7 +261,7 @@ export function Operations() {
       onInput=${(event) => refine({ q: event.target.value })} /><${Trouble} error=${error} /></div>
     <ul onKeyDown=${walk} aria-label="Operations">${tags.map((tag) => html`<li key=${tag}><h3 class="gh">${tag}</h3></li>${list
       .filter(({ operation }) => operation.tags[0] === tag).map((each) => html`<${Row} key=${each.id} one=${each} on=${each === one} />`)}`)}</ul>
-    ${found && !list.length ? html`<${Empty}><p class="q">No operation fits this filter.</p><//>` : ""}</section>
+    ${found && !list.length ? html`<${Empty}><p class="q">No operation matches this filter.</p><//>` : ""}</section>
   <section class="det" aria-label="Operation">${!found ? html`<p class="q">Reading the documents</p>` : one ? html`<${Detail} key=${id} one=${one} all=${all} document=${found[surface]} />`
     : html`<${Beginning} surface=${surface} info=${found[surface].info} />`}</section>`;
 }

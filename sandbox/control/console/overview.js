@@ -1,4 +1,4 @@
-// Overview: what needs attention, what happens, what falls due, how the endpoints do.
+// Overview: what needs attention, what happens, what falls due, how the endpoints are doing.
 
 import { useMemo, useState } from "preact/hooks";
 import { refusal } from "./api.js";
@@ -11,7 +11,7 @@ import { useTicks, worldNow } from "./clockface.js";
 
 const FILTERS = [["", "Everything"], ["refused", "Refusals"], ["payments", "Payments"]];
 
-/** Where each need that only the server sees is seen to. */
+/** The room for each need that only the server sees. */
 const ROOMS = { surcharge: ["payments", "A payment"], batch: ["payments", "A batch"], key: ["access", "A key"] };
 
 function Needs() {
@@ -24,7 +24,7 @@ function Needs() {
       <b>Waiting for a card</b>: ${money(tap.amount, tap.currency)} <span class="q">since ${time(tap.since)}</span></span>
       <${Go} room="terminal" class="btn p">Tap a card<//></li>`)}
     ${bad.map((one) => html`<li class="bad"><${Icon} name="webhooks" /><span class="grow el">
-      <b>${one.description || one.url}</b> does not take its webhooks</span>
+      <b>${one.description || one.url}</b> does not accept its webhooks</span>
       <${Go} room="webhooks" class="btn">Look at it<//></li>`)}
     ${off.map((one) => html`<li class="bad"><${Icon} name="webhooks" /><span class="grow el">
       <b>${one.description || one.url}</b> is disabled ${one.disabled_reason ?? ""}</span>
@@ -95,15 +95,15 @@ function Feed() {
     <ol aria-label="Requests, newest first" onKeyDown=${walk}>${lines.map(({ entry, more }) => html`
       <${Line} key=${entry.id} entry=${entry} sent=${told.get(entry.id) ?? []} />
       ${more ? html`<li class="fold q sm">and ${more} more like it</li>` : ""}`)}</ol>
-    ${listed.value.length ? !lines.length && html`<${Empty}><p>Nothing of this is among the last
-      ${listed.value.length} requests.</p><//>` : html`<${First} />`}<//>`;
+    ${listed.value.length ? !lines.length && html`<${Empty}><p>None of the last
+      ${listed.value.length} requests match.</p><//>` : html`<${First} />`}<//>`;
 }
 
 /** What to do in a world in which nothing has happened. */
 function First() {
   const terminal = world.value?.terminals?.merchant;
   return html`<${Empty}><p><b>Nothing has happened in this world.</b></p>
-    <p class="q">Requests of your software show up here as they come, with the reasons for each answer.</p>
+    <p class="q">Requests from your software show up here as they arrive, with the reasons for each answer.</p>
     ${terminal && html`<${Act} class="btn p" done=${({ body }) => shows(body)} run=${async () => {
       const answer = await send({ method: "POST", path: "/v3/payment", key: "merchant", body: { amount: 1000,
         terminal_id: terminal, card_reader_data: { paymentCardData: "tok_visa_credit" } } });

@@ -1,4 +1,4 @@
-// Payments: found by a question, each with its story and what can be done with it now.
+// Payments: found by a question, each with its story and the available actions.
 
 import { useEffect, useState } from "preact/hooks";
 import { ask, inWorld, refusal } from "./api.js";
@@ -34,7 +34,7 @@ export function asked(text) {
   return query;
 }
 
-/** The largest total that there is: no limit of this payment. */
+/** The largest possible total, which does not limit this payment. */
 const NO_LIMIT = 99_999_999;
 const HEIGHT = 52;
 
@@ -47,10 +47,10 @@ const Row = ({ one, on, marked, mark }) => html`<input type="checkbox" tabindex=
 const NAMES = { "payments.confirm": "Accept the surcharge", "payments.capture": "Capture", "payments.increment": "Increment",
   "payments.adjust": "Adjust the tip", "payments.reverse": "Reverse", "payments.refund": "Refund" };
 
-/** What a move is called: a confirmation may decline too. */
+/** The name of an action: a confirmation may decline too. */
 const titleOf = ({ operation, example }) => example.confirm === false ? "Decline the surcharge" : NAMES[operation] ?? operation;
 
-/** How far the amount of a move can go, where the payment sets a limit. */
+/** The limit of an action's amount, if the payment sets one. */
 function limitOf({ min, max }, { total_amount: total, currency }) {
   if (max === null || max + total >= NO_LIMIT) return "";
   return min === max ? money(max, currency) : `up to ${money(max, currency)}`;
@@ -59,7 +59,7 @@ function limitOf({ min, max }, { total_amount: total, currency }) {
 function Move({ move, payment, as, onDone }) {
   const takes = move.max !== null;
   const [open, setOpen] = useState(false);
-  // The natural amount of the move; where it has none, the user has to type one.
+  // The default amount of the action; if it has none, the user has to type one.
   const [text, setText] = useState(move.amount === null ? "" : units(move.amount, payment.currency));
   const run = async () => {
     const amount = takes ? { amount: minor(text, payment.currency) } : {};
@@ -84,13 +84,13 @@ function Move({ move, payment, as, onDone }) {
 function Moves({ payment, as, setAs, moves, onDone }) {
   const can = moves?.moves.filter(({ possible }) => possible) ?? [];
   const cannot = moves?.moves.filter(({ possible }) => !possible) ?? [];
-  return html`<${Panel} title="What can be done now" more=${html`<label class="inl">as <select value=${as} disabled=${isReport} onChange=${(event) => setAs(event.target.value)}>
+  return html`<${Panel} title="Available actions" more=${html`<label class="inl">as <select value=${as} disabled=${isReport} onChange=${(event) => setAs(event.target.value)}>
     ${Object.keys(world.value?.keys ?? {}).map((name) => html`<option selected=${name === as}>${name}</option>`)}</select></label>`}>
     <ul class="mv">${can.map((move) => html`<${Move} key=${titleOf(move)} move=${move} payment=${payment} as=${as} onDone=${onDone} />`)}
-    ${moves && !can.length ? html`<li class="q">Nothing, with this key.</li>` : ""}</ul>
-    ${cannot.length ? html`<h3>What cannot, and why</h3><dl class="mv no">${cannot.map((move) => html`<dt>${titleOf(move)}</dt>
+    ${moves && !can.length ? html`<li class="q">None with this key.</li>` : ""}</ul>
+    ${cannot.length ? html`<h3>Not available, and why</h3><dl class="mv no">${cannot.map((move) => html`<dt>${titleOf(move)}</dt>
       <dd>${move.says} <${Go} room="clauses" query=${{ q: move.clause }} class="cl">${move.clause}<//></dd>`)}</dl>` : ""}
-    ${moves?.by_itself.length ? html`<h3>By itself</h3><dl class="mv no">${moves.by_itself.map((one) => html`<dt>${one.trigger.replaceAll("_", " ")}</dt>
+    ${moves?.by_itself.length ? html`<h3>Without a request</h3><dl class="mv no">${moves.by_itself.map((one) => html`<dt>${one.trigger.replaceAll("_", " ")}</dt>
       <dd>then ${one.next_status}${one.due ? `, due ${time(one.due)}` : ""}</dd>`)}</dl>` : ""}<//>`;
 }
 
@@ -161,7 +161,7 @@ function Detail({ id }) {
     <button class="btn g s" aria-label="Copy the link" onClick=${() => copy(location.href, "the link")}><${Icon} name="link" size=${13} /></button>
     ${original ? html`<span>of <${Go} room="payments" id=${original}>${original.slice(0, 8)}<//></span>` : ""}<${CopyCurl} id=${id} /><${Save} subjects=${[id]} /></span></div></div>
   <div class="grid2"><div class="side">
-    <${Panel} title="Where it is" about=${found.outcome ? `${found.outcome.key}, by ${found.outcome.source}` : ""}><${Diagram} payment=${payment} moves=${moves} /><//>
+    <${Panel} title="Status" about=${found.outcome ? `${found.outcome.key}, by ${found.outcome.source}` : ""}><${Diagram} payment=${payment} moves=${moves} /><//>
     <${Panel} title=${TABS.find(([one]) => one === tab)?.[1] ?? "Record"} more=${html`<${Choice} label="Show" options=${TABS} value=${tab} onChoose=${(one) => refine({ tab: one })} />`}>
     ${tab === "story" ? html`<${Story} story=${found.story} currency=${payment.currency} />`
       : tab === "receipt" ? html`<div class="slip"><${Slip} record=${payment} /></div>` : html`<${Json} value=${payment} />`}<//></div>
@@ -189,7 +189,7 @@ export function Payments() {
       <button class="btn g s" onClick=${() => setMarks([])}>Clear</button><//></div>` : ""}</div>
     <${Windowed} label="Payments" list=${list} height=${HEIGHT} place=${q} onKeyDown=${pressed}
       row=${(one) => html`<${Row} one=${one} on=${one.id === id} marked=${marks.includes(one.id)} mark=${mark} />`} />
-    ${list.total || list.error || !list.ready ? "" : html`<${Empty}><p class="q">${q ? "No payment fits this filter." : "No payment was made yet."}</p>
+    ${list.total || list.error || !list.ready ? "" : html`<${Empty}><p class="q">${q ? "No payment matches this filter." : "No payments yet."}</p>
       ${q ? html`<button class="btn" onClick=${() => refine({ q: "" })}>Show all</button>` : html`<${Go} room="terminal" class="btn">Take a payment<//>`}<//>`}</section>
   <section class="det" aria-label="Payment">${id ? html`<${Detail} key=${id} id=${id} />` : html`<${Empty}><p class="q">Choose a payment to see its timeline and the available actions.</p><//>`}</section>`;
 }

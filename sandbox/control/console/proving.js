@@ -15,13 +15,13 @@ const Mistakes = ({ mistakes }) => html`${mistakes.map((one) => html`<div class=
 function verdict({ ok, examples }) {
   if (!examples.length) return "It has no examples, so nothing is proved.";
   const wrong = examples.filter(({ mistakes }) => mistakes.length).length;
-  return ok ? `All ${examples.length} came true.` : `${wrong} of ${examples.length} did not come true.`;
+  return ok ? `All ${examples.length} passed.` : `${wrong} of ${examples.length} failed.`;
 }
 
 /** The results of a proof, an example a line. */
 export const Proof = ({ proof }) => html`<div class="proof" role="region" aria-label="Proof"><p class=${`pad ${proof.ok ? "q" : "x"}`} role="status">${verdict(proof)}</p>
   <ol class="pad">${proof.examples.map(({ number, name, mistakes }) => html`<li key=${number}><b>${name}</b>
-    <span class=${mistakes.length ? "x" : "q"}>${mistakes.length ? "differs" : "came true"}</span><${Mistakes} mistakes=${mistakes} /></li>`)}</ol></div>`;
+    <span class=${mistakes.length ? "x" : "q"}>${mistakes.length ? "failed" : "passed"}</span><${Mistakes} mistakes=${mistakes} /></li>`)}</ol></div>`;
 
 function Asked({ sent }) {
   const { request_id: id, method, path, status, answer } = sent;
@@ -30,7 +30,7 @@ function Asked({ sent }) {
     ${answer?.error ? html` <span class="x">${answer.error}</span>` : ""}</li>`;
 }
 
-/** What came of one example that was played here. */
+/** The result of one example that was played here. */
 function Came({ step }) {
   const { number, name, operation, requests, messages, subject, status, status_reason: reason, mistakes } = step;
   const title = html`${status ? html`<${Status} status=${status} />` : ""} ${reason ?? ""}`;
@@ -42,7 +42,7 @@ function Came({ step }) {
 
 const Played = ({ play }) => html`<div class="played" role="region" aria-label="What was played"><p class=${`pad ${play.ok ? "q" : "x"}`} role="status">${play.ok
   ? `${play.total} played, all as expected.` : "The result differs from what the scenario expects. Rules keep their counts: a rule that is used up matches nothing until the scenario restarts."}</p>
-  <div class="scroll" tabindex="0"><table><thead><tr><th></th><th>sent and answered</th><th>came of it</th></tr></thead>
+  <div class="scroll" tabindex="0"><table><thead><tr><th></th><th>sent and answered</th><th>result</th></tr></thead>
   <tbody>${play.steps.map((step) => html`<${Came} key=${step.number} step=${step} />`)}</tbody></table></div></div>`;
 
 /** The examples of the scenario that runs: a button that proves all, and one that plays each. */
@@ -53,7 +53,7 @@ export function Examples() {
   if (!names.length || isReport) return null;
   const prove = async () => { setPlay(null); setProof(await act("POST", ["scenario", "prove"], {})); };
   const playOne = async (example) => { setProof(null); setPlay(await act("POST", ["scenario", "play"], { example })); };
-  return html`<${Panel} title="Examples" about="played here, they pay, move the clock and send webhooks" more=${html`<${Act} class="btn s" run=${prove}>Prove all<//>`}>
+  return html`<${Panel} title="Examples" about="playing them here pays, moves the clock and sends webhooks" more=${html`<${Act} class="btn s" run=${prove}>Prove all<//>`}>
     <ol class="plays">${names.map((name, i) => html`<li key=${i}><span class="el grow">${i + 1}. ${name}</span>
       <${Act} class="btn s" aria-label=${`Play up to ${name}`} run=${() => playOne(i + 1)}><${Icon} name="next" size=${13} />${i ? "Play up to here" : "Play"}<//></li>`)}</ol>
     ${proof ? html`<${Proof} proof=${proof} />` : ""}${play ? html`<${Played} play=${play} />` : ""}<//>`;

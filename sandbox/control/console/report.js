@@ -1,4 +1,4 @@
-// What the console of a report shows besides its rooms: the captures in it, and what it has no room for.
+// What the console of a report has besides the rooms: its captures, and a note for what needs a server.
 
 import { captures, isReport } from "./capture.js";
 import { route } from "./route.js";
@@ -9,7 +9,7 @@ import { day, time } from "./words.js";
 /** The rooms that need a running sandbox. */
 const ELSEWHERE = {
   terminal: ["Terminal", "A capture takes no payments. Those that were made are in the Payments room."],
-  batches: ["Batches", "A capture has no batches of its own. The record of a payment names its batch."],
+  batches: ["Batches", "A capture shows no batches. The record of a payment names its batch."],
   api: ["API", "A capture takes no requests. The recorded ones are in the Journal room."],
   scenarios: ["Scenarios", "A capture runs no scenarios. The Journal room shows what the scenario decided for each request."],
 };
@@ -27,7 +27,7 @@ const Captures = () => html`<div class="row wrap"><h1 tabindex="-1">Captures</h1
 /** Says above every room that this is a capture, and of what. */
 export const Band = () => isReport && world.value ? html`<aside class="captured" aria-label="Capture"><${Icon} name="eye" /><span>A capture of
   the world <b>${world.value.id}</b> at ${day(world.value.clock.now)} ${time(world.value.clock.now)} UTC on its clock.
-  It can be read, and not changed.</span></aside>` : null;
+  It can be read, but not changed.</span></aside>` : null;
 
 /** The rooms as a report has them. */
 export const roomsOf = (rooms) => !isReport ? rooms : rooms.map(([id, title, View]) => {
@@ -37,7 +37,7 @@ export const roomsOf = (rooms) => !isReport ? rooms : rooms.map(([id, title, Vie
   return [id, title, () => html`<${Elsewhere} title=${name} says=${says} />`];
 });
 
-/** Begins with the first capture where the address names none. */
+/** Begins with the first capture if the address names none. */
 export function beginReport() {
   if (isReport && captures.length && !location.hash) {
     history.replaceState(null, "", `#/${encodeURIComponent(captures[0].id)}/${captures.length > 1 ? "worlds" : "journal"}`);

@@ -1,4 +1,4 @@
-// Where the reader is: all of it stands in the fragment, so that a link leads back to it.
+// Where the reader is: all of it is in the fragment, so that a link leads back to it.
 // #/world/room/id?name=value
 
 import { signal } from "@preact/signals";
@@ -38,11 +38,11 @@ export function tokenOfLink() {
 
 export const route = signal(read());
 
-/** The token of a printed link that was opened where the console is open already; or "". */
+/** The token of a printed link that was opened while the console is open; or "". */
 export const linked = signal("");
 
 addEventListener("hashchange", () => {
-  // A token is not a place: it must not be asked for.
+  // A token is not a place: it must not be requested.
   const token = tokenOfLink();
   if (token) linked.value = token;
   else route.value = read();
@@ -61,8 +61,8 @@ export function to({ world, room, id = "", query = {} } = {}) {
   return `#/${parts.map(encodeURIComponent).join("/")}${asked ? `?${asked}` : ""}`;
 }
 
-/** Goes there. The route is there at once: the browser tells of the change only later, and who types
- * fast has pressed the next key by then. */
+/** Goes there. The route changes at once: the browser reports the change later, when a fast typist has
+ * pressed the next key. */
 export const go = (place) => {
   location.hash = to(place);
   route.value = read();

@@ -29,13 +29,13 @@ function Running() {
   const running = scenario.value;
   if (!running) return null;
   const rules = [...running.rules.map((rule, i) => [rule, `${i + 1}`]), ...running.webhooks.map((rule, i) => [rule, `w${i + 1}`])];
-  return html`<${Panel} title=${`${running.name} runs`} about="the first rule that fits decides" more=${html`<${Act} class="btn s"
+  return html`<${Panel} title=${`${running.name} runs`} about="the first rule that matches decides" more=${html`<${Act} class="btn s"
       run=${() => act("DELETE", ["scenario"])} done="Stopped">Stop<//>
-      ${isReport ? "" : html`<button class="btn s" onClick=${() => refine({ edit: "running" })}>Edit what runs</button>`}`}>
+      ${isReport ? "" : html`<button class="btn s" onClick=${() => refine({ edit: "running" })}>Edit the running file</button>`}`}>
     <p class="pad q">${running.about}</p>
     <div class="scroll" tabindex="0"><table><thead><tr><th></th><th>rule</th><th class="r">so far</th></tr></thead><tbody>
     ${rules.map(([rule, number]) => html`<${Rule} key=${number} rule=${rule} number=${number} />`)}</tbody></table></div>
-    ${rules.length ? "" : html`<${Empty}><p class="q">It has no rules: everything ends as the card or the amount says.</p><//>`}<//>`;
+    ${rules.length ? "" : html`<${Empty}><p class="q">It has no rules: the card or the amount decides.</p><//>`}<//>`;
 }
 
 export function Scenarios() {
@@ -50,7 +50,7 @@ export function Scenarios() {
   const chosen = library.find((one) => one.name === id) ?? library.find((one) => one.title === runs);
   return html`<section class="list"><div class="lh"><div class="row"><h1 tabindex="-1">Scenarios</h1><span class="qq">${list.length}</span>
       <span class="sp"></span>${isReport ? "" : html`<button class="btn" onClick=${() => refine({ edit: "new" })}><${Icon} name="add" size=${13} />New</button>`}</div>
-    <input type="search" aria-label="Filter scenarios" placeholder=${`${library.length} stories`} value=${query.q ?? ""}
+    <input type="search" aria-label="Filter scenarios" placeholder=${`${library.length} scenarios`} value=${query.q ?? ""}
       onInput=${(event) => refine({ q: event.target.value })} /></div>
     <ul onKeyDown=${walk} aria-label="Library">${list.map((one) => html`<li key=${one.name}><${Go} room="scenarios" id=${one.name}
       query=${{ ...query, edit: "" }} class=${`row one ${chosen?.name === one.name ? "on" : ""}`}><span class="el">${one.title}</span>

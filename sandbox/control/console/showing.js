@@ -1,16 +1,16 @@
-// How to have something of the platform happen: the requests for each entry of the coverage.
-// The platform's own document has an example of every operation; the rest of the ways stands here.
+// How to make something happen on the platform: the requests for each entry of the coverage.
+// The platform's own document has an example of every operation; the other steps are here.
 
 import { ask as typed, inWorld } from "./api.js";
 
-/** Asks by what the examples say, of which no types are known. @type {(method: string, path: string, body?: any) => Promise<any>} */
+/** Asks what the examples say, which have no types. @type {(method: string, path: string, body?: any) => Promise<any>} */
 const ask = /** @type {any} */ (typed);
 
 const MISSING = "00000000-0000-4000-8000-000000000000";
 const SALE = "payments.create";
 const HOLD = "payments.preauth";
 
-/** A step: an operation with changes to its example, an outcome for the next attempt, or a deed of the control API. */
+/** A step: an operation with changes to its example, an outcome for the next attempt, or an action of the control API. */
 const operation = (name, more = {}) => ({ operation: name, ...more });
 const queue = (body) => ({ queue: body });
 const control = (method, path, body) => ({ control: { method, path, body } });
@@ -85,7 +85,7 @@ const REFUSALS = {
 const FIRST = { sale: SALE, auth: HOLD, incremental_auth: "payments.increment", capture: "payments.capture", reverse: "payments.reverse",
   confirm: "payments.confirm", refund: "payments.refund", tip_adjust: "payments.adjust" };
 
-/** The steps that have an entry of a section happen; null if no request does. */
+/** The steps that make an entry of a section happen; null if no request does. */
 export function way(section, name, catalogue) {
   const known = { statuses: STATUSES, events: EVENTS, refusals: REFUSALS }[section];
   if (known?.[name]) return known[name];
@@ -127,7 +127,7 @@ async function operations(cast) {
 
 const idOf = (body) => body?.transaction_id ?? body?.id ?? body?.terminal_id ?? body?.batch_id ?? body?.key_id;
 
-/** Carries the steps out in a world. Gives the id of the last request. */
+/** Carries out the steps in a world. Returns the id of the last request. */
 export async function carryOut(steps, world) {
   const cast = await ask("GET", inWorld(world));
   const all = await operations(cast);
@@ -178,7 +178,7 @@ export async function carryOut(steps, world) {
   return answer.request_id;
 }
 
-/** Has it happen in a fork of the world. Gives the fork's id and the request that shows it. */
+/** Makes it happen in a fork of the world. Returns the fork's id and the request that shows it. */
 export async function show(world, name, steps) {
   const fork = await ask("POST", inWorld(world, "fork"), { name: `Shows ${name}` });
   try {

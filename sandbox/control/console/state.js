@@ -38,7 +38,7 @@ export const taps = signal([]);
 /** @type {Signal<Api.Schemas["Agenda"] | null>} */
 export const agenda = signal(null);
 /**
- * What the server sees at a glance; null where that is unknown, as in a capture.
+ * What the server sees at a glance; null if that is unknown, as in a capture.
  * @type {Signal<Api.Schemas["OverviewView"] | null>}
  */
 export const glance = signal(null);
@@ -59,7 +59,7 @@ export const listed = computed(() => {
 });
 /** Whether the stream is open. */
 export const live = signal(false);
-/** Whether updates are paused, and what came meanwhile. */
+/** Whether updates are paused, and how many requests arrived meanwhile. */
 export const held = signal(false);
 export const waiting = signal(0);
 /** Counts up when something happened in the world; rooms read again when it changes. */
@@ -80,7 +80,7 @@ let isBusy = false;
 let lastRead = 0;
 let reading = 0;
 
-/** Reads everything about the world of the address, and reads along from then on. */
+/** Reads everything about the world of the address, and follows it from then on. */
 export async function enter(id) {
   stopped.abort();
   stopped = new AbortController();
@@ -141,7 +141,7 @@ export async function readSmall(id = route.value.world) {
   taps.value = waits.taps;
   agenda.value = due;
   endpoints.value = ends.endpoints;
-  // A capture has no overview, and says without a server what runs.
+  // A capture has no overview, but has the running scenario.
   scenario.value = seen ? seen.scenario : await ask("GET", inWorld(id, "scenario")).catch(quiet);
   glance.value = seen;
   clock.value = { ...now, read: Date.now() };
@@ -219,7 +219,7 @@ function flush() {
   readSmallSoon();
 }
 
-/** The messages with what became of their deliveries meanwhile. */
+/** The messages with the latest state of their deliveries. */
 function tried(list, attempts) {
   if (!attempts.length) return list;
   const by = new Map();

@@ -58,7 +58,7 @@ function Wallet({ cards, outcomes, tap, waits, currency }) {
   const good = goodOf(cards);
   const rest = cards.filter((card) => !good.includes(card));
   const [wanted, setWanted] = useState("");
-  return html`<${Panel} title="Tap a card" about=${waits ? "for the payment that waits" : "it starts the payment, and taps"}>
+  return html`<${Panel} title="Tap a card" about=${waits ? "for the waiting payment" : "starts a payment and taps the card"}>
     <div class="wallet"><div><h3>Approved</h3><ul>${good.map((card, i) => html`<${Card} key=${card.token} card=${card} number=${String(i + 1)} tap=${tap} currency=${currency} />`)}</ul></div>
     <div><h3>Other outcomes</h3><ul>${rest.map((card) => html`<${Card} key=${card.token} card=${card} tap=${tap} currency=${currency} />`)}</ul></div></div>
     <div class="pf wrap"><label class="inl">Or any outcome <select value=${wanted} onChange=${(event) => setWanted(event.target.value)}>
@@ -79,9 +79,9 @@ function Phone({ tap, last, error }) {
     <div class=${`nf nf-${status ?? "ready"}`}>${tap || !status ? html`<${Icon} name="terminal" size=${72} />` : html`<${Mark} status=${status === "refused" ? "error" : status} />`}</div>
     <p class="hold">${hold}</p>
     <p class="brs">${tap || !last ? "Visa · Mastercard · Amex · Discover"
-      : last.status_reason === "partial_approval" ? `${money(last.total_amount - approved(last), last.currency)} are still to be paid` : plain(last.status_reason)}</p></div></div>
+      : last.status_reason === "partial_approval" ? `${money(last.total_amount - approved(last), last.currency)} is still to be paid` : plain(last.status_reason)}</p></div></div>
     ${tap ? html`<div class="under"><div class="row"><b>Waits for a card</b><span class="sp"></span><span class="q">${left} left</span></div>
-      <p class="q sm">Since ${time(tap.since)}. ${clock.value?.mode === "frozen" ? "The clock is frozen: it waits until you move it." : ""}</p>
+      <p class="q sm">Since ${time(tap.since)}. ${clock.value?.mode === "frozen" ? "The clock is frozen: the payment waits until you move the clock." : ""}</p>
       <div class="row wrap"><${Act} class="btn s" run=${() => act("POST", ["taps", tap.transaction_id], { cancel: "user" })}>Customer cancels<//>
       <${Act} class="btn s" run=${() => act("POST", ["taps", tap.transaction_id], { cancel: "merchant" })}>Merchant cancels<//>
       <${Act} class="btn s" run=${() => act("POST", ["clock", "advance"], { to: tap.until })}>Time out<//></div></div>` : ""}
@@ -118,7 +118,7 @@ function keyFor(terminal, directory) {
   return one?.cast ?? null;
 }
 
-/** Why the key may not use the terminal, and which could; null if it may. */
+/** Why the key may not use the terminal, and which keys may; null if it may. */
 function useWhyNot(key, terminal, operation) {
   const [found, setFound] = useState(null);
   const here = route.value.world;
@@ -136,7 +136,7 @@ function useWhyNot(key, terminal, operation) {
   return found;
 }
 
-/** The outcomes that wait for the next attempts that they fit. */
+/** The outcomes that wait for the next attempts that match. */
 function useQueue() {
   const [found, setFound] = useState([]);
   const here = route.value.world;
@@ -183,7 +183,7 @@ function Form({ form, setForm, body, waits, start, currency, directory }) {
       <li class=${runs || queue.length ? "" : "hit"}><span>card</span><span>the one that is tapped</span></li>
       <li><span>amount</span><span class="q">${money(AMOUNTS_FROM, currency)} and above can choose an outcome</span></li></ol></div>
     ${waits ? html`<${Act} class="btn p bigb" run=${start} disabled=${amount === null}>Start on the phone<//>`
-    : html`<p class="q sm">Tap a card to pay. To make payments wait for one, as your software sees it:</p>
+    : html`<p class="q sm">Tap a card to pay. To make payments from your software wait for a card:</p>
       <${Act} run=${() => act("PUT", ["scenario"], { name: "slow_tap" })} done="Payments wait for a card now">Have payments wait for a card<//>`}
     </form><//>`;
 }
@@ -221,7 +221,7 @@ export function Terminal() {
     setError(null);
     setBegun((await send({ ...body(), wait: false })).request_id);
   };
-  // What was begun on the phone is refused in the journal.
+  // A payment that was started on the phone may be refused: the journal has it.
   const failed = requests.value.find(({ id, status }) => id === begun && status >= 400);
   useEffect(() => {
     if (failed) setError({ message: `The platform answered ${failed.status}.`, details: failed.why ?? "" });
@@ -234,12 +234,12 @@ export function Terminal() {
   };
   useCardKeys(cards, pay);
   const records = useLast(present ? 1 : 3);
-  // After a refusal the phone shows no payment that was before it.
+  // After a refusal the phone shows no earlier payment.
   const shown = error ? null : last ?? records[0];
   const phone = html`<${Phone} tap=${tap} last=${shown} error=${error} />`;
   const receipts = records.length ? html`<ul class="rcs">${records.map((one) => html`<${Receipt} key=${one.transaction_id} record=${one} />`)}</ul>`
     : html`<${Empty}><p class="q">Recent receipts appear here.</p><//>`;
-  const head = html`<div class="row wrap"><h1 tabindex="-1">Terminal</h1><span class="q">the phone of the merchant, and the cardholder before it</span><span class="sp"></span>
+  const head = html`<div class="row wrap"><h1 tabindex="-1">Terminal</h1><span class="q">the phone of the merchant, and the cardholder in front of it</span><span class="sp"></span>
     <button class="btn" aria-pressed=${String(present)} onClick=${() => setPresent(!present)}><${Icon} name="eye" />Presenter view <kbd>P</kbd></button></div>`;
   if (present) return html`${head}<div class="present">${phone}<div><p class="plain">${sentence(tap, shown, error)}</p>${receipts}</div></div>`;
   return html`${head}<div class="grid3"><${Form} form=${form} setForm=${setForm} body=${body()} waits=${waits} start=${start} currency=${currency} directory=${directory} />${phone}
@@ -253,6 +253,6 @@ function sentence(tap, record, error) {
   if (!record) return "The phone is ready for a payment.";
   const amount = money(approved(record), record.currency);
   if (record.status_reason === "partial_approval") return `The card had only ${amount} on it. That was approved; the rest is still to be paid.`;
-  if (["captured", "authorized"].includes(record.status)) return `${amount} were approved.`;
-  return `${amount} were not paid: ${plain(record.status_reason)}.`;
+  if (["captured", "authorized"].includes(record.status)) return `${amount} was approved.`;
+  return `${amount} was not paid: ${plain(record.status_reason)}.`;
 }

@@ -1,4 +1,4 @@
-// The small parts from which all rooms are made.
+// The small parts that all rooms are made of.
 
 import { h } from "preact";
 import { useState } from "preact/hooks";
@@ -11,7 +11,7 @@ import { to } from "./route.js";
 
 export const html = htm.bind(h);
 
-/** What was just done, for eyes and for readers of the screen. */
+/** What was just done, shown and read out by screen readers. */
 export const said = signal("");
 let silence = 0;
 
@@ -36,7 +36,7 @@ const DASHED = { ...LINE, "stroke-dasharray": "2.2 1.6" };
 const ON_IT = { fill: "none", stroke: "var(--surface)", "stroke-width": 1.5, "stroke-linecap": "round" };
 const QUARTER = [[RING, LINE], ["M6 6V1.9A4.1 4.1 0 0 1 10.1 6Z", FULL]];
 
-/** A mark of its own shape for each status, so that nothing rests on colour. */
+/** A mark with its own shape for each status, so that nothing depends on colour. */
 const MARKS = {
   captured: [[DISC, FULL]],
   settled: [[DISC, FULL], ["M3.6 6.2 5.3 7.9 8.5 4.5", ON_IT]],
@@ -66,7 +66,7 @@ export const Status = ({ status }) => html`<span class=${`st st-${MARKS[status] 
 export const Code = ({ status }) => html`<b class=${`code${Math.floor((status ?? 0) / 100)}`}>
   ${status ?? "no answer"}</b>`;
 
-/** Copies a text. Without the clipboard of a secure page, it selects and copies as one did before. */
+/** Copies a text. Without the clipboard of a secure page, it selects and copies the old way. */
 export async function copy(text, what = "it") {
   try {
     await navigator.clipboard.writeText(text);
@@ -92,8 +92,8 @@ export const Trouble = ({ error }) =>
     ${error.nearest ? ` Did you mean ${error.nearest}?` : ""}</span></p>`;
 
 /**
- * A button that does something on the server: busy meanwhile, and its refusal stands beside it.
- * In a report there are only those that read.
+ * A button that does something on the server: disabled meanwhile, with a refusal beside it.
+ * A report only has those that read.
  */
 export function Act({ run, done, class: kind = "btn", children, disabled, reads = false, ...rest }) {
   const [busy, setBusy] = useState(false);
@@ -141,7 +141,7 @@ export const Empty = ({ children }) => html`<div class="empty">${children}</div>
 export const Go = ({ room, id, query, world, children, class: kind = "" }) => html`<a class=${kind}
   href=${to({ room, id, query, world })}>${children}</a>`;
 
-/** JSON with a line for each value. It is text, whatever stands in it. */
+/** JSON with a line for each value. It is shown as text, whatever it contains. */
 export const Json = ({ value }) => html`<pre class="json" tabindex="0">${
   typeof value === "string" ? value : JSON.stringify(value, null, 2)}</pre>`;
 
@@ -151,7 +151,7 @@ export const Steps = ({ decisions, flat = false }) => html`<ol class=${`steps ${
   <b>${one.step}</b><span>${one.reason}</span>
   ${one.clause && html`<${Go} room="clauses" query=${{ q: one.clause }} class="cl">${one.clause}<//>`}</li>`)}</ol>`;
 
-/** The keys by which a list is walked: the link that has the focus, and those beside it. */
+/** Walks a list by keys: from the link that has the focus to the one beside it. */
 export function walk(event) {
   const step = { j: 1, ArrowDown: 1, k: -1, ArrowUp: -1 }[event.key];
   if (!step || event.ctrlKey || event.metaKey || event.altKey) return;

@@ -1,4 +1,4 @@
-// The form that injects faults into webhooks that are still to come.
+// The form that injects faults into future webhooks.
 
 import { useEffect, useState } from "preact/hooks";
 import { act, revision, endpoints } from "./state.js";
@@ -6,13 +6,13 @@ import { Act, html, Icon, Trouble } from "./ui.js";
 
 const EVENTS = ["transaction.sale", "transaction.authorize", "transaction.capture", "transaction.refund", "transaction.reverse",
   "transaction.increment", "transaction.tip_adjust", "transaction.cancel", "transaction.create", "batch.submitted", "batch.accepted", "batch.partially_accepted", "batch.rejected"];
-const SIGNATURES = [["", "as it should be"], ["wrong", "wrong"], ["missing", "missing"], ["old_secret", "by the old secret"]];
+const SIGNATURES = [["", "correct"], ["wrong", "wrong"], ["missing", "missing"], ["old_secret", "with the old secret"]];
 const NOTHING = { delay: "", field: "status", value: "", signature: "", order: "", duplicate: "", truncate: false,
   stale: false, before: false, drop: false, event: "", endpoint: "", times: "1" };
 
 const number = (text) => (/^\d{1,9}$/.test(text.trim()) ? Number(text) : text);
 
-/** What the user typed as JSON, or as the text that it is. */
+/** What the user typed, as JSON or else as text. */
 function typedAs(text) {
   try {
     return JSON.parse(text);
@@ -21,7 +21,7 @@ function typedAs(text) {
   }
 }
 
-/** What is to be wrong, as the form says it. */
+/** The faults that the form describes. */
 function faultsOf(form) {
   if (form.drop) return { drop: true };
   return {
@@ -57,12 +57,12 @@ export const effects = (then) => Object.entries(then).filter(([name, value]) => 
 function Waiting({ queue, again }) {
   return html`<h3>Waiting faults</h3><ul class="waits">${queue.map((one) => html`<li key=${one.id}><b>${one.when.event ?? "any event"}</b>
     ${effects(one.then)}${one.left > 1 ? `, ${one.left} more` : ""}</li>`)}</ul>
-    <${Act} class="btn s" run=${async () => { await act("DELETE", ["webhooks", "next"]); again(); }} done="No faults are waiting">Forget them<//>`;
+    <${Act} class="btn s" run=${async () => { await act("DELETE", ["webhooks", "next"]); again(); }} done="No faults are waiting">Clear<//>`;
 }
 
 const Field = ({ label, children }) => html`<label>${label}${children}</label>`;
 
-/** The form, and what waits already. */
+/** The form, and the faults that wait already. */
 export function InjectFault({ close }) {
   const [form, setForm] = useState(NOTHING);
   const [queue, setQueue] = useState([]);
@@ -88,7 +88,7 @@ export function InjectFault({ close }) {
       <${Field} label="Of event">${choose("event", [["", "any"], ...EVENTS.map((one) => [one, one])])}<//>
       <${Field} label="To endpoint">${choose("endpoint", [["", "any"], ...endpoints.value.map((one) => [one.id, one.description || one.url])])}<//>
       <${Field} label="How many">${write("times", { inputmode: "numeric" })}<//>
-      <${Field} label="Late, in ms">${write("delay", { inputmode: "numeric", placeholder: "1500" })}<//>
+      <${Field} label="Delay in ms">${write("delay", { inputmode: "numeric", placeholder: "1500" })}<//>
       <${Field} label="Contradict the field">${write("field", { placeholder: "status" })}<//>
       <${Field} label="with the value">${write("value", { placeholder: "declined" })}<//>
       <${Field} label="Signature">${choose("signature", SIGNATURES)}<//>

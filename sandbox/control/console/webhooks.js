@@ -19,14 +19,14 @@ const Message = ({ one, on }) => html`<li><${Go} room="webhooks" id=${one.id} qu
   <time class="qq">${time(one.created_at)}</time><b class="el">${one.event_type}</b><span></span>
   <span class="q sm el">${one.deliveries.map((each) => html`<${Delivery} one=${each} /> `)} ${one.merchant ?? ""}</span><//></li>`;
 
-const STEPS = [["verdict", "verdict"], ["says", "which means"], ["step", "decided at"], ["signed", "signed"], ["age_s", "age, s"], ["secrets", "secret"],
+const STEPS = [["verdict", "verdict"], ["says", "meaning"], ["step", "decided at"], ["signed", "signed"], ["age_s", "age, s"], ["secrets", "secret"],
   ["expected", "expected"], ["sent", "sent"]];
 const SIGNED_SHOWN = 120;
 
 const shortened = (text) => text.length > SIGNED_SHOWN ? `${text.slice(0, SIGNED_SHOWN)}… ${text.length.toLocaleString("en")} characters` : text;
 const plain = (value) => Array.isArray(value) ? value.map(plain).join("\n") : value && typeof value === "object" ? JSON.stringify(value) : String(value ?? "–");
 
-/** How the signature of an attempt is checked; the server does it, which has the secret. */
+/** How the signature of an attempt is checked: by the server, which has the secret. */
 function Signature({ message, endpoint, attempt }) {
   const [found, setFound] = useState(null);
   const [error, setError] = useState(null);
@@ -43,9 +43,9 @@ function Signature({ message, endpoint, attempt }) {
 function Attempts({ message, read }) {
   const all = message.deliveries.flatMap((one) => one.attempts.map((attempt, i) => ({ ...attempt, endpoint: one.endpoint_id, number: i + 1 })));
   const waits = message.deliveries.filter((one) => one.next_attempt_at);
-  // The button waits for what came of the try: until then it would ask for the same time again.
+  // The button waits for the result of the attempt: until then it would ask for the same time again.
   const tryNext = () => act("POST", ["clock", "advance"], { to: waits[0].next_attempt_at }).then(read);
-  return html`<${Panel} title="Attempts" about="first ones in order, retries on the clock of the world" more=${waits.length
+  return html`<${Panel} title="Attempts" about="first attempts in order, retries on the world's clock" more=${waits.length
     ? html`<${Act} run=${tryNext}><${Icon} name="ahead" size=${13} />To the next try<//>` : ""}>
     <div class="scroll" tabindex="0"><table><thead><tr><th>endpoint</th><th>at</th><th>by</th><th>answer</th><th>took</th></tr></thead><tbody>
     ${all.map((one) => html`<tr><td>${nameOf(one.endpoint)}</td><td>${time(one.at)}</td>
@@ -94,15 +94,15 @@ export function Webhooks() {
     <ul>${endpoints.value.map((one) => html`<${Endpoint} key=${one.id} one=${one} />`)}</ul>
     ${endpoints.value.length ? "" : html`<${Empty}><p class="q">No endpoints yet: messages are stored, but not delivered.
       <code>sandbox listen 9000</code> forwards them to a program on this machine.</p>
-      ${isReport ? "" : html`<${Act} class="btn p" run=${useInside} done="A receiver inside gets them now">Use the built-in receiver<//>
-      <p class="q sm">It refuses each message twice before it takes it, so that you see retries.</p>`}<//>`}</section>
+      ${isReport ? "" : html`<${Act} class="btn p" run=${useInside} done="The built-in receiver gets them now">Use the built-in receiver<//>
+      <p class="q sm">It refuses each message twice before it accepts it, so that you see retries.</p>`}<//>`}</section>
   <section class="list"><div class="lh"><div class="row"><h2>Messages</h2><span class="qq">${list.length}</span></div>
     <input type="search" aria-label="Filter messages" placeholder="event, status, id" value=${query.q ?? ""} onInput=${(event) => refine({ q: event.target.value })} />
     <div class="row"><label class="vh" for="sample">Sample</label><select id="sample" value=${sample} onChange=${(event) => setSample(event.target.value)}>
       ${SAMPLES.map((one) => html`<option>${one}</option>`)}</select>
       <${Act} class="btn s" run=${() => act("POST", ["messages"], { event_type: sample })} done="A sample was sent">Send a sample<//></div></div>
     <ul onKeyDown=${walk} aria-label="Messages, newest first">${list.map((one) => html`<${Message} key=${one.id} one=${one} on=${one.id === id} />`)}</ul>
-    ${list.length ? "" : html`<${Empty}><p class="q">${messages.value.length ? "No message fits this filter." : "No message yet: a payment makes some."}</p><//>`}</section>
+    ${list.length ? "" : html`<${Empty}><p class="q">${messages.value.length ? "No message matches this filter." : "No messages yet: a payment sends some."}</p><//>`}</section>
   <section class="det" aria-label="Message">${injecting ? html`<${InjectFault} close=${() => setInjecting(false)} />` : ""}${id ? html`<${Detail} key=${id} id=${id} />` : inside ? html`<${ReceivedBy} one=${inside} />` : html`<${Empty}><p class="q">Choose a message to see its
     payload beside its signature.</p><//>`}</section>`;
 }

@@ -97,7 +97,7 @@ export function Windowed({ label, list, height, row, place, onKeyDown }) {
   for (let index = first; index < last; index += 1) {
     const one = list.at(index);
     rows.push(one ? html`<li key=${one.id} aria-setsize=${list.total} aria-posinset=${index + 1}>${row(one)}</li>`
-      : html`<li key=${`w${index}`} class="blank" aria-setsize=${list.total} aria-posinset=${index + 1}><span class="vh">is read</span></li>`);
+      : html`<li key=${`w${index}`} class="blank" aria-setsize=${list.total} aria-posinset=${index + 1}><span class="vh">loading</span></li>`);
   }
   return html`<div class="windowed" ref=${box} onScroll=${look}><ul ref=${inner} onKeyDown=${onKeyDown} aria-label=${label}>${rows}</ul></div>`;
 }

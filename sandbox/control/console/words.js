@@ -45,7 +45,7 @@ export function sign(currency = "USD") {
   }
 }
 
-/** The amount that the user typed, in minor units; null if it is none of the currency. */
+/** The amount that the user typed, in minor units; null if it is not an amount of the currency. */
 export function minor(text, currency = "USD") {
   const typed = String(text).trim();
   const digits = decimals(currency);
@@ -59,7 +59,7 @@ export function minor(text, currency = "USD") {
 
 const KINDS = { preauth: "hold", auth: "hold", incremental_auth: "hold", reverse: "hold" };
 
-/** What something happens to, as the agenda names it: payments with their amount as people write it. */
+/** What something happens to, as the agenda names it; payments have their formatted amount. */
 export function subject({ says, amount, currency }) {
   if (amount === null) return says;
   const [kind] = says.split(" ");
@@ -81,7 +81,7 @@ export function day(instant) {
 /** @type {[string, number][]} */
 const UNITS = [["y", 31_536_000], ["d", 86_400], ["h", 3600], ["min", 60], ["s", 1]];
 
-/** How far one instant is behind another, in its two largest units. */
+/** How far the second instant is ahead of the first, in the two largest units. */
 export function until(now, then) {
   let left = Math.round((Number(new Date(then)) - Number(new Date(now))) / 1000);
   if (left <= 0) return "now";
@@ -100,7 +100,7 @@ const YEAR_MS = 366 * 86_400_000;
 /** Whether something falls due within a year. Later events are of no use to a user who looks for what comes next. */
 export const isNear = (now, { due }) => Date.parse(due) - Number(now) <= YEAR_MS;
 
-/** How much of the agenda falls due within a year; `total` may be more than is in the list. */
+/** How many things of the agenda fall due within a year; `total` may be more than is in the list. */
 export function countNear(now, { agenda: list, total }) {
   const near = list.filter((one) => isNear(now, one)).length;
   return near < list.length ? near : total;
@@ -112,17 +112,17 @@ export function decider({ decided_by: source, rule, outcome }) {
   return `${source}: ${rule && rule !== source ? rule : outcome}`;
 }
 
-const SHOWS = { captured: "Approved", authorized: "Approved", declined: "Declined", error: "It did not work",
+const SHOWS = { captured: "Approved", authorized: "Approved", declined: "Declined", error: "Something went wrong",
   canceled: "Canceled", pending: "Hold card here", surcharge_pending: "A fee is added", refused: "Not accepted" };
 
-/** What a terminal shows of a payment in this status. */
+/** What a terminal shows for a payment with this status. */
 export const shows = ({ status }) => SHOWS[status] ?? status;
 
-/** What of a payment was approved, which may be less than was asked for. */
+/** The approved amount of a payment, which may be less than was asked for. */
 export const approved = (record) =>
   record.additional_details?.captured_amount || record.additional_details?.authorized_amount || record.total_amount;
 
-/** What a request asks for, or what its payment is about where it names no amount. */
+/** What a request asks for, or the total of its payment if it names no amount. */
 export const amountOf = ({ amount, payment }) => money(amount ?? payment?.total, payment?.currency);
 
 /** The last four digits with the brand. */

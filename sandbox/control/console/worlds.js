@@ -1,4 +1,4 @@
-// Worlds: isolated from each other, each with a clock of its own.
+// Worlds: isolated from each other, each with its own clock.
 
 import { signal, effect } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
@@ -9,10 +9,10 @@ import { act, revision, enter, session, world } from "./state.js";
 import { Act, Go, html, Icon, Panel, say, Sure, Trouble } from "./ui.js";
 import { day, time } from "./words.js";
 
-/** The moment up to which the fixture `busy` has payments. */
+/** The time of the last payments in the fixture `busy`. */
 const BUSY_ENDS = "2026-03-01T06:00:00Z";
 
-/** The room from which the reader came here: another world opens in the same one. */
+/** The room that the reader came from: another world opens in the same one. */
 const room = signal("overview");
 effect(() => {
   if (route.value.room !== "worlds") room.value = route.value.room;
@@ -24,7 +24,7 @@ const Row = ({ one, here, again, shared }) => html`<tr class=${here ? "on" : ""}
   <td class="r">${one.id === "default" ? "" : html`<${Sure} ask=${`Delete ${one.id} and all that is in it?`} yes="Delete it" class="btn s dng" done="Deleted"
     run=${async () => { await ask("DELETE", inWorld(one.id)); if (here) go({ world: "default", room: "worlds" }); again(); }}>Delete<//>`}</td></tr>`;
 
-/** A file that the user chose becomes a world of its own. A file that is refused leaves none. */
+/** Makes a new world of a file that the user chose. A file that is refused leaves none. */
 async function opened(file) {
   const made = await ask("POST", "/worlds", {});
   try {
@@ -69,9 +69,9 @@ function New() {
   return html`<${Panel} title="A new world"><form class="pad col" onSubmit=${(event) => { event.preventDefault(); event.target.querySelector("button.p").click(); }}>
     <label>Id (optional)<input placeholder="friday" value=${form.id} onInput=${set("id")} /></label>
     <label>Name<input placeholder="Friday demo" value=${form.name} onInput=${set("name")} /></label>
-    <label>Begins with<select value=${form.fixture} onChange=${set("fixture")}><option value="">the server's own fixture</option>
+    <label>Starts from<select value=${form.fixture} onChange=${set("fixture")}><option value="">the server's default fixture</option>
       ${fixtures.map((one) => html`<option value=${one}>${one}</option>`)}</select></label>
-    <div class="row wrap"><${Act} type="button" class="btn p" run=${make}>Make it<//>
+    <div class="row wrap"><${Act} type="button" class="btn p" run=${make}>Create it<//>
     <${Act} type="button" run=${busy}>Load a busy month<//>
     <label class="btn">Open a saved file<input class="vh" type="file" accept=".json,application/json" onChange=${load} /></label></div>
     <${Trouble} error=${error} /></form><//>`;
@@ -90,15 +90,15 @@ function This({ again }) {
     <div class="row wrap"><label class="inl">Name<input maxlength="100" value=${name} onInput=${(event) => setName(event.target.value)} /></label>
       <${Act} run=${async () => { await act("PATCH", [], { name }); changed(); }} done="Renamed">Rename<//></div>
     <div class="row wrap"><label class="inl">Copy<input placeholder="id, or none" value=${copy} onInput=${(event) => setCopy(event.target.value)} /></label>
-      <${Act} run=${fork} done="This is the copy">Fork it<//></div>
+      <${Act} run=${fork} done="You are in the copy now">Fork it<//></div>
     <div class="row wrap"><a class="btn" href=${`worlds/${encodeURIComponent(here)}/snapshot`} download=${`${here}.json`}>Save it as a file</a>
       <${Sure} ask="Forget its payments, journal and messages?" yes="Reset it" class="btn dng" done="Reset"
         run=${async () => { await act("POST", ["reset"]); changed(); }}><${Icon} name="again" size=${13} />Reset<//></div>
-    <p class="q sm">A reset puts back the accounts and keys with which the world began. The file holds its API keys; “Open a saved file” makes
-      a world of it, here or on another server. A fork has keys of its own.</p></div><//>`;
+    <p class="q sm">A reset restores the accounts and keys that the world started with. The file contains its API keys; “Open a saved file” makes
+      a world of it, here or on another server. A fork has its own keys.</p></div><//>`;
 }
 
-/** What a list of worlds is headed by: a team sees its own. */
+/** The heading of the list: a team sees its own worlds. */
 function whose() {
   const team = session.value?.team;
   return team ? `All worlds of the team ${team}` : "All worlds of this server";
@@ -115,9 +115,9 @@ export function Worlds() {
   const here = route.value.world;
   const shared = list.some((one) => one.server);
   return html`<div class="row wrap"><h1 tabindex="-1">Worlds</h1><span class="qq">${list.length}</span>
-    <span class="q">another world opens in the room from which you came, ${room.value}</span></div>
+    <span class="q">another world opens in the room that you came from, ${room.value}</span></div>
   <${Trouble} error=${error} />
-  <${Panel} title=${whose()} about="what happens in one, no other sees"><div class="scroll" tabindex="0"><table><thead><tr>
+  <${Panel} title=${whose()} about="isolated from each other"><div class="scroll" tabindex="0"><table><thead><tr>
     <th>world</th><th>name</th><th>clock</th><th>scenario</th><th class="r">payments</th><th class="r">requests</th><th class="r">refused</th>${shared ? html`<th>server</th>` : ""}
     <th><span class="vh">Actions</span></th></tr></thead><tbody>
     ${list.map((one) => html`<${Row} key=${one.id} one=${one} here=${one.id === here} again=${again} shared=${shared} />`)}</tbody></table></div><//>

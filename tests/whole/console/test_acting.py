@@ -13,7 +13,7 @@ def test_a_mistake_in_a_fault_is_reported_and_injects_nothing(page, desk):
     desk.open("webhooks")
     page.get_by_role("button", name="Inject a fault").click()
     form = page.get_by_role("form", name="Inject a fault")
-    form.get_by_label("Late, in ms").fill("soon")
+    form.get_by_label("Delay in ms").fill("soon")
     form.get_by_role("button", name="Inject it").click()
 
     expect(form.get_by_role("alert")).to_contain_text("delay_ms")
@@ -146,7 +146,7 @@ def test_a_scenario_is_edited_with_its_mistakes_under_their_lines(page, desk):
     assert mistake.evaluate("(one) => one.previousElementSibling.textContent").startswith("then")
     run = page.get_by_role("button", name="Run this file")
     expect(run).to_be_disabled()
-    expect(page.get_by_text(f"1 mistake; {runs} runs until it is right")).to_be_visible()
+    expect(page.get_by_text(f"1 mistake; {runs} keeps running until it is fixed")).to_be_visible()
     assert faults(page) == []
     page.reload()
     expect(page.locator(".mistake")).to_be_visible()

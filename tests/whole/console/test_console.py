@@ -145,7 +145,7 @@ def test_a_team_signs_in_and_sees_its_own_worlds(page):
 
         page.get_by_role("link", name="All worlds, and new ones").click()
         page.get_by_label("Id (optional)").fill("checkout")
-        page.get_by_role("button", name="Make it").click()
+        page.get_by_role("button", name="Create it").click()
         expect(page.locator(".live")).to_have_text("live")
         page.get_by_role("link", name="Worlds", exact=True).click()
 

@@ -19,7 +19,7 @@ def test_what_a_customer_sees_whose_card_has_only_fifty_dollars(page, desk):
     desk.click("button", "only $50.00 on it")
     expect(phone).to_contain_text("Approved")
     expect(phone).to_contain_text("$50.00")
-    expect(phone).to_contain_text("$30.00 are still to be paid")
+    expect(phone).to_contain_text("$30.00 is still to be paid")
     expect(page.locator(".rt").first).to_contain_text("50.00")
     amount.fill("30.00")
     page.get_by_role("combobox", name="Or any outcome").select_option("insufficient_funds")
@@ -30,7 +30,7 @@ def test_what_a_customer_sees_whose_card_has_only_fifty_dollars(page, desk):
     expect(page.locator(".rt").nth(1)).to_contain_text("50.00")
     desk.keys("p")
 
-    expect(page.locator(".present")).to_contain_text("$30.00 were not paid")
+    expect(page.locator(".present")).to_contain_text("$30.00 was not paid")
     expect(page.get_by_role("textbox")).to_have_count(0)
     expect(page.get_by_role("combobox")).to_have_count(0)
     assert desk.clicks <= 6
@@ -44,7 +44,7 @@ def test_a_late_webhook_that_contradicts_the_answer_becomes_a_test(page, desk):
     desk.click("button", "Inject a fault")
     form = page.get_by_role("form", name="Inject a fault")
     form.get_by_label("Of event").select_option("transaction.refund")
-    form.get_by_label("Late, in ms").fill("100")
+    form.get_by_label("Delay in ms").fill("100")
     form.get_by_label("with the value").fill("declined")
     expect(form).to_contain_text("100 ms late, contradicted: status = declined")
     desk.click("button", "Inject it")

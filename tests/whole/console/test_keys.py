@@ -71,7 +71,7 @@ def test_a_question_mark_tells_the_keys_and_escape_closes(page):
 
 def toggle(page: Page) -> None:
     """Tab to the box that switches single keys on and off, and press it."""
-    box = page.get_by_role("checkbox", name="Single keys are on")
+    box = page.get_by_role("checkbox", name="Single-key shortcuts are on")
     expect(page.get_by_role("searchbox", name="Find")).to_be_focused()
     page.keyboard.press("Tab")
     expect(box).to_be_focused()

@@ -30,8 +30,8 @@ def test_a_file_is_proved_with_its_mistakes_under_their_lines_before_it_runs(pag
     prove.click()
 
     proof = page.get_by_role("region", name="Proof")
-    expect(proof.get_by_role("status")).to_have_text("1 of 2 did not come true.")
-    expect(proof.get_by_role("listitem").first).to_contain_text("came true")
+    expect(proof.get_by_role("status")).to_have_text("1 of 2 failed.")
+    expect(proof.get_by_role("listitem").first).to_contain_text("passed")
     mistake = page.locator(".mistake")
     expect(mistake).to_contain_text("status: expected 'declined', came 'captured'")
     before = mistake.evaluate("(one) => one.previousElementSibling.textContent")
@@ -43,7 +43,7 @@ def test_a_file_is_proved_with_its_mistakes_under_their_lines_before_it_runs(pag
     expect(mistake).to_have_count(0)
     expect(proof).to_have_count(0)
     prove.click()
-    expect(proof.get_by_role("status")).to_have_text("All 2 came true.")
+    expect(proof.get_by_role("status")).to_have_text("All 2 passed.")
 
 
 def test_examples_of_what_runs_are_played_in_the_world(page, desk):

@@ -18,7 +18,7 @@ def test_retries_are_seen_without_a_receiver_of_ones_own(page, desk):
         desk.click("button", "To the next try")
     expect(message.locator(".code2").first).to_have_text("200")
 
-    desk.click("link", "What it got")
+    desk.click("link", "What it received")
     got = page.get_by_role("region", name="Message").get_by_role("table")
     sale = got.get_by_role("row").filter(has_text="transaction.sale")
     expect(sale).to_have_count(3)

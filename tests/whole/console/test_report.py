@@ -87,13 +87,13 @@ def test_a_developer_finds_out_without_a_server_why_ci_was_refused(page):
 
 def test_each_room_has_what_the_capture_holds_or_says_what_it_needs(page):
     page.get_by_role("link", name=FIRST).click()
-    expect(page.locator(".captured")).to_contain_text("can be read, and not changed")
+    expect(page.locator(".captured")).to_contain_text("can be read, but not changed")
 
     go(page, "payments")
     page.locator("a.row", has_text="$42.00").click()
     payment = page.get_by_role("region", name="Payment")
     expect(payment).to_contain_text("Story")
-    expect(payment).to_contain_text("What can be done now")
+    expect(payment).to_contain_text("Available actions")
     expect(payment.get_by_role("button", name="Refund")).to_have_count(0)
 
     go(page, "webhooks")
@@ -104,7 +104,7 @@ def test_each_room_has_what_the_capture_holds_or_says_what_it_needs(page):
 
     go(page, "time")
     expect(page.locator(".clockh")).to_contain_text("12:00:00")
-    expect(page.locator("body")).not_to_contain_text("does not hold")
+    expect(page.locator("body")).not_to_contain_text("does not have this")
     go(page, "coverage")
     expect(page.locator("main")).to_contain_text("payments.create 1")
     for room in ("terminal", "scenarios"):

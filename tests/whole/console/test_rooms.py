@@ -156,9 +156,9 @@ def test_a_new_world_begins_with_a_fixture_and_keeps_the_room(page, desk):
     page.keyboard.press("g")
     page.keyboard.press("l")
     page.get_by_label("Id (optional)").fill("busy-month")
-    page.get_by_label("Begins with").select_option("busy")
+    page.get_by_label("Starts from").select_option("busy")
 
-    desk.click("button", "Make it")
+    desk.click("button", "Create it")
 
     expect(page.get_by_role("heading", level=1)).to_have_text("Journal")
     assert page.url.endswith("#/busy-month/journal")
@@ -284,7 +284,7 @@ def test_coverage_is_compared_with_a_file(page, own_desk, tmp_path):
     expect(page.locator(".map .there")).to_contain_text("terminal.blocked 3")
     expect(page.locator(".map .met.only", has_text="transaction.sale")).to_be_visible()
     assert faults(page) == []
-    page.get_by_role("button", name="Without it").click()
+    page.get_by_role("button", name="Stop comparing").click()
     file.write_text("[]")
     page.get_by_label("choose one").set_input_files(file)
     expect(page.get_by_role("alert")).to_contain_text("coverage.json is not a coverage file")
@@ -345,8 +345,8 @@ def test_a_file_is_compared_with_the_payments_and_a_settlement_is_saved(page, de
     page.get_by_label("Reconcile a file").set_input_files(file)
 
     detail = page.get_by_role("region", name="Batch")
-    expect(detail).to_contain_text("0 of 2 rows are as in the sandbox")
-    expect(detail.get_by_role("row", name="another amount")).to_contain_text("1999")
+    expect(detail).to_contain_text("0 of 2 rows match the sandbox")
+    expect(detail.get_by_role("row", name="different amount")).to_contain_text("1999")
     expect(detail.get_by_role("row", name="missing here")).to_contain_text("elsewhere")
     lacks = detail.get_by_role("row", name="missing there")
     expect(lacks).to_contain_text(other["transaction_id"][:8])
@@ -379,4 +379,4 @@ def test_a_batch_is_sent_back_for_each_reason_that_the_processor_has(page, desk)
     expect(detail).to_contain_text(REASONS["bad_mcc"])
     expect(detail.locator(".st").first).to_have_text("rejected")
     page.get_by_role("button", name="Submitted").click()
-    expect(page.get_by_text("No batch fits this filter.")).to_be_visible()
+    expect(page.get_by_text("No batch matches this filter.")).to_be_visible()

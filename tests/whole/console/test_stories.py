@@ -70,7 +70,7 @@ def test_a_developer_finds_out_why_ci_got_a_404_and_takes_it_along(page, desk):
     expect(page.get_by_role("status").filter(has_text="Copied")).to_be_visible()
     copied = page.evaluate("navigator.clipboard.readText()")
     assert f"/v3/payments/{stay['id']}/capture** answered **404**" in copied
-    assert "with the key `hotel` would be answered **200**" in copied
+    assert "with the key `hotel` would get **200**" in copied
     assert made["keys"]["taqueria"]["key"] not in copied
     assert desk.clicks <= 4
 
@@ -86,7 +86,7 @@ def test_what_becomes_of_an_uncaptured_hold_and_of_legacy_keys(page, desk):
     clock = page.get_by_role("complementary", name="Time")
     desk.click("button", "Mark this moment")
     desk.click("button", "Hold of $444.06")
-    expect(clock).to_contain_text("It is canceled / timed_out then.")
+    expect(clock).to_contain_text("Then it is canceled / timed_out.")
     desk.click("button", "Advance", exact=True)
     expect(clock.get_by_role("status")).to_contain_text("1 hold expires.")
     desk.click("link", "Story of", within=".happened")
