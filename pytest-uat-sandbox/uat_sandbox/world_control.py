@@ -67,7 +67,8 @@ class WorldControl:
         query: Mapping[str, Any] | None = None,
     ) -> Any:
         """Ask anything else about this world: `control("GET", "/endpoints")`."""
-        return self._control.ask(method, f"/worlds/{self.id}{path}", body, query=query)
+        below = path if path[:1] in ("", "/", "?") else f"/{path}"
+        return self._control.ask(method, f"/worlds/{self.id}{below}", body, query=query)
 
     def save(self) -> bytes:
         """Return the whole world as one document, for `load` or a file."""

@@ -154,6 +154,7 @@ def test_another_world_ends_with_the_one_beside_it_and_so_do_their_clients(kit):
         other, client = world.new_world(), world.client("merchant_read_only")
         assert client.get("/v5/apikeys").status_code == 200
         assert client.post("/v3/payment", json={"amount": 1}).status_code == 401
+        assert world.control("GET", "endpoints") == world.control("GET", "/endpoints")
         world.control("DELETE", "")
     # Closing twice does not matter.
     world.close()
