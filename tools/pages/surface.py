@@ -79,7 +79,7 @@ def errors() -> str:
         "Every refusal. API-key endpoints answer `error`, `message`, `details`; the others the\n"
         "shape that the profile names.",
         table(("status", "error", "message", "source"), rows),
-        "Bytes that are no HTTP get a 400 in plain text, and a head of more than 64 KiB too.",
+        "Bytes that are not HTTP get a 400 in plain text, and a head of more than 64 KiB too.",
     )
 
 
