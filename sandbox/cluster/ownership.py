@@ -99,16 +99,26 @@ _DUE: Final = """
 SELECT id FROM uat_sandbox.owned
 WHERE n > 0 AND format <= $1 AND NOT id = ANY($4)
     AND (owner = $2 OR owner IS NULL AND next_due <= now()) ORDER BY next_due LIMIT $3"""
+_ENDED: Final = """
+WITH ended AS (
+    DELETE FROM uat_sandbox.sessions s
+    WHERE NOT EXISTS (SELECT FROM uat_sandbox.living l WHERE l.number = s.number)
+    RETURNING number
+) UPDATE uat_sandbox.worlds SET touched_at = now() WHERE session IN (SELECT number FROM ended)"""
+"""A world was in use as long as a server had it: to read it touches nothing."""
+
 _UNUSED: Final = """
 WITH gone AS (
     DELETE FROM uat_sandbox.worlds w
     WHERE touched_at < now() - $1::float8 * interval '1 second' AND id <> $2 AND n > 0
         AND NOT EXISTS (SELECT FROM uat_sandbox.living l WHERE l.number = w.session)
+        AND EXISTS (
+            SELECT FROM uat_sandbox.living
+            WHERE started_at < now() - $1::float8 * interval '1 second'
+        )
     RETURNING wid
 ) INSERT INTO uat_sandbox.leftovers SELECT wid FROM gone ON CONFLICT DO NOTHING"""
 _SWEEP: Final = """
-DELETE FROM uat_sandbox.sessions s
-WHERE NOT EXISTS (SELECT FROM uat_sandbox.living l WHERE l.number = s.number);
 DELETE FROM uat_sandbox.brought_keys WHERE at < now() - interval '1 hour';
 DELETE FROM uat_sandbox.documents WHERE ctid = ANY (ARRAY(
     SELECT ctid FROM uat_sandbox.documents WHERE wid = (
@@ -231,8 +241,9 @@ async def sweep(
     """Delete unused worlds, abandoned ids and leftover rows, a limited number at a time.
 
     `made` are the worlds that this server is creating; its other reserved ids were never freed, or
-    it never learned that it had reserved them.
+    it never learned that it had reserved them. Time without any server makes no world unused.
     """
     await connection.execute(_NOT_MADE, me, made)
+    await connection.execute(_ENDED)
     await connection.execute(_UNUSED, unused_after_s, DEFAULT_WORLD)
     await connection.execute(_SWEEP)

@@ -286,6 +286,35 @@ def test_a_world_that_no_server_has_is_listed_as_before_and_found(url: str, tmp_
         assert [row["server"] for row in listed(two)[0]] == [None, "two"]
 
 
+def test_a_world_is_unused_while_servers_run_and_none_of_them_has_it(
+    url: str, tmp_path: Path, postgres: Postgres
+):
+    options = ("--worlds-unused-after-s", "60")
+
+    def age(*columns: str) -> None:
+        for table, column in (one.split(".") for one in columns):
+            aged = f"UPDATE uat_sandbox.{table} SET {column} = now() - interval '1 hour'"
+            postgres.asked(url, aged)
+
+    def listed(server: SavedWorld) -> list[str]:
+        until(lambda: postgres.asked(url, "SELECT count(*) FROM uat_sandbox.sessions") == "1")
+        worlds = server.control("GET", "/worlds", params={"shape": "row"}).json()["worlds"]
+        return [world["id"] for world in worlds]
+
+    with serving(url, tmp_path, "one", *options) as one:
+        one.control("POST", "/worlds", json={"id": "read"})
+        with serving(url, tmp_path, "two", *options) as two:
+            # As after an hour in which it was only read.
+            age("worlds.touched_at", "sessions.started_at")
+            one.kill()
+            assert listed(two) == ["default", "read"]
+    age("worlds.touched_at")
+    with serving(url, tmp_path, "three", *options) as three:
+        assert listed(three) == ["default", "read"]
+        age("worlds.touched_at", "sessions.started_at")
+        until(lambda: listed(three) == ["default"])
+
+
 # --- what is refused --------------------------------------------------------------------------
 
 
