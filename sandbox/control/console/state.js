@@ -215,7 +215,8 @@ function flush() {
   messages.value = tried(newest(messages.value, of("message")), of("attempt"));
   const moved = of("clock").pop();
   if (moved?.now) clock.value = { ...moved, read: Date.now() };
-  if (of("gap").length) readAll(route.value.world).catch(() => {});
+  // A reset, or the return to a mark, is told as a clock: what was read before may be gone.
+  if (moved || of("gap").length) readAll(route.value.world).catch(() => {});
   readSmallSoon();
 }
 
