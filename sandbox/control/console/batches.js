@@ -11,6 +11,7 @@ import { day, money, time } from "./words.js";
 
 const CHIPS = [["", "All"], ["open", "Open"], ["submitted", "Submitted"], ["accepted,partially_accepted,rejected", "Answered"]];
 const PAGE = 100;
+const PAGE_MAX = 500;
 /** Why a processor sends a batch back, as the control API names it. */
 export const REASONS = { hash_mismatch: "the amounts do not add up", bad_record_count: "the number of records is wrong", net_deposit: "the net deposit is wrong",
   duplicate_batch: "it was sent before", bad_merchant: "the merchant number is wrong", bad_terminal: "the terminal number is wrong",
@@ -182,7 +183,7 @@ export function Batches() {
   const asked = (more = {}) => new URLSearchParams({ limit: String(PAGE), ...(status ? { status } : {}), ...(terminal ? { terminal } : {}), ...more });
   useEffect(() => {
     let over = false;
-    act("GET", ["batches"], undefined, asked()).then((answer) => !over && (setPage(answer), setError(null)), (caught) => !over && setError(caught));
+    act("GET", ["batches"], undefined, asked({ limit: String(Math.min(PAGE_MAX, Math.max(PAGE, page.batches.length))) })).then((answer) => !over && (setPage(answer), setError(null)), (caught) => !over && setError(caught));
     return () => { over = true; };
   }, [status, terminal, revision.value]);
   const more = async () => {

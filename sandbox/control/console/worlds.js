@@ -66,12 +66,12 @@ function New() {
       setError(caught);
     }
   };
-  return html`<${Panel} title="A new world"><form class="pad col" onSubmit=${(event) => { event.preventDefault(); event.target.querySelector("button.p").click(); }}>
+  return html`<${Panel} title="A new world"><form class="pad col" onSubmit=${(event) => event.preventDefault()}>
     <label>Id (optional)<input placeholder="friday" value=${form.id} onInput=${set("id")} /></label>
     <label>Name<input placeholder="Friday demo" value=${form.name} onInput=${set("name")} /></label>
     <label>Starts from<select value=${form.fixture} onChange=${set("fixture")}><option value="">the server's default fixture</option>
       ${fixtures.map((one) => html`<option value=${one}>${one}</option>`)}</select></label>
-    <div class="row wrap"><${Act} type="button" class="btn p" run=${make}>Create it<//>
+    <div class="row wrap"><${Act} class="btn p" run=${make}>Create it<//>
     <${Act} type="button" run=${busy}>Load a busy month<//>
     <label class="btn">Open a saved file<input class="vh" type="file" accept=".json,application/json" onChange=${load} /></label></div>
     <${Trouble} error=${error} /></form><//>`;

@@ -158,11 +158,29 @@ def test_a_new_world_begins_with_a_fixture_and_keeps_the_room(page, desk):
     page.get_by_label("Id (optional)").fill("busy-month")
     page.get_by_label("Starts from").select_option("busy")
 
-    desk.click("button", "Create it")
+    page.get_by_label("Name").last.press("Enter")
 
     expect(page.get_by_role("heading", level=1)).to_have_text("Journal")
     assert page.url.endswith("#/busy-month/journal")
     assert desk.ask("GET", "/worlds/busy-month/payments")["total"] > 100
+    desk.open("batches", at="busy-month")
+    rows = page.get_by_role("list", name="Batches").locator("a.row")
+    page.get_by_role("button", name="Show more").click()
+    expect(rows.nth(100)).to_be_visible()
+    with page.expect_response("**/batches?*") as read:
+        desk.ask("POST", "/worlds/busy-month/clock/advance", {"by": "1s"})
+    assert len(read.value.json()["batches"]) > 100
+
+
+def test_a_reset_by_a_program_empties_the_journal_of_the_page(page, desk):
+    desk.pay(1000)
+    desk.open("journal")
+    rows = page.get_by_role("list", name="Requests, newest first").get_by_role("link")
+    expect(rows).to_have_count(1)
+
+    desk.ask("POST", "reset")
+
+    expect(rows).to_have_count(0)
 
 
 # --- time -------------------------------------------------------------------------------------
