@@ -98,12 +98,12 @@ function entered(event) {
   event.currentTarget.querySelector(".bigb")?.click();
 }
 
-/** The terminals and accounts of the world, by their ids. */
+/** The oldest terminals and accounts of the world, to which its cast belongs, by their ids. */
 function useDirectory() {
   const [found, setFound] = useState(new Map());
   const { world: id } = route.value;
   useEffect(() => {
-    Promise.all(["terminal", "account"].map((kind) => ask("GET", `${inWorld(id, "directory")}?kind=${kind}&limit=500`)))
+    Promise.all(["terminal", "account"].map((kind) => ask("GET", `${inWorld(id, "directory")}?kind=${kind}&limit=500&before=500`)))
       .then((pages) => setFound(new Map(pages.flatMap(({ entries }) => entries.map((one) => [one.id, one])))), () => {});
   }, [id]);
   return found;

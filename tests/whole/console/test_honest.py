@@ -161,7 +161,7 @@ def test_a_refusal_takes_the_place_of_the_payment_before_it(page, desk):
 
 
 def test_each_terminal_comes_with_a_key_that_may_use_it(page, desk):
-    view = desk.world()
+    view = desk.world(invent={"merchants": 600})
     desk.open("terminal")
     terminal = page.get_by_role("combobox", name="Terminal")
     expected = {name: name if name in view["keys"] else "partner" for name in view["terminals"]}
