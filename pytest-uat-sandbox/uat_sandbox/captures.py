@@ -1,7 +1,7 @@
 """The report of a test run: a capture of each world that a failed test used, and a page for them.
 
-Each process of the run writes its captures, and the page once without them. At the end of the run
-they are put into the page, which then needs no server and no other file.
+Each process of the run writes its captures, and one of them the empty page. At the end of the run
+the captures are put into the page, which then needs no server and no other file.
 """
 
 import gzip
@@ -40,19 +40,19 @@ class Captures:
     problem: str | None = None
 
     def take(self, server: "Server", test: str, why: str) -> None:
-        """Capture the worlds that a failed test used. A problem is noted, and nothing raised."""
+        """Capture the worlds that a failed test used. Problems are noted instead of raised."""
         from uat_sandbox.errors import SandboxError
 
         try:
             for world, content in server.list_captures():
                 self._write(world, content, _without_secrets(test), _without_secrets(why))
             if self.taken and not (page := self.folder / PAGE).exists():
-                # Another process may write the same at this moment.
+                # Another process may write the same page at this moment.
                 aside = self.folder / f".{self.process}{PAGE}"
                 aside.write_bytes(server.control.response("GET", f"/{PAGE}").content)
                 aside.replace(page)
         except (SandboxError, OSError) as error:
-            # The test has failed for a reason of its own, which must not be lost.
+            # The reason why the test failed must not be lost.
             self.problem = str(error)
 
     def _write(self, world: str, content: bytes, test: str, why: str) -> None:
@@ -64,7 +64,7 @@ class Captures:
 
 
 def begin(folder: Path) -> None:
-    """Make the folder, without what an earlier run left in it. Raises OSError."""
+    """Create the folder, and remove the files of an earlier run from it. Raises OSError."""
     folder.mkdir(parents=True, exist_ok=True)
     for old in (*folder.glob(f"*{SUFFIX}"), folder / PAGE):
         old.unlink(missing_ok=True)
@@ -80,9 +80,9 @@ def write_page(folder: Path, taken: Iterable[Taken]) -> Path:
 
 
 def _script(folder: Path, taken: Taken) -> str:
-    """Return a capture as the page reads it."""
+    """Return a capture as an element of the page."""
     content: dict[str, Any] = json.loads(gzip.decompress((folder / taken["file"]).read_bytes()))
-    # Only a sandbox reads them.
+    # Only a sandbox uses them, not the page.
     content.pop("records", None)
     text = json.dumps(content, separators=(",", ":")).encode()
     data = {

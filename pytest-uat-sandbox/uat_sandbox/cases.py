@@ -27,7 +27,7 @@ class SandboxTestCase(unittest.TestCase):
         cls.sandbox_server = cls.enterClassContext(sandbox_server())
 
     def setUp(self) -> None:
-        """Make the world."""
+        """Create the world."""
         super().setUp()
         options = {"name": self.id()[-200:], "seed": seed_of(self.id()), **self.sandbox_options}
         self._sandbox = self.enterContext(self.sandbox_server.world(**options))
@@ -37,6 +37,6 @@ class SandboxTestCase(unittest.TestCase):
         """The world of this test. Raises SandboxError if `setUp` was not called."""
         if self._sandbox is None:
             raise SandboxError(
-                "self.sandbox is not there yet: call super().setUp() first in your setUp()"
+                "self.sandbox does not exist yet: call super().setUp() first in your setUp()"
             )
         return self._sandbox

@@ -7,13 +7,13 @@ from contextlib import contextmanager
 
 @contextmanager
 def without_collector() -> Iterator[None]:
-    """Collect nothing while modules are loaded, and pass over their objects from then on.
+    """Stop garbage collection while modules are loaded, and exempt their objects afterwards.
 
-    They stay until the process ends, and there are more than a hundred thousand of them. Searching
-    them again and again takes a quarter of the time of a suite.
+    There are more than a hundred thousand of them, which stay until the process ends. Traversing
+    them repeatedly takes a quarter of the time of a suite.
     """
     if not gc.isenabled():
-        # The process has rules of its own.
+        # The process controls the collector itself.
         yield
         return
     gc.disable()

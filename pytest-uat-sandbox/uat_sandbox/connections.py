@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 def shared_transport(url: str, embedded: "Embedded | None" = None) -> "httpx2.HTTPTransport":
-    """Return a transport that stays open when a client is closed: the next test's client takes it.
+    """Return a transport that stays open when a client is closed, for the clients of other tests.
 
-    A sandbox that is `embedded` in this process is asked without a connection, and everything else
-    over one. `close_connections` closes it. Raises ImportError without httpx2.
+    Requests to a sandbox that is `embedded` in this process need no connection. `close_connections`
+    closes the transport. Raises ImportError without httpx2.
     """
     import httpx2
 
@@ -28,7 +28,7 @@ def shared_transport(url: str, embedded: "Embedded | None" = None) -> "httpx2.HT
             """Keep the connections for other clients."""
 
         def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-            """Have the request answered."""
+            """Send the request and return the answer."""
             if embedded is None or not str(request.url).startswith(f"{url}/"):
                 return super().handle_request(request)
             limit_s = request.extensions.get("timeout", {}).get("read")
@@ -55,7 +55,7 @@ def close_connections(transport: Any) -> None:
 
 
 def context_for(url: str) -> ssl.SSLContext:
-    """For the `verify` of httpx2. Reading the system's certificates takes long; http needs none."""
+    """Return the context for httpx2's `verify`; for http, one without the slow certificates."""
     return trusting_context() if url.startswith("https:") else _without_tls()
 
 

@@ -15,7 +15,7 @@ __tracebackhide__ = True
 
 PREFIX: Final = "/_sandbox"
 ANSWER_S: Final = 60.0
-"""Moving a clock through years, or a large world, takes a moment."""
+"""The timeout of the control API: advancing a clock by years, or a large world, takes a while."""
 
 CLIENT_S: Final = 30.0
 """The timeout of a world's clients: longer than most scripted delays."""
@@ -24,8 +24,8 @@ CLIENT_S: Final = 30.0
 class Control:
     """A client of the control API at a URL, with keep-alive connections.
 
-    A sandbox that is `embedded` in this process is asked without a connection. `origin` says who
-    named the URL, for error messages. Raises SandboxError for an invalid URL.
+    Requests to a sandbox that is `embedded` in this process need no connection. `origin` says where
+    the URL was given, for error messages. Raises SandboxError for an invalid URL.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Control:
         query: Mapping[str, Any] | None = None,
         content: bytes | None = None,
     ) -> Any:
-        """Return the answer, parsed as JSON; None if it is empty.
+        """Send a request, and return the answer parsed as JSON; None if it is empty.
 
         `path` is below the prefix. Raises SandboxRefused, or SandboxError if no sandbox answers.
         """
@@ -77,7 +77,7 @@ class Control:
         query: Mapping[str, Any] | None = None,
         content: bytes | None = None,
     ) -> PlainResponse:
-        """Return the whole answer. Raises like `ask`."""
+        """Send a request, and return the whole answer. Raises like `ask`."""
         try:
             response = self._client.request(method, path, params=query, json=body, content=content)
         except UNREACHABLE as error:
@@ -89,7 +89,7 @@ class Control:
         return response
 
     def event_types(self) -> list[str]:
-        """Return the names of all events that the sandbox has."""
+        """Return the names of all events."""
         if self._embedded is not None:
             return self._embedded.event_types
         if not self._events:
@@ -98,10 +98,7 @@ class Control:
         return self._events
 
     def message(self, world_id: str, id: str) -> tuple[str, str] | None:
-        """Return the event type and the subject of a message.
-
-        None if the world has none of this id.
-        """
+        """Return the event type and the subject of a message, or None for an unknown id."""
         if self._embedded is not None:
             return self._embedded.message(world_id, id)
         try:
@@ -123,6 +120,6 @@ def _refusal_of(url: str, response: PlainResponse) -> SandboxError:
     if isinstance(refusal, dict) and {"error", "message"} <= refusal.keys():
         return SandboxRefused(response.status_code, refusal)
     return SandboxError(
-        f"{url} answered {response.status_code}, but not as a sandbox's control API does; if "
-        "that has a port of its own, name its URL too (--sandbox-control-url)"
+        f"{url} answered {response.status_code}, but not like a sandbox's control API; if that has "
+        "its own port, also name its URL (--sandbox-control-url)"
     )

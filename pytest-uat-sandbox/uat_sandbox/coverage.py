@@ -1,7 +1,7 @@
 """Coverage of the platform by an integration: merging several worlds, and printing a table.
 
-A coverage is an answer of the control API: section to `{"exercised": {name: count}, "never":
-[name, ...]}`, names in the order of their table.
+A coverage is an answer of the control API. Each section is `{"exercised": {name: count}, "never":
+[name, ...]}`, with names in the order of their table.
 """
 
 import textwrap
@@ -11,13 +11,13 @@ from typing import Any, Final
 Coverage = Mapping[str, Mapping[str, Any]]
 
 NAMES_MAX: Final = 12
-"""The most names to print for a section; the JSON has all of them."""
+"""How many names to print for a section; the JSON has all of them."""
 
 _WIDTH: Final = 100
 
 
 def merged(coverages: Iterable[Coverage]) -> dict[str, dict[str, Any]]:
-    """One coverage of all: counts added, and never what none of them has."""
+    """Return the coverage of all together, with counts added."""
     whole: dict[str, dict[str, Any]] = {}
     for coverage in coverages:
         for name, section in coverage.items():
@@ -38,7 +38,7 @@ def _both(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def table(coverage: Coverage, *, names_max: int = NAMES_MAX) -> list[str]:
-    """Return the lines of a table: how much of each section was exercised, and what never was."""
+    """Return the lines of a table: how much of each section was exercised, and what was not."""
     titles = {name: name.replace("_", " ") for name in coverage}
     width = max(map(len, titles.values()), default=0)
     lines = []
@@ -52,7 +52,7 @@ def table(coverage: Coverage, *, names_max: int = NAMES_MAX) -> list[str]:
             rest = len(never) - names_max
             text = f"never: {shown}" + (f" and {rest} more" if rest > 0 else "")
             indent = " " * (width + 2)
-            # Names have dots and hyphens, at which they must not be broken.
+            # Names contain hyphens, and must not be broken.
             lines += textwrap.wrap(
                 text,
                 _WIDTH,

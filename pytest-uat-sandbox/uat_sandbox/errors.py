@@ -9,9 +9,9 @@ class SandboxError(Exception):
 
 
 class SandboxRefused(SandboxError):
-    """The control API refused.
+    """The control API refused a request.
 
-    `nearest` is the known word closest to a misspelled one, `more` has the answer's other fields.
+    `nearest` is the known word closest to a misspelled one; `more` has the answer's other fields.
     """
 
     def __init__(self, status: int, refusal: Mapping[str, Any], *, about: str = "") -> None:
@@ -25,15 +25,15 @@ class SandboxRefused(SandboxError):
         self._refusal = refusal
         meant = f"; did you mean {self.nearest!r}?" if self.nearest else ""
         if "did you mean" in self.message + self.details:
-            # Messages about words have it already.
+            # Some messages already contain it.
             meant = ""
         details = f" ({self.details})" if self.details else ""
         super().__init__(f"{self.message}{meant}{details}")
 
     def say_about(self, what: str) -> "SandboxRefused":
-        """Return the same refusal, its message preceded by the name of a file or the like."""
+        """Return the same refusal, with the name of a file or the like before its message."""
         return SandboxRefused(self.status, self._refusal, about=f"{what}: ")
 
 
 class NothingCame(AssertionError):
-    """The expected webhook or payment did not come; the message lists what came instead."""
+    """The expected webhook or payment did not arrive; the message lists what did."""

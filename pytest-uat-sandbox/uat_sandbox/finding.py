@@ -1,4 +1,4 @@
-"""Where the sandbox of a test run is: at a URL, behind a command, or in this process."""
+"""Finding the sandbox of a test run: at a URL, from a command, or in this process."""
 
 import os
 import shlex
@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Final
 
 _OURS: Final = "server/embedded.py"
-"""The file that the package `sandbox` of uat-sandbox has, and others of that name hardly have."""
+"""A file that identifies uat-sandbox's package `sandbox` among others of that name."""
 
 _SERVES_ITSELF: Final = ("docker", "podman", "nerdctl")
-"""Programs behind which a container's own command is `sandbox serve` already."""
+"""Programs that run a container whose command is already `sandbox serve`."""
 
 NOWHERE: Final = (
-    "no sandbox is here: install uat-sandbox into this environment, or name one with "
+    "there is no sandbox: install uat-sandbox into this environment, or name one with "
     "--sandbox-command, such as 'uvx --from WHEEL uat-sandbox', or with --sandbox-url"
 )
 
@@ -26,7 +26,7 @@ NOWHERE: Final = (
 class Place:
     """Where the sandbox is: one of `url` and `command`, or in this process, or nowhere.
 
-    `origin` says who named it. `why_not` is what the error says if it is nowhere.
+    `origin` says where it was named. `why_not` is the error if it is nowhere.
     """
 
     url: str | None = None
@@ -46,9 +46,9 @@ class Place:
 def place(
     url: str | None, command: str | None, origins: Mapping[str, str], folders: Iterable[Path] = ()
 ) -> Place:
-    """Where the sandbox is, for these options.
+    """Return where the sandbox is, for these options.
 
-    `origins` has who named an option, `folders` are those that tests may import from later.
+    `origins` says where options were given. `folders` are those from which tests may import later.
     """
     if url is not None:
         return Place(url=url, origin=origins.get("sandbox_url", ""))
@@ -70,31 +70,29 @@ def place(
     if installed is None:
         return Place(why_not=NOWHERE)
     why = (
-        "gevent has patched threads" if is_importable else "the project has a module 'sandbox' too"
+        "gevent has patched threads" if is_importable else "the project also has a module 'sandbox'"
     )
-    return Place(
-        command=serving_command((installed,)), origin=f"a process of its own, because {why}"
-    )
+    return Place(command=serving_command((installed,)), origin=f"a separate process, because {why}")
 
 
 def are_threads_patched() -> bool:
-    """Whether gevent has replaced threads by greenlets, on which no server can run beside tests."""
+    """Whether gevent has replaced threads by greenlets, in which a server cannot run."""
     monkey = sys.modules.get("gevent.monkey")
     return monkey is not None and bool(monkey.is_module_patched("threading"))
 
 
 def serving_command(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the command with `serve` added, unless it has it or runs a container."""
+    """Return the command with `serve` added, unless it has that or runs a container."""
     if "serve" in words or Path(words[0]).stem in _SERVES_ITSELF:
         return words
     return (*words, "serve")
 
 
 def is_ours(folders: Iterable[Path] = ()) -> bool:
-    """Whether `import sandbox` gives the package of uat-sandbox.
+    """Whether `import sandbox` gives the package of uat-sandbox, without importing it.
 
-    Nothing is imported to find out. A project may have a module of that name, or get one once its
-    folders are on the path, which may be only when a test is collected.
+    A project may have a module with that name, perhaps only once its folders are on the path, when
+    a test is collected.
     """
     for folder in dict.fromkeys(map(os.fspath, folders)):
         spec = PathFinder.find_spec("sandbox", [folder])
@@ -114,7 +112,7 @@ def _has_our_file(locations: Iterable[str] | None) -> bool:
 
 
 def _installed_command() -> str | None:
-    """Return the command of uat-sandbox in this environment, if that is installed here."""
+    """Return the command of uat-sandbox in this environment, if it is installed."""
     import shutil
     import sysconfig
     from importlib.metadata import PackageNotFoundError, distribution

@@ -1,4 +1,4 @@
-"""The client of a control API in this process, which needs no socket."""
+"""The client of a control API in this process, without a socket."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class InProcessClient:
-    """Asks the sandbox on the loop that serves it. Threads may share it."""
+    """Sends requests to the sandbox on the loop that serves it. Threads can share it."""
 
     def __init__(self, embedded: "Embedded", base_url: str, headers: Mapping[str, str]) -> None:
         self.base_url = base_url
@@ -28,7 +28,7 @@ class InProcessClient:
         json: Any = None,
         content: bytes | str | None = None,
     ) -> PlainResponse:
-        """Return the answer. Raises TimeoutError, an OSError, if none comes within a minute."""
+        """Send a request and return the answer. Raises TimeoutError (an OSError) after a minute."""
         body, headers = encode(json, content, self.headers)
         headers |= {"host": self._host, "content-length": str(len(body or b""))}
         sent = [(name.encode(), value.encode()) for name, value in headers.items()]
@@ -38,4 +38,4 @@ class InProcessClient:
         return PlainResponse(status, Headers(fields), answer)
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing, since there are no connections."""

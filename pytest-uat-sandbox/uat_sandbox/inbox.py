@@ -28,10 +28,10 @@ class Reply:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arrival:
-    """One POST as it came; `headers` by lower-case name.
+    """A received POST; `headers` are by lower-case name.
 
-    `attempt` counts the arrivals of this `id` from 1. `problem` says why it is not genuine; None
-    if it is. `answered` is the status of the receiver's answer.
+    `attempt` counts the arrivals of this `id` from 1. `problem` says why it is not genuine, or is
+    None. `answered` is the status of the receiver's answer.
     """
 
     id: str
@@ -59,17 +59,17 @@ class Inbox:
     _changed: threading.Condition = field(default_factory=threading.Condition)
 
     def arrivals(self) -> list[Arrival]:
-        """All that came, in the order in which it did."""
+        """Return all webhooks that arrived, in order."""
         with self._changed:
             return list(self._arrivals)
 
     def wait_for_more_than(self, count: int, deadline: "Deadline") -> bool:
-        """Wait until more than `count` have arrived; False after the timeout."""
+        """Wait until more than `count` have arrived; return False after the timeout."""
         with self._changed:
             return self._changed.wait_for(lambda: len(self._arrivals) > count, deadline.left_s)
 
     def answer(self, reply: Reply, times: int | None) -> None:
-        """Give this answer this many times, after those that are planned; None: from then on."""
+        """Plan this answer a number of times, after others; None makes it the usual answer."""
         with self._changed:
             if times is None:
                 self._usual = reply
@@ -77,7 +77,7 @@ class Inbox:
                 self._planned.extend([reply] * times)
 
     def clear(self) -> None:
-        """Forget all webhooks, and answer as usual."""
+        """Forget all webhooks and planned answers."""
         with self._changed:
             self._arrivals.clear()
             self._attempts.clear()
@@ -123,7 +123,7 @@ def _prefix(headers: Mapping[str, str]) -> str:
 def _problem(
     secret: str | None, headers: dict[str, str], raw: bytes, *, is_dated_by_world: bool
 ) -> str | None:
-    """Why a receiver with this secret must refuse it; None if it must not."""
+    """Return why a receiver with this secret must refuse a webhook; None if it is genuine."""
     from standardwebhooks import Webhook, WebhookVerificationError
 
     if secret is None:
@@ -138,7 +138,7 @@ def _problem(
 
 
 def _is_signed(secret: str, headers: dict[str, str], raw: bytes) -> bool:
-    """Whether a webhook is signed with the secret at the time that it names, whichever that is."""
+    """Whether a webhook is signed with the secret and its own timestamp, whatever that is."""
     from standardwebhooks import Webhook
 
     try:

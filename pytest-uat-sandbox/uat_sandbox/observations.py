@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Observed:
-    """A world's requests, messages and refused webhooks, the oldest first.
+    """A world's requests, messages and refused webhooks, oldest first.
 
     `problem` says why they cannot be read. `unkeyed` are requests without a key of any world.
     """
@@ -27,7 +27,7 @@ class Observed:
 
     @property
     def has_news(self) -> bool:
-        """Whether the test made this world, or anything happened in it since the test began."""
+        """Whether the test created this world, or anything happened in it during the test."""
         return bool(self.is_new or self.problem or self.journal or self.unkeyed or self.messages)
 
 
@@ -49,5 +49,5 @@ def observed(world: "World") -> Observed:
             ],
         )
     except Exception as error:
-        # The test has failed for a reason of its own, which must not be lost.
+        # The reason why the test failed must not be lost.
         return Observed(title=world.id, problem=str(error), is_new=before.is_new)

@@ -1,7 +1,7 @@
 """A small HTTP client on the standard library.
 
-The kit talks to the control API with it. It is the client of the platform too where httpx2 is not
-installed: httpx2 brings anyio, whose pytest plugin makes every run slower.
+The kit uses it for the control API, and without httpx2 also for the platform. It does not depend on
+httpx2, which installs anyio, whose pytest plugin makes every run slower.
 """
 
 import json as json_
@@ -17,11 +17,11 @@ from uat_sandbox.trust import trusting_context
 CONNECT_S: Final = 5.0
 
 UNREACHABLE: Final = (OSError, HTTPException, UnicodeError, ValueError)
-"""What a request raises if no answer came, or if the URL cannot be used."""
+"""The errors of a request without an answer, or with an unusable URL."""
 
 
 class PlainResponse:
-    """An answer that was read to its end. Names are those of httpx2."""
+    """A complete answer, with the names of httpx2."""
 
     def __init__(self, status_code: int, headers: "Headers", content: bytes) -> None:
         self.status_code = status_code
@@ -46,14 +46,14 @@ class PlainResponse:
         return json_.loads(self.content)
 
     def raise_for_status(self) -> "PlainResponse":
-        """Return the same answer, if it is a success. Raises HTTPException otherwise."""
+        """Return the answer itself if it is a success. Raises HTTPException otherwise."""
         if not self.is_success:
             raise HTTPException(f"the answer is {self.status_code}: {self.text[:200]}")
         return self
 
 
 class Headers(dict[str, str]):
-    """Headers of an answer, to be read under names in any case."""
+    """Headers of an answer; the case of names does not matter."""
 
     def __getitem__(self, name: str) -> str:
         """Return the value. Raises KeyError."""
@@ -79,7 +79,7 @@ def target_of(path: str, params: Mapping[str, Any] | None) -> str:
 def encode(
     json: Any, content: bytes | str | None, headers: Mapping[str, str]
 ) -> tuple[bytes | None, dict[str, str]]:
-    """Return the bytes of a body, if there is one, and the headers that go with it."""
+    """Return the bytes of a body, if there is one, and the request's headers."""
     if json is not None:
         body = json_.dumps(json, separators=(",", ":"), allow_nan=False).encode()
         return body, {"content-type": "application/json", **headers}
@@ -87,9 +87,9 @@ def encode(
 
 
 class PlainClient:
-    """A client of one server with keep-alive connections. Threads may share it.
+    """A client of one server with keep-alive connections. Threads can share it.
 
-    It ignores proxies of the environment, and follows no redirects.
+    It ignores proxies in the environment, and does not follow redirects.
     """
 
     def __init__(self, base_url: str, headers: Mapping[str, str], timeout_s: float) -> None:
@@ -116,7 +116,7 @@ class PlainClient:
         content: bytes | str | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> PlainResponse:
-        """Return the answer. Raises one of UNREACHABLE if none comes."""
+        """Send a request and return the answer. Raises one of UNREACHABLE if there is none."""
         if self.is_closed:
             raise ValueError("the client is closed")
         target = self._path + target_of(path.removeprefix(self.base_url), params)
@@ -134,23 +134,23 @@ class PlainClient:
         return response
 
     def get(self, path: str, **how: Any) -> PlainResponse:
-        """GET; arguments as for `request`."""
+        """Send a GET; arguments as for `request`."""
         return self.request("GET", path, **how)
 
     def post(self, path: str, **how: Any) -> PlainResponse:
-        """POST; arguments as for `request`."""
+        """Send a POST; arguments as for `request`."""
         return self.request("POST", path, **how)
 
     def put(self, path: str, **how: Any) -> PlainResponse:
-        """PUT; arguments as for `request`."""
+        """Send a PUT; arguments as for `request`."""
         return self.request("PUT", path, **how)
 
     def patch(self, path: str, **how: Any) -> PlainResponse:
-        """PATCH; arguments as for `request`."""
+        """Send a PATCH; arguments as for `request`."""
         return self.request("PATCH", path, **how)
 
     def delete(self, path: str, **how: Any) -> PlainResponse:
-        """DELETE; arguments as for `request`."""
+        """Send a DELETE; arguments as for `request`."""
         return self.request("DELETE", path, **how)
 
     def close(self) -> None:
@@ -173,7 +173,7 @@ class PlainClient:
         self.close()
 
     def _connection(self) -> HTTPConnection:
-        """Return an idle connection that the server has not closed meanwhile, or a new one."""
+        """Return an idle connection that the server has not closed, or a new one."""
         while True:
             with self._lock:
                 if not self._idle:
@@ -204,7 +204,7 @@ class PlainClient:
 
 
 def _is_readable(connection: HTTPConnection) -> bool:
-    """Whether an idle connection has something to read, which can only be its end."""
+    """Whether an idle connection is readable, which means that the server closed it."""
     import selectors
 
     with selectors.DefaultSelector() as selector:

@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 __tracebackhide__ = True
 
 _OPTIONS: Final = {
-    "sandbox_url": "URL of a sandbox that runs already",
+    "sandbox_url": "URL of a running sandbox",
     "sandbox_command": "command that serves a sandbox for this run, such as "
     "'uvx --from WHEEL uat-sandbox'",
-    "sandbox_control_url": "URL of its control API, if that has a port of its own",
+    "sandbox_control_url": "URL of its control API, if that has its own port",
     "sandbox_token": "bearer token of its control API",
     "sandbox_receiver_host": "name or address at which it reaches this machine's webhook receiver",
-    "sandbox_seed": "seed of all worlds, or `test` (the default): each test has one of its own",
+    "sandbox_seed": "seed of all worlds, or `test` (the default): each test has its own",
 }
-"""Each is a command-line option, an environment variable, and a setting of pytest. The first of
-them counts."""
+"""Each is a command-line option, an environment variable, and a setting of pytest, which count in
+this order."""
 
 _MARKER: Final = (
     "sandbox(seed=, clock=, fixture=, scenario=, switches=, readings=, invent=, name=): how the "
@@ -73,7 +73,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def _option(config: pytest.Config, name: str) -> tuple[str | None, str]:
-    """Return the value of an option and who gave it."""
+    """Return the value of an option and where it was given."""
     for value, origin in (
         (config.getoption(name), f"from --{name.replace('_', '-')}"),
         (os.environ.get(name.upper()), f"from {name.upper()} in the environment"),
@@ -85,7 +85,7 @@ def _option(config: pytest.Config, name: str) -> tuple[str | None, str]:
 
 
 def _place(config: pytest.Config) -> "Place":
-    """Where the sandbox is: the header and the fixture agree on it."""
+    """Return where the sandbox is, for the header and the fixture."""
     from uat_sandbox.finding import place
 
     url, url_origin = _option(config, "sandbox_url")
@@ -95,7 +95,7 @@ def _place(config: pytest.Config) -> "Place":
 
 
 def _folders(config: pytest.Config) -> list[Path]:
-    """Folders of the project, from which tests import: some are put on the path only later."""
+    """Return the project's folders from which tests import; some are put on the path only later."""
     configured = [config.rootpath / str(one) for one in config.getini("pythonpath")]
     return [config.invocation_params.dir, config.rootpath, *configured]
 
@@ -131,7 +131,7 @@ def _begin_captures(config: pytest.Config) -> None:
     from uat_sandbox.captures import Captures, begin
 
     worker: dict[str, str] = getattr(config, "workerinput", {})
-    # Relative to where pytest was started: a test may change the folder.
+    # Absolute, because a test may change the current folder.
     path = Path(folder).absolute()
     config.stash[_CAPTURES] = Captures(path, worker.get("workerid", ""))
     try:
@@ -148,7 +148,7 @@ def _captures(config: pytest.Config) -> "Captures | None":
 def _leave_as_compiled(config: pytest.Config) -> None:
     """Keep pytest from recompiling the whole package to rewrite its asserts.
 
-    It does that for every module of a package that has a plugin. If a version of pytest lists them
+    It does that for every module of a package with a plugin. If another version of pytest works
     differently, the first run takes a second longer, and nothing else changes.
     """
     marked = getattr(config.pluginmanager.rewrite_hook, "_must_rewrite", None)
@@ -161,9 +161,9 @@ def _leave_as_compiled(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def sandbox_settings(pytestconfig: pytest.Config) -> "Settings | None":
-    """How the sandbox of this test run is set up: to be overridden in a conftest.py.
+    """Return the settings of the sandbox of this test run, to be overridden in a conftest.py.
 
-    None where the package of the server is not installed.
+    None if the package of the server is not installed.
     """
     from uat_sandbox.finding import is_ours
 
@@ -181,7 +181,7 @@ def sandbox_settings(pytestconfig: pytest.Config) -> "Settings | None":
 def sandbox_server(
     pytestconfig: pytest.Config, sandbox_settings: "Settings | None"
 ) -> "Iterator[Server]":
-    """Yield the sandbox of this test run, and of this process of it."""
+    """Yield the sandbox of this test run, or of this process of a parallel run."""
     from uat_sandbox.errors import SandboxError
 
     where = _place(pytestconfig)
@@ -204,7 +204,7 @@ def sandbox_server(
 
 
 def _seeds(config: pytest.Config, settings: "Settings | None") -> tuple[bool, int | None]:
-    """Whether each test has seeds of its own, else the seed of all worlds; None: the server's."""
+    """Return whether each test has its own seeds, and otherwise the seed of all worlds, if any."""
     from uat_sandbox.seeds import BY_TEST
 
     wanted, origin = _option(config, "sandbox_seed")
@@ -215,20 +215,20 @@ def _seeds(config: pytest.Config, settings: "Settings | None") -> tuple[bool, in
             raise pytest.UsageError(
                 f"sandbox_seed: {wanted!r} ({origin}) is neither a whole number nor `{BY_TEST}`"
             ) from None
-    # Settings that name a seed mean it for all worlds.
+    # A seed in the settings is for all worlds.
     is_given = settings is not None and settings.seed != type(settings)().seed
     return wanted is not None or not is_given, None
 
 
 def _current_test() -> str:
-    """Return the id of the test that runs, as pytest tells it to this process."""
+    """Return the id of the running test, from pytest's environment variable."""
     return os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" (")[0]
 
 
 def _opening(
     config: pytest.Config, where: "Place", settings: "Settings | None"
 ) -> AbstractContextManager["Server"]:
-    """Return the sandbox at that place, not yet begun. Raises SandboxError if there is none."""
+    """Return the context manager of the sandbox. Raises SandboxError if there is none."""
     from uat_sandbox import server
     from uat_sandbox.errors import SandboxError
 
@@ -258,7 +258,7 @@ def _opening(
 
 
 def _start_errors(where: "Place") -> tuple[type[Exception], ...]:
-    """Return the errors that a start in this process raises besides SandboxError."""
+    """Return the errors that a start in this process can raise besides SandboxError."""
     if not where.is_here:
         return ()
     from uat_sandbox.collector import without_collector
@@ -271,7 +271,7 @@ def _start_errors(where: "Place") -> tuple[type[Exception], ...]:
 
 @pytest.fixture
 def sandbox(request: pytest.FixtureRequest, sandbox_server: "Server") -> "Iterator[World]":
-    """Yield a fresh world of the sandbox, with everything to steer and to watch it."""
+    """Yield a fresh world of the sandbox, with everything to control and observe it."""
     from uat_sandbox.errors import SandboxError
 
     options = _of_marker(request.node)
@@ -295,7 +295,9 @@ def _of_marker(node: pytest.Item) -> dict[str, Any]:
     options: dict[str, Any] = {}
     for marker in node.iter_markers("sandbox"):
         if marker.args:
-            pytest.fail(f"@pytest.mark.sandbox: name what {marker.args[0]!r} is", pytrace=False)
+            pytest.fail(
+                f"@pytest.mark.sandbox: name the option of {marker.args[0]!r}", pytrace=False
+            )
         for name, value in marker.kwargs.items():
             if name not in WORLD_OPTIONS:
                 pytest.fail(
@@ -321,14 +323,14 @@ def _without_traceback(what: str, *errors: type[Exception]) -> Iterator[None]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Note how far worlds are that live longer than this test."""
+    """Note what has happened so far in worlds that outlive this test."""
     if (server := item.config.stash.get(_SERVER, None)) is not None:
         server.begin_test(item.nodeid)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_teardown(item: pytest.Item) -> None:
-    """Worlds that are closed from now on were reported already, or need not be."""
+    """Stop reporting closed worlds: they were reported already, or need not be."""
     if (server := item.config.stash.get(_SERVER, None)) is not None:
         server.end_test()
 
@@ -337,7 +339,7 @@ def pytest_runtest_teardown(item: pytest.Item) -> None:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Add the journal of every world that it used to the report of a test that failed."""
+    """Add the journals of all worlds that a failed test used to its report."""
     report = yield
     server = item.config.stash.get(_SERVER, None)
     if server is not None and report.failed and call.when != "teardown":
@@ -352,7 +354,7 @@ def pytest_runtest_makereport(
 
 
 def _why(report: pytest.TestReport) -> str:
-    """Why a test failed, in a line."""
+    """Return in one line why a test failed."""
     crash = getattr(report.longrepr, "reprcrash", None)
     text = report.longreprtext if crash is None else crash.message
     return text.strip().partition("\n")[0]
@@ -364,7 +366,7 @@ def _has_coverage_option(config: pytest.Config) -> bool:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    """Add the coverage of a pytest-xdist worker."""
+    """Add the coverage and the captures of a pytest-xdist worker."""
     seen = getattr(node, "workeroutput", {}).get(_OUTPUT, "[]")
     node.config.stash[_COVERAGE].extend(json.loads(seen))
     if captures := _captures(node.config):
@@ -375,7 +377,7 @@ def pytest_testnodedown(node: Any) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Pass on this worker's coverage, or write the coverage of all workers."""
+    """Pass on the results of this worker, or write those of all workers."""
     config = session.config
     seen = config.stash[_COVERAGE]
     captures = _captures(config)
@@ -401,7 +403,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
-    """Print which parts of the platform the tests used."""
+    """Print where the report is, and which parts of the platform the tests used."""
     _tell_of_captures(terminalreporter, config)
     if not _has_coverage_option(config):
         return
@@ -414,7 +416,7 @@ def pytest_terminal_summary(
 
 
 def _tell_of_captures(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Say where the report is, or why there is none."""
+    """Print where the report is, or why there is none."""
     captures = _captures(config)
     if captures is None or not (captures.taken or captures.problem):
         return

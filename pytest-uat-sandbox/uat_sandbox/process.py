@@ -1,4 +1,4 @@
-"""A sandbox in a process of its own, from whatever environment its command takes it."""
+"""A sandbox in a separate process, in whatever environment its command runs."""
 
 import json
 import os
@@ -15,20 +15,20 @@ from uat_sandbox.errors import SandboxError
 from uat_sandbox.waiting import Deadline
 
 START_S: Final = 120.0
-"""The longest time for a start. A command such as uvx may have to download first."""
+"""Time limit for a start. A command such as uvx may have to download first."""
 
 _END_S: Final = 10.0
 _OPTIONS: Final = ("--port", "0", "--log-format", "json")
 _SAID_CHARS_MAX: Final = 2_000
 _FOREIGN: Final = ("PYTHON", "SANDBOX_", "PYTEST_")
-"""Variables that are meant for the tests, and would change another environment's server."""
+"""Prefixes of variables that are meant for the tests, and would affect the server."""
 
 
 @contextmanager
 def sandbox_process(
     command: Sequence[str], *, start_s: float = START_S
 ) -> Iterator[dict[str, Any]]:
-    """Yield a sandbox served by this command until the block ends; what it announced at its start.
+    """Run this command until the block ends; yield what the sandbox announced at its start.
 
     Options that pick a free port are added. Raises SandboxError if it does not start.
     """
@@ -55,7 +55,7 @@ def _started(command: Sequence[str], errors: IO[bytes]) -> "subprocess.Popen[byt
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=errors,
-            # Ctrl-C is for pytest, which then ends the sandbox in its turn.
+            # Ctrl-C should only reach pytest, which then stops the sandbox.
             start_new_session=True,
         )
     except OSError as error:
@@ -65,7 +65,7 @@ def _started(command: Sequence[str], errors: IO[bytes]) -> "subprocess.Popen[byt
 
 
 def _read(output: IO[bytes], lines: "queue.SimpleQueue[bytes | None]") -> None:
-    """Pass lines on until the end, so that the process is never held up by a full pipe."""
+    """Pass on lines until the end, so that a full pipe never blocks the process."""
     for line in output:
         lines.put(line)
     lines.put(None)
@@ -78,7 +78,7 @@ def _wait_for_announcement(
     deadline: Deadline,
 ) -> dict[str, Any]:
     said = b""
-    why = "did not say within its time that it serves"
+    why = "did not announce in time that it serves"
     while deadline.left_s:
         try:
             line = lines.get(timeout=deadline.left_s)

@@ -1,7 +1,7 @@
 """A webhook receiver on a real socket, with an inbox for each world.
 
-It uses threads of the standard library, so it needs no web server beside the kit. Code that stops
-the clock, or an event loop, does not stop it.
+It uses threads and the standard library, so it needs no other web server. Code that stops the
+clock, or blocks an event loop, does not stop it.
 """
 
 import selectors
@@ -20,10 +20,10 @@ _WITHOUT_BODY: Final = (204, 304)
 
 
 class Receiver:
-    """Takes webhooks for many worlds, each at a path of its own, until it is closed.
+    """Receives webhooks for many worlds, each at its own path, until it is closed.
 
-    It listens on a free port of the address, and is reached under `host` at `origin`. Raises
-    SandboxError for an address on which it cannot listen.
+    It listens on a free port of the address; `origin` is its URL with `host`. Raises SandboxError
+    for an address on which it cannot listen.
     """
 
     def __init__(self, address: str, host: str) -> None:
@@ -53,32 +53,32 @@ class Receiver:
         return box
 
     def forget(self, world_id: str) -> None:
-        """Forget a world that is gone, and turn away what still comes for it."""
+        """Forget a world that is gone; further webhooks for it get 404."""
         self._boxes.pop(self._path(world_id), None)
 
     def url_of(self, world_id: str) -> str:
-        """Where webhooks of the world are to go."""
+        """Return the URL for webhooks of the world."""
         return self.origin + self._path(world_id)
 
     def _path(self, world_id: str) -> str:
         return f"/{world_id}"
 
     def take(self, path: str, headers: Mapping[str, str], raw: bytes) -> Reply:
-        """Put a webhook into the inbox of its path; the answer to it."""
+        """Put a webhook into the inbox of its path, and return the answer."""
         box = self._boxes.get(path.partition("?")[0])
         return Reply(404) if box is None else box.take(headers, raw)
 
     def take_local(
         self, path: str, headers: Mapping[str, str], raw: bytes
     ) -> tuple[int, dict[str, str], bytes]:
-        """Take a webhook of a sandbox in this process: status, headers and body of the answer."""
+        """Take a webhook without a socket, and return status, headers and body of the answer."""
         reply = self.take(path, headers, raw)
         return reply.status, {name.lower(): value for name, value in reply.headers}, reply.body
 
     # --- sockets
 
     def close(self) -> None:
-        """Stop listening, and close all connections, those that were just accepted too."""
+        """Stop listening, and close all connections."""
         self._waker.sendall(b"x")
         self._thread.join()
         # No other thread accepts connections now, so this is all of them.
@@ -106,7 +106,7 @@ class Receiver:
                 try:
                     connection, _ = self._listener.accept()
                 except OSError:
-                    # The client has gone meanwhile.
+                    # The client is already gone.
                     continue
                 self._serve(connection)
 
@@ -123,7 +123,7 @@ class Receiver:
         try:
             _Handler(connection, ("", 0), self)
         except OSError:
-            # The client broke off, or the receiver is being closed.
+            # The client disconnected, or the receiver is being closed.
             pass
         finally:
             connection.close()
@@ -159,7 +159,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(reply.body)
 
     def _body(self) -> bytes | None:
-        """Return the body, also where it is cut off; None after an answer that refuses it."""
+        """Return the body, even if it is incomplete; None after an answer that refuses it."""
         if "transfer-encoding" in self.headers:
             self.send_error(411)
             return None
@@ -173,4 +173,4 @@ class _Handler(BaseHTTPRequestHandler):
         return raw
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Print nothing: tests ask for what arrived."""
+        """Print nothing."""

@@ -9,7 +9,7 @@ from uat_sandbox.webhooks import ENDPOINT_ID
 
 TITLE: Final = "sandbox journal"
 CHARS_MAX: Final = 16_000
-"""The most lines of a world's report; the newest requests stay."""
+"""Size limit for the requests in a report; the newest ones stay."""
 
 _BODY_CHARS_MAX: Final = 400
 _MESSAGES_MAX: Final = 30
@@ -28,15 +28,15 @@ _TELLING: Final = (
 
 
 def report(worlds: Iterable[Observed]) -> str:
-    """All that happened in the worlds, as text for a person."""
+    """Return everything that happened in the worlds, as text."""
     unkeyed: list[Mapping[str, Any]] = []
     lines: list[str] = []
     for world in worlds:
         lines += _of_world(world)
-        # Each world sees them, since they belong to none.
+        # They belong to no world, so each one lists them.
         unkeyed += [one for one in world.unkeyed if one not in unkeyed]
     if unkeyed:
-        lines += ["without a key that any world has:"]
+        lines += ["without a key of any world:"]
         lines += _newest([list(_request(entry)) for entry in unkeyed])
     return "\n".join(lines)
 
@@ -59,19 +59,19 @@ def _of_world(world: Observed) -> Iterator[str]:
 
 
 def _newest(blocks: Sequence[list[str]]) -> Iterator[str]:
-    """Yield the lines of as many of the last blocks as there is room for."""
+    """Yield the lines of the last blocks that fit into the limit."""
     room, first = CHARS_MAX, len(blocks)
     while first and (room := room - sum(map(len, blocks[first - 1]))) > 0:
         first -= 1
     if first:
-        yield f"  ({first} requests before these are not shown)"
+        yield f"  ({first} earlier requests are not shown)"
     for block in blocks[first:]:
         yield from block
 
 
 def _capped(lines: list[str], lines_max: int) -> Iterator[str]:
     if len(lines) > lines_max:
-        yield f"    ({len(lines) - lines_max} before these are not shown)"
+        yield f"    ({len(lines) - lines_max} earlier ones are not shown)"
     yield from lines[-lines_max:]
 
 

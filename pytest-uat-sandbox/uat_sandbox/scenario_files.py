@@ -1,4 +1,4 @@
-"""Scenarios of tests: names of the library, TOML files, whole documents."""
+"""Scenarios of tests: names from the library, TOML files, or whole documents."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -13,7 +13,7 @@ Scenario = str | Path | Mapping[str, Any]
 
 
 def document_of(which: Scenario) -> str | dict[str, Any]:
-    """Return a document for a scenario: a name as it is, anything else as a whole one.
+    """Return a name unchanged, and any other scenario as a whole document.
 
     Raises SandboxError for a file that cannot be read.
     """
@@ -34,7 +34,7 @@ def document_of(which: Scenario) -> str | dict[str, Any]:
 
 @contextmanager
 def naming(which: Scenario | None) -> Iterator[None]:
-    """Have a refusal of a scenario begin with the name of its file, if it is one."""
+    """Put the name of the scenario's file, if it is one, before the message of a refusal."""
     file = None if which is None else _file(which)
     try:
         yield

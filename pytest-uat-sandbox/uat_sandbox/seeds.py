@@ -1,13 +1,13 @@
-"""Seeds of worlds: other ids in each test, the same ones in each run."""
+"""Seeds of worlds: different ids in each test, but the same ones in each run."""
 
 from hashlib import sha256
 from typing import Final
 
 BY_TEST: Final = "test"
-"""The value of the option that gives each test a seed of its own."""
+"""The value of the option that gives each test its own seed."""
 
 _SEEDS: Final = 10**12
-"""A number of thirteen digits or more could be taken for a card number, and be refused."""
+"""Seeds are smaller, since numbers of 13 digits or more could be refused as card numbers."""
 
 
 def seed_of(test: str, number: int = 0) -> int:

@@ -1,4 +1,4 @@
-"""A sandbox for tests: one in their own process, one of another process, or one elsewhere."""
+"""A sandbox for tests: in their own process, in another process, or at a URL."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -45,12 +45,12 @@ WORLD_OPTIONS: Final = (
 """The options of a new world, see `Server.world`."""
 
 _LOOPBACK: Final = "127.0.0.1"
-_ANY: Final = ("0.0.0.0", "::")  # noqa: S104 - hosts of URLs that cannot be asked as such
+_ANY: Final = ("0.0.0.0", "::")  # noqa: S104 - hosts in URLs to which clients cannot connect
 
 
 @dataclass
 class _Test:
-    """The test that is under way, and what happened in worlds that it has closed."""
+    """The running test, and what happened in worlds that it has closed."""
 
     id: str = ""
     worlds: int = 0
@@ -65,8 +65,8 @@ class Server:
     """A sandbox that answers at `url`, and creates the worlds of tests.
 
     `why_no_receiver` says why webhooks of its worlds cannot reach this process; None if they can.
-    `is_own` says whether this process alone uses it. With `should_derive_seeds`, worlds of a test
-    get seeds from its id; else they get `seed`, or the server's.
+    `is_own` if only this process uses it. With `should_derive_seeds`, the worlds of a test get
+    seeds from its id; otherwise they get `seed`, or the server's.
     """
 
     url: str
@@ -86,7 +86,7 @@ class Server:
 
     @property
     def control_url(self) -> str:
-        """Where its control API is."""
+        """The URL of its control API."""
         return self.control.url
 
     @property
@@ -101,7 +101,7 @@ class Server:
 
     @property
     def asgi(self) -> "ThreadedApp":
-        """The same sandbox as an ASGI application, without a socket.
+        """The sandbox as an ASGI application, without a socket.
 
         Raises SandboxError if it runs elsewhere.
         """
@@ -111,7 +111,7 @@ class Server:
 
     @property
     def transport(self) -> "HTTPTransport":
-        """How the httpx2 clients of all worlds reach the platform; only with httpx2."""
+        """The transport of the httpx2 clients of all worlds; only with httpx2."""
         if not self._transports:
             from uat_sandbox.connections import shared_transport
 
@@ -130,9 +130,9 @@ class Server:
         readings: Mapping[str, str] | None = None,
         invent: Mapping[str, int] | None = None,
     ) -> "World":
-        """Return a new world.
+        """Create a world.
 
-        Use it in a `with` block, or close it; the server closes it at the end.
+        Use it in a `with` block, or close it; otherwise the server closes it at the end.
 
         A `clock` that is an instant freezes the clock there; `{"now", "mode", "rate"}` sets more.
         `scenario` is a name from the library, a file, or a whole scenario; `invent` is
@@ -164,7 +164,7 @@ class Server:
     def _create_world(
         self, body: dict[str, Any]
     ) -> "tuple[dict[str, Any], Webhooks | None, str | None]":
-        """Return the new world, and its webhooks, or why there are none."""
+        """Return the new world, and its webhooks or the reason why there are none."""
         if (why := self.why_no_receiver) is None:
             webhooks = Webhooks(str(next(self._inboxes)), self.control, self.receiver)
             try:
@@ -189,10 +189,7 @@ class Server:
         return seed_of(self._test.id, self._test.worlds)
 
     def forget(self, world: "World") -> None:
-        """Forget a world that is about to be closed.
-
-        What happened in it stays for the report of the test.
-        """
+        """Forget a world that is about to be closed, but keep its history for the test's report."""
         if self._worlds.pop(world.id, None) is not None and self._test.is_under_way:
             self._test.ended.append(observed(world))
             if self._test.should_capture:
@@ -211,10 +208,10 @@ class Server:
 
             close_connections(self._transports.pop())
 
-    # --- what a test did
+    # --- reports of tests
 
     def begin_test(self, id: str = "") -> None:
-        """Note how far worlds are that are older than the test with this id, which begins now."""
+        """Begin a test with this id, and note what has happened so far in older worlds."""
         self._test.id, self._test.worlds = id, 0
         self._test.ended.clear()
         self._test.captures.clear()
@@ -223,19 +220,16 @@ class Server:
             world.begin_test()
 
     def end_test(self) -> None:
-        """Worlds that are closed from now on are not reported."""
+        """End the test: worlds that are closed from now on are not reported."""
         self._test.is_under_way = False
 
     def observed(self) -> list[Observed]:
-        """List what happened in each world of the test since the test began.
-
-        Worlds that are closed by now are included.
-        """
+        """List what happened in each world since the test began, including closed worlds."""
         now = [observed(world) for world in self._worlds.values()]
         return [one for one in (*self._test.ended, *now) if one.has_news]
 
     def take_captures(self) -> None:
-        """From now on capture worlds that a test closes itself: the test may fail afterwards."""
+        """Capture worlds when a test closes them, because the test may fail afterwards."""
         self._test.should_capture = True
 
     def list_captures(self) -> list[tuple[str, bytes]]:
@@ -244,22 +238,22 @@ class Server:
         return [*self._test.captures, *((world.id, self._capture(world)) for world in used)]
 
     def unkeyed_count(self) -> int:
-        """Return the number of requests so far whose key belongs to no world.
+        """Return the number of the newest request in `default`, where those without a key are.
 
-        0 for a shared server.
+        Return 0 for a shared server.
         """
         if self.embedded is not None:
             return self.embedded.unkeyed_count()
         return max(map(_number, self._of_default()), default=0) if self.is_own else 0
 
     def unkeyed(self, after: int) -> list[dict[str, Any]]:
-        """Return those after it, as the journal shows them; none of a shared server."""
+        """Return the journal entries of `default` after this number; none for a shared server."""
         if self.embedded is None and not self.is_own:
             return []
         return [one for one in self._of_default() if _number(one) > after]
 
     def _of_default(self) -> list[dict[str, Any]]:
-        """Return the newest requests in the journal of `default`, where those without a key are."""
+        """Return the newest requests in the journal of `default`."""
         entries: list[dict[str, Any]] = self.control.ask("GET", "/worlds/default/requests")[
             "requests"
         ]
@@ -273,9 +267,9 @@ class Server:
             self._coverage.append(self.control.ask("GET", f"/worlds/{world_id}/coverage"))
 
     def coverage(self) -> Coverage:
-        """Return the parts of the platform that this test run used, and those that it never used.
+        """Return which parts of the platform this test run used, and which it never used.
 
-        For a remote server it covers the worlds that were saved here.
+        For a remote server this covers the worlds passed to `note_coverage`.
         """
         if self.embedded is not None:
             found: Coverage = self.control.ask("GET", "/coverage")
@@ -294,11 +288,11 @@ def sandbox_server(
 ) -> Iterator[Server]:
     """Yield a sandbox on a free port of 127.0.0.1 until the block ends.
 
-    It runs in this process where `uat-sandbox` is installed, else in one of its own: that of the
-    `command`, such as `uvx --from WHEEL uat-sandbox`. `settings` are for this process only.
+    It runs in this process if `uat-sandbox` is installed, and otherwise in the process of the
+    `command`, such as `uvx --from WHEEL uat-sandbox`. `settings` are only for this process.
 
     Raises SandboxError if there is no sandbox, and SettingsError, FixtureError, ScenarioError or
-    StoreError for settings with which none can start.
+    StoreError for settings with which it cannot start.
     """
     if command is not None and not isinstance(command, str):
         with of_process(serving_command(tuple(command)), settings) as server:
@@ -347,7 +341,7 @@ def of_process(
     token: str | None = None,
     receiver_host: str | None = None,
 ) -> Iterator[Server]:
-    """Yield a sandbox in a process of its own. Raises SandboxError."""
+    """Yield a sandbox in a separate process. Raises SandboxError."""
     if settings is not None:
         raise SandboxError(
             "settings are for a sandbox in this process; give the command its options instead"
@@ -382,9 +376,9 @@ def sandbox_at(
 ) -> Iterator[Server]:
     """Yield the sandbox at this URL. Worlds are created there, and deleted when they are closed.
 
-    `receiver_host` is the name or address under which that server reaches this machine; a
-    server on the same machine does not need it. Raises SandboxError if no sandbox answers; its
-    message has the `origin` of the URL.
+    `receiver_host` is the name or address under which that server reaches this machine; a server on
+    the same machine does not need it. Raises SandboxError if no sandbox answers; the message
+    contains the `origin` of the URL.
     """
     url = url.rstrip("/").removesuffix(PREFIX)
     with ExitStack() as stack:
@@ -394,7 +388,7 @@ def sandbox_at(
         why_no_receiver = None
         if receiver_host is None and not _is_loopback(urlsplit(url).hostname or ""):
             why_no_receiver = (
-                f"the sandbox at {url} runs elsewhere: say under which name it reaches this "
+                f"the sandbox at {url} runs elsewhere: give the name under which it reaches this "
                 "machine (--sandbox-receiver-host)"
             )
         host = receiver_host or _LOOPBACK
@@ -412,7 +406,7 @@ def sandbox_at(
 
 
 def _address(host: str) -> str:
-    """Return the address to listen on: a name does not tell which address a client will use."""
+    """Return the address to listen on; for a name, all, since clients may use any of them."""
     if _is_loopback(host):
         return _LOOPBACK if host == "localhost" else host
     return "::" if ":" in host else "0.0.0.0"  # noqa: S104 - the test asked for a reachable one

@@ -1,4 +1,4 @@
-"""What the certificate of a server is checked with, as the commands of the sandbox have it."""
+"""The authorities that the kit trusts, the same as the sandbox's commands."""
 
 import os
 from pathlib import Path
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def trusting_context() -> "ssl.SSLContext":
-    """Return a context that trusts the usual authorities, and `sandbox serve --tls` here.
+    """Return a context that trusts the usual authorities, and the sandbox's own on this machine.
 
     `SANDBOX_CA` names the file of another one. Raises SandboxError if it cannot be read.
     """

@@ -12,8 +12,8 @@ WAIT_S: Final = 5.0
 class Deadline:
     """The end of a wait, in seconds of real time from now.
 
-    freezegun stops the clock functions that modules import by name. This one keeps running, since
-    a wait in a frozen test must end too.
+    freezegun stops clock functions that modules import by name. This one keeps running, since a
+    wait must also end in a frozen test.
     """
 
     _now_s = staticmethod(time.monotonic)
@@ -28,16 +28,16 @@ class Deadline:
 
 
 def warn_in_loop(name: str) -> None:
-    """Warn in a thread with a running event loop, which the wait would stop.
+    """Warn if this thread runs an event loop, which the wait would block.
 
-    An application that answers webhooks on that loop cannot answer any meanwhile.
+    An application that answers webhooks on that loop could not answer meanwhile.
     """
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         return
     warnings.warn(
-        f"{name} stops the event loop of this thread while it waits; if your application answers "
+        f"{name} blocks the event loop of this thread while it waits; if your application answers "
         f"webhooks on that loop, call `await asyncio.to_thread(sandbox.webhooks.{name}, ...)`",
         stacklevel=3,
     )

@@ -1,4 +1,4 @@
-"""The received webhooks of a test, and waiting for them."""
+"""Receiving the webhooks of a test, and waiting for them."""
 
 import base64
 import json
@@ -23,12 +23,12 @@ _NEAR_MISSES_MAX: Final = 12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Webhook:
-    """One webhook as it arrived.
+    """A received webhook.
 
     `body` is `raw` parsed as JSON, or None. `event_type` and `subject` come from the message in the
-    world, because bodies do not contain them; None if the world has no message of this id.
-    `attempt` counts the arrivals of this `id` from 1, `number` all arrivals from 0. `problem` says
-    why it is not genuine. `answered` is the status of the receiver's answer.
+    world, because bodies do not contain them; they are None if the world has no message with this
+    id. `attempt` counts the arrivals of this `id` from 1, and `number` all arrivals from 0.
+    `problem` says why it is not genuine. `answered` is the status of the receiver's answer.
     """
 
     id: str
@@ -44,7 +44,7 @@ class Webhook:
 
     @property
     def is_genuine(self) -> bool:
-        """Whether the signature is good for exactly these bytes, and fresh."""
+        """Whether the signature matches exactly these bytes, and is fresh."""
         return self.problem is None
 
 
@@ -83,8 +83,7 @@ class _Wanted:
 class Webhooks:
     """The webhooks that a world sent to the test's own receiver, with every signature checked.
 
-    It gets all webhooks of the world from the beginning. `inbox` is the name of its inbox at the
-    receiver.
+    The receiver gets all webhooks of the world from the beginning, in the inbox named `inbox`.
     """
 
     inbox: str
@@ -100,24 +99,24 @@ class Webhooks:
 
     def __post_init__(self) -> None:
         self._box = self._receiver.open(self.inbox)
-        # A secret of our own: those that a world draws would change all it draws later.
+        # Our own secret, because a secret drawn by the world would change all its later draws.
         self._box.secret = "whsec_" + base64.b64encode(secrets.token_bytes(32)).decode()
 
     # --- arrivals
 
     @property
     def received(self) -> list[Webhook]:
-        """All that came and is genuine, repetitions included, in the order in which it came."""
+        """All genuine webhooks that arrived, including repetitions, in order."""
         return [one for one in self.arrived if one.is_genuine]
 
     @property
     def refused(self) -> list[Webhook]:
-        """All that came and is not genuine: forged, stale or cut off. It was answered with 401."""
+        """All webhooks that are not genuine (forged, stale or incomplete); they got a 401."""
         return [one for one in self.arrived if not one.is_genuine]
 
     @property
     def arrived(self) -> list[Webhook]:
-        """All that came, genuine or not."""
+        """All webhooks that arrived, genuine or not."""
         arrivals = self._box.arrivals()
         self._learn({one.id for one in arrivals})
         return [self._find_webhook(number, one) for number, one in enumerate(arrivals)]
@@ -131,11 +130,11 @@ class Webhooks:
         timeout_s: float = WAIT_S,
         **fields: Any,
     ) -> Webhook:
-        """Return the first genuine webhook that matches, at once if it is there already.
+        """Return the first genuine webhook that matches, waiting for it if necessary.
 
-        `subject` is the id of its resource; further names are fields of its body, such as
-        `status`. Repeated calls return the same webhook; with `after`, an earlier webhook, only
-        later ones count. Raises NothingCame, which lists what did come.
+        `subject` is the id of its resource; other arguments are fields of its body, such as
+        `status`. Repeated calls return the same webhook; `after` an earlier webhook, only later
+        ones count. Raises NothingCame, which lists what did arrive.
         """
         warn_in_loop("wait_for")
         self._must_be_known(event_type)
@@ -161,7 +160,7 @@ class Webhooks:
     ) -> None:
         """Wait until all due webhooks are sent, and check that none matches.
 
-        Raises AssertionError with the one that matches.
+        Raises AssertionError with a matching one.
         """
         warn_in_loop("expect_none")
         self._must_be_known(event_type)
@@ -175,7 +174,7 @@ class Webhooks:
     def settle(self) -> None:
         """Wait until all due webhooks of the world are sent, to any endpoint.
 
-        Warns where an event loop runs in this thread.
+        Warns if this thread runs an event loop.
         """
         warn_in_loop("settle")
         self._settle()
@@ -184,7 +183,7 @@ class Webhooks:
         self._control.ask("POST", f"/worlds/{self.world_id}/clock/advance", {"by": "0s"})
 
     def note_switches(self, switches: Mapping[str, Any]) -> None:
-        """Take timestamps as these switches of the world have them."""
+        """Accept timestamps of the world's clock if these switches of the world say so."""
         if "webhooks.timestamp" in switches:
             self._box.is_dated_by_world = switches["webhooks.timestamp"] == "world"
 
@@ -206,16 +205,16 @@ class Webhooks:
         if failed:
             raise AssertionError("\n  ".join(["webhooks were not accepted:", *failed]))
 
-    # --- how it is received
+    # --- the receiver
 
     @property
     def url(self) -> str:
-        """Where the receiver is."""
+        """The URL of the receiver."""
         return self._receiver.url_of(self.inbox)
 
     @property
     def secret(self) -> str:
-        """The secret that the receiver checks signatures with."""
+        """The secret with which the receiver verifies signatures."""
         assert self._box.secret
         return self._box.secret
 
@@ -234,7 +233,7 @@ class Webhooks:
         from uat_sandbox.inbox import Reply
 
         if not 200 <= status <= 599:
-            raise ValueError(f"a receiver cannot answer {status}; take a status from 200 to 599")
+            raise ValueError(f"a receiver cannot answer {status}; use a status from 200 to 599")
         content = body.encode() if isinstance(body, str) else body
         self._box.answer(Reply(status, tuple((headers or {}).items()), content), times)
 
@@ -245,10 +244,10 @@ class Webhooks:
         account_id: str | None = None,
         **filters: Iterable[str],
     ) -> None:
-        """Receive only this from now on: these events, of this account and those below it.
+        """Receive only these events from now on, of this account and accounts below it.
 
-        `filters` are `transaction_type`, `status` and `processor`, each with the values of which
-        any will do. Without anything it is everything again.
+        `filters` are `transaction_type`, `status` and `processor`, each with the accepted values.
+        Without arguments, receive everything again.
         """
         self._control.ask(
             "PATCH",
@@ -263,7 +262,7 @@ class Webhooks:
     # --- calls of the world
 
     def register_anew(self) -> None:
-        """Have the world, which is another one now, send to the receiver."""
+        """Register the receiver in the world, which was replaced by another one."""
         path = f"/worlds/{self.world_id}/endpoints"
         if any(one["id"] == ENDPOINT_ID for one in self._control.ask("GET", path)["endpoints"]):
             self._control.ask("DELETE", f"{path}/{ENDPOINT_ID}")
@@ -271,7 +270,7 @@ class Webhooks:
 
     @property
     def endpoint(self) -> dict[str, str]:
-        """The endpoint to register, with an id and a secret that the world need not draw."""
+        """The endpoint to register, with its own id and secret, so that the world draws none."""
         return {
             "id": ENDPOINT_ID,
             "url": self.url,
@@ -280,15 +279,15 @@ class Webhooks:
         }
 
     def forget(self) -> None:
-        """Forget all that came: the world starts over, and message ids with it."""
+        """Forget all arrivals, because the world starts over, with the same message ids."""
         self._box.clear()
         self._messages.clear()
 
     def close(self) -> None:
-        """Stop receiving: the world is gone."""
+        """Stop receiving, because the world is gone."""
         self._receiver.forget(self.inbox)
 
-    # --- within
+    # --- details
 
     def _find_webhook(self, number: int, arrival: "Arrival") -> Webhook:
         event_type, subject = self._messages.get(arrival.id, (None, None))
@@ -325,7 +324,7 @@ class Webhooks:
             raise ValueError(f"there is no event {event_type!r}{did_you_mean(event_type, known)}")
 
     def _instead(self, wanted: _Wanted, first: int) -> list[str]:
-        """Return the arrivals with their differences; then the messages that did not arrive."""
+        """Return lines about arrivals that differ, and then about messages that did not arrive."""
         arrived = self.arrived
         lines = []
         for webhook in arrived[first:]:
@@ -336,11 +335,11 @@ class Webhooks:
             lines = ["  nothing came" if first == 0 else "  nothing came after that one"]
         if len(lines) > _NEAR_MISSES_MAX:
             left_out = len(lines) - _NEAR_MISSES_MAX
-            lines = [f"  ({left_out} before these)", *lines[-_NEAR_MISSES_MAX:]]
+            lines = [f"  ({left_out} earlier ones)", *lines[-_NEAR_MISSES_MAX:]]
         return [*lines, *self._not_delivered({one.id for one in arrived}, wanted)]
 
     def _not_delivered(self, arrived: set[str], wanted: _Wanted) -> list[str]:
-        """Messages of the kind that is wanted which the world has and the receiver has not."""
+        """Return lines about the world's messages of this event type that did not arrive."""
         query = {} if wanted.event_type is None else {"event_type": wanted.event_type}
         messages = self._control.ask("GET", f"/worlds/{self.world_id}/messages", query=query)
         lines = []
@@ -353,5 +352,5 @@ class Webhooks:
 
 
 def words(values: Iterable[str]) -> list[str]:
-    """List the words; a single one may stand without a list."""
+    """Return the words as a list; a single word need not be in a list."""
     return [values] if isinstance(values, str) else list(values)

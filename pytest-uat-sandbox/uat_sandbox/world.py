@@ -27,7 +27,7 @@ class Home(Protocol):
 
     @property
     def url(self) -> str:
-        """Where the platform is."""
+        """The URL of the platform."""
 
     @property
     def control(self) -> Control:
@@ -43,7 +43,7 @@ class Home(Protocol):
 
     @property
     def transport(self) -> "BaseTransport":
-        """How the httpx2 clients of all worlds reach the platform."""
+        """The transport of the httpx2 clients of all worlds."""
 
     @property
     def is_here(self) -> bool:
@@ -51,25 +51,25 @@ class Home(Protocol):
 
     @property
     def world(self) -> Callable[..., "World"]:
-        """Makes a new world."""
+        """The function that creates a world."""
 
     def forget(self, world: "World") -> None:
-        """Forget a world that is closed."""
+        """Forget a world that is being closed."""
 
     def unkeyed_count(self) -> int:
-        """Return the number of requests so far without a key of any world."""
+        """Return the number of the newest request in `default`, where those without a key are."""
 
     def unkeyed(self, after: int) -> list[dict[str, Any]]:
-        """Those that came after the first ones."""
+        """Return the journal entries of `default` after this number."""
 
     def note_coverage(self, world_id: str) -> None:
-        """Keep the coverage of a world that is about to be closed."""
+        """Save the coverage of a world that is about to be closed."""
 
 
 class World(WorldControl):
-    """One isolated universe with accounts, keys, terminals, clock, journal and webhooks of its own.
+    """An isolated world with its own accounts, keys, terminals, clock, journal and webhooks.
 
-    Whatever the control API refuses is raised as SandboxRefused.
+    Refusals of the control API are raised as SandboxRefused.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class World(WorldControl):
     def __repr__(self) -> str:
         return f"<World {self.id} at {self.url}>"
 
-    # --- who and where
+    # --- the cast
 
     @property
     def url(self) -> str:
@@ -105,7 +105,7 @@ class World(WorldControl):
 
     @property
     def view(self) -> Mapping[str, Any]:
-        """The world as it was when it was created: seed, fixture, and the whole cast."""
+        """The world at its creation: seed, fixture, and the whole cast."""
         return self._view
 
     def key(self, name: str = "merchant") -> str:
@@ -135,14 +135,14 @@ class World(WorldControl):
             )
         return cast[name]
 
-    # --- asking the platform
+    # --- clients of the platform
 
     def headers(
         self, key: str | None = "merchant", *, plaintext: str | None = None
     ) -> dict[str, str]:
-        """Return the headers of a request with a key of the cast, or with one given in `plaintext`.
+        """Return the headers of a request with a key of the cast, or with the key in `plaintext`.
 
-        With neither they have no key.
+        With neither of them they contain no key.
         """
         headers = {"accept": "application/json"}
         if plaintext is not None or key is not None:
@@ -152,9 +152,9 @@ class World(WorldControl):
     def client(self, key: str | None = "merchant", *, plaintext: str | None = None) -> "Client":
         """Return a client with base URL and headers, closed together with the world.
 
-        It is an `httpx2.Client` where httpx2 is installed, as it is beside the server, and asks a
-        sandbox in this process without a connection. Elsewhere it is the kit's own client, which
-        has the same methods with `params`, `json`, `content` and `headers`.
+        It is an `httpx2.Client` if httpx2 is installed (the server needs it), and uses no
+        connection for a sandbox in this process. Otherwise it is the kit's own client, which has
+        the same methods with `params`, `json`, `content` and `headers`.
         """
         headers = self.headers(key, plaintext=plaintext)
         client: Client | PlainClient
@@ -174,19 +174,14 @@ class World(WorldControl):
         return cast("Client", client)
 
     def transport(self) -> "ASGITransport":
-        """Return a transport for an httpx2.AsyncClient that needs no socket.
-
-        Raises SandboxError.
-        """
+        """Return a transport for an httpx2.AsyncClient without a socket. Raises SandboxError."""
         asgi = self._server.asgi
         return cast("ASGITransport", _httpx2().ASGITransport(asgi))
 
     def async_client(
         self, key: str | None = "merchant", *, plaintext: str | None = None
     ) -> "AsyncClient":
-        """Return the same as `client` for asyncio.
-
-        It needs no socket where the sandbox is in this process.
+        """Return a client like `client` for asyncio, without a socket if the sandbox is here.
 
         The caller closes it, best with an `async with` block. Raises SandboxError without httpx2.
         """
@@ -206,30 +201,29 @@ class World(WorldControl):
     # --- history
 
     def begin_test(self) -> None:
-        """Note what is there already: reports are about what comes after it."""
+        """Note what has happened so far; reports are about everything after it."""
         with suppress(SandboxError):
             self.before = self._so_far()
             self._unkeyed_before = self._server.unkeyed_count()
 
     @property
     def unkeyed(self) -> Journal:
-        """Requests since this world began whose key no world has, or that came without one.
+        """Requests since this world began that have an unknown key or none.
 
-        Only the journal of the world `default` has them. They are visible only if the sandbox runs
-        in this process.
+        They are in the journal of the world `default`. Those of a shared server are not visible.
         """
         return Journal(self._server.unkeyed(self._unkeyed_before))
 
     @property
     def others(self) -> "tuple[World, ...]":
-        """The worlds that were made beside this one."""
+        """The worlds that `new_world` created."""
         return tuple(self._others)
 
     @property
     def webhooks(self) -> Webhooks:
         """The webhooks at the test's own receiver. Raises SandboxError if none can reach it."""
         if self._webhooks is None:
-            raise SandboxError(f"no webhook can come: {self._why_no_webhooks}")
+            raise SandboxError(f"webhooks cannot be received: {self._why_no_webhooks}")
         return self._webhooks
 
     @property
@@ -248,11 +242,11 @@ class World(WorldControl):
         description: str | None = None,
         **filters: Iterable[str],
     ) -> dict[str, Any]:
-        """Have webhooks go to the application under test too; answers with their `secret`.
+        """Also send webhooks to the application under test, and return the endpoint's `secret`.
 
-        `account` is a name of the cast: only events of that account and those below it. `secret`
-        is one that the application knows already (`whsec_...`). `filters` are as for
-        `Webhooks.listen`.
+        With `account`, a name of the cast, only events of that account and accounts below it are
+        sent. `secret` can be one that the application already knows (`whsec_...`). `filters` are as
+        for `Webhooks.listen`.
         """
         given = {"secret": secret, "id": id, "description": description}
         body = {
@@ -267,10 +261,10 @@ class World(WorldControl):
     # --- the world as a whole
 
     def reset(self) -> None:
-        """Back to the fixture, with the same keys, and nothing received."""
+        """Reset the world to its fixture, with the same keys, and forget received webhooks."""
         self._note_coverage()
         if self._webhooks is not None:
-            # Webhooks in flight would arrive afterwards, under an id that may come again.
+            # Otherwise webhooks in flight would arrive later, with ids that may be used again.
             self._webhooks.settle()
         self.control("POST", "/reset")
         self.before = Before()
@@ -278,9 +272,10 @@ class World(WorldControl):
             self._webhooks.forget()
 
     def load(self, saved: bytes | str | Mapping[str, Any] | Path) -> None:
-        """Become the saved world; id and keys of the cast stay, and nothing is received yet.
+        """Replace the world by a saved one, but keep its id and the keys of its cast.
 
-        `saved` is what `save` gave, as bytes, as text or read as JSON, or the file with it.
+        `saved` is the result of `save` as bytes, text or parsed JSON, or a file with it. Received
+        webhooks are forgotten.
         """
         if isinstance(saved, Path):
             content = saved.read_bytes()
@@ -309,19 +304,19 @@ class World(WorldControl):
         return found
 
     def note_switches(self, switches: Mapping[str, Any]) -> None:
-        """Let the receiver know the switches that it depends on."""
+        """Tell the receiver the switches on which it depends."""
         if self._webhooks is not None:
             self._webhooks.note_switches(switches)
 
     def new_world(self, **options: Any) -> "World":
-        """Another world beside this one, closed together with it. Options as for `Server.world`."""
+        """Create another world, which is closed with this one. Options as for `Server.world`."""
         other = self._server.world(**options)
         other.notes_coverage = self.notes_coverage
         self._others.append(other)
         return other
 
     def close(self) -> None:
-        """Delete the world, and close all that was made for it. Again, nothing happens."""
+        """Delete the world, and close its clients and other worlds. Can be called again."""
         if self._is_closed:
             return
         self._is_closed = True
@@ -331,7 +326,7 @@ class World(WorldControl):
         for client in self._clients:
             client.close()
         try:
-            # A test may have deleted it.
+            # The test may have deleted it already.
             with suppress(SandboxRefused):
                 self._note_coverage()
                 self.control("DELETE", "")
@@ -356,7 +351,7 @@ class World(WorldControl):
 
 
 def _httpx2() -> Any:
-    """Return the package. Raises SandboxError if it is not installed."""
+    """Return the package httpx2. Raises SandboxError if it is not installed."""
     try:
         import httpx2
     except ImportError:

@@ -15,7 +15,7 @@ __tracebackhide__ = True
 
 _READ: Final = "(read)"
 _POLL_S: Final = 20.0
-"""The longest time for one long poll."""
+"""Time limit of a long poll."""
 
 
 class Journal(list[dict[str, Any]]):
@@ -25,13 +25,13 @@ class Journal(list[dict[str, Any]]):
     def last(self) -> dict[str, Any]:
         """The newest item. Raises LookupError if there is none."""
         if not self:
-            raise LookupError("no request with a key of this world has come yet")
+            raise LookupError("no request with a key of this world has arrived yet")
         return self[-1]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Before:
-    """What a world had already when the test began. A new one had nothing."""
+    """The history of a world before the test began. A new world has none."""
 
     is_new: bool = True
     requests: int = 0
@@ -50,7 +50,7 @@ class WorldControl:
 
     @property
     def id(self) -> str:
-        """Its id, which the server chose."""
+        """The id of the world, which the server chose."""
         return self._id
 
     @property
@@ -66,7 +66,7 @@ class WorldControl:
         *,
         query: Mapping[str, Any] | None = None,
     ) -> Any:
-        """Ask anything else about this world: `control("GET", "/endpoints")`."""
+        """Send any other request about this world: `control("GET", "/endpoints")`."""
         below = path if path[:1] in ("", "/", "?") else f"/{path}"
         return self._control.ask(method, f"/worlds/{self.id}{below}", body, query=query)
 
@@ -75,7 +75,7 @@ class WorldControl:
         path = f"/worlds/{self.id}/snapshot"
         return self._control.response("GET", path).content
 
-    # --- saying how payments end
+    # --- outcomes of payments
 
     def next(
         self,
@@ -108,7 +108,7 @@ class WorldControl:
         return self._object("POST", "/scenario/next", body)
 
     def maintenance(self, lasts: str | None) -> None:
-        """Have every request refused with 503 for a while, such as "10m"; None ends that."""
+        """Refuse every request with 503 for a while, such as "10m"; None ends that."""
         if lasts is None:
             self.control("DELETE", "/maintenance")
         else:
@@ -134,8 +134,8 @@ class WorldControl:
         """Run a scenario: a name or title from the library, a TOML file, or a whole scenario.
 
         None stops the running scenario. Without an argument nothing changes. Returns the running
-        scenario with the number of times each rule applied, or None. Raises SandboxError for an
-        unusable file.
+        scenario, with how often each rule applied, or None. Raises SandboxError for an unusable
+        file.
         """
         if which is None:
             self.control("DELETE", "/scenario")
@@ -165,9 +165,9 @@ class WorldControl:
     def readings(
         self, changes: Mapping[str, str | None] | None = None, **more: str | None
     ) -> dict[str, str]:
-        """How the world reads the spec, after these changes: `delete_answers="resource"`.
+        """Change readings of the spec, like `delete_answers="resource"`, and return them all.
 
-        None returns a reading to that of the profile.
+        None returns a reading to the profile's value.
         """
         wanted = {**(changes or {}), **more}
         return (
@@ -188,7 +188,7 @@ class WorldControl:
         mode: Literal["running", "frozen"] | None = None,
         rate: float | None = None,
     ) -> dict[str, Any]:
-        """Set the clock; omitted values stay. Moving it ahead fires all timers on the way."""
+        """Set the clock; omitted values stay. Moving it ahead fires all timers that become due."""
         fields = {"now": instant(now), "mode": mode, "rate": rate}
         return self._object(
             "PUT", "/clock", {name: value for name, value in fields.items() if value}
@@ -197,9 +197,9 @@ class WorldControl:
     def advance(
         self, by: str | timedelta | None = None, *, to: str | datetime | None = None
     ) -> list[dict[str, Any]]:
-        """Advance the clock by a length of time or to an instant.
+        """Advance the clock by a duration or to an instant.
 
-        Everything due on the way happens at its own moment, including webhooks and their retries.
+        Everything due on the way happens at its own time, including webhooks and their retries.
         Returns these events in order: `at`, `kind` and `subject`.
         """
         if isinstance(by, timedelta):
@@ -213,7 +213,7 @@ class WorldControl:
 
     @property
     def taps(self) -> list[dict[str, Any]]:
-        """The payments that wait for a card, the oldest first."""
+        """The payments that wait for a card, oldest first."""
         return self._list("taps")
 
     def tap(
@@ -225,11 +225,11 @@ class WorldControl:
         transaction_id: str | None = None,
         timeout_s: float = WAIT_S,
     ) -> dict[str, Any]:
-        """Tap for the payment that has waited longest, or for that one, once it waits.
+        """Tap for the payment that has waited longest, or for the named one, once it waits.
 
-        A test card by its token, how it ends, or who calls it off: one of the three. Answers with
-        the tap, and the payment's `status` and `status_reason` then. Raises NothingCame where no
-        payment waits in time.
+        Give one of three: the token of a test card, an outcome, or who cancels. Returns the tap,
+        and the payment's `status` and `status_reason` after it. Raises NothingCame if no payment
+        waits in time.
         """
         fields = {"card": card, "outcome": outcome, "cancel": cancel}
         body = {name: value for name, value in fields.items() if value is not None}
@@ -238,7 +238,7 @@ class WorldControl:
             about = "no payment" if transaction_id is None else f"payment {transaction_id}"
             running = self.scenario()
             raise NothingCame(
-                f"{about} waited for a tap within {timeout_s:g} s; payments wait where a scenario "
+                f"{about} waited for a tap within {timeout_s:g} s; payments wait if a scenario "
                 f'says tap = "wait", and {"none" if running is None else repr(running["name"])} '
                 "runs in this world"
             )
@@ -247,7 +247,7 @@ class WorldControl:
     def _wait_for_payment(self, transaction_id: str | None, deadline: Deadline) -> str | None:
         """Return the waiting payment; None after the timeout."""
         while True:
-            # A payment that starts to wait has just been recorded, which is a message.
+            # A payment that begins to wait was just created, which emits a message.
             newest = self._list("messages", limit=1)
             ids = [str(tap["transaction_id"]) for tap in self.taps]
             if transaction_id in ids or (transaction_id is None and ids):
@@ -265,10 +265,10 @@ class WorldControl:
     def answer(
         self, transaction_id: str, outcome: str = "approved", *, event_id: str | None = None
     ) -> dict[str, Any]:
-        """Answer an attempt that timed out or was left pending, late, as the processor.
+        """Give the processor's late answer to an attempt that timed out or was left pending.
 
         It is the newest such attempt at the payment, unless `event_id` names another. Returns the
-        `payment`, its `ledger` and its `story` after that.
+        `payment`, its `ledger` and its `story` afterwards.
         """
         body = {"outcome": outcome, "event_id": event_id}
         return self._object("POST", f"/payments/{transaction_id}/answer", body)
@@ -277,7 +277,7 @@ class WorldControl:
 
     @property
     def journal(self) -> Journal:
-        """The requests of this world, each with the decisions behind its answer; `.last` too."""
+        """The requests of this world, each with the decisions behind its answer, and `.last`."""
         return Journal(self._list("requests"))
 
     @property
@@ -286,7 +286,7 @@ class WorldControl:
         return self._list("messages")
 
     def _so_far(self) -> Before:
-        """Return the counts of the world's requests and messages so far. Raises SandboxError."""
+        """Return the history of the world so far. Raises SandboxError."""
         newest = self._list("requests", limit=1)
         messages = self.control("GET", "/messages", query={"limit": 1})["total"]
         requests = request_number(newest[-1]) if newest else 0
@@ -302,15 +302,12 @@ class WorldControl:
 
 
 def request_number(entry: Mapping[str, Any]) -> int:
-    """Return the number of a request of the journal, counted from 1 since the world began."""
+    """Return the number of a request in the journal, counted from 1 since the world began."""
     return int(str(entry["id"]).removeprefix("req_"))
 
 
 def instant(moment: str | datetime | None) -> str | None:
-    """Return an instant as the control API reads it.
-
-    Raises ValueError for one without a time zone.
-    """
+    """Return an instant for the control API. Raises ValueError for one without a time zone."""
     if not isinstance(moment, datetime):
         return moment
     if moment.tzinfo is None:

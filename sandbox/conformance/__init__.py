@@ -1,1 +1,1 @@
-"""`sandbox compare`: recorded traffic, replayed against a world, and how the answers differ."""
+"""Comparing the sandbox with a real platform: `sandbox compare` and `sandbox verify`."""

@@ -20,17 +20,17 @@ from sandbox.server.tls import CertificateError, trusting_context
 from sandbox.settings import Settings
 
 ANSWER_S: Final = 30.0
-"""An answer that takes longer counts as none."""
+"""Time limit of an answer; a later one counts as none."""
 
 PLATFORM_BYTES_MAX: Final = 2**20
-"""Answers of the platform have a few kilobytes."""
+"""Size limit of the platform's answers, which usually have a few kilobytes."""
 
 CONTROL: Final = "/_sandbox"
 _LOOPBACK: Final = {"127.0.0.1", "localhost", "::1"}
 
 
 class TargetError(Exception):
-    """A world cannot be had; the message gives the reason."""
+    """The server or its world cannot be used; the message gives the reason."""
 
 
 class Unusable(ValueError):
@@ -39,7 +39,7 @@ class Unusable(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request as it is sent. The key is among the headers."""
+    """A request as it is sent, with the key in its headers."""
 
     method: str
     path: str
@@ -50,7 +50,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class HttpAnswer:
-    """An answer as it came: status, headers by lower-case name, body as text."""
+    """A received answer: status, headers by lower-case name, body as text."""
 
     status: int
     headers: Mapping[str, str]
@@ -63,7 +63,7 @@ class HttpAnswer:
 
     @property
     def body(self) -> Any:
-        """The body as JSON, None if it is none."""
+        """The body as JSON, or None if it is not JSON."""
         return value_of(self.text)
 
     @property
@@ -73,22 +73,22 @@ class HttpAnswer:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """The answer as the conditions of probes see it."""
+        """The answer for the conditions of probes."""
         return {"status": self.status, "headers": dict(self.headers), "body": self.body}
 
     @property
     def is_success(self) -> bool:
-        """Whether the status is one of success."""
+        """Whether the status means success."""
         return 200 <= self.status < 300
 
     @property
     def is_json(self) -> bool:
-        """Whether the body is JSON or empty. A page comes from something before the platform."""
+        """Whether the body is JSON or empty. A page comes from a proxy before the platform."""
         return self.body is not None or not self.text.strip()
 
 
 class InProcess(AbstractContextManager["InProcess"]):
-    """A sandbox in this process; one for each profile that is tried."""
+    """A sandbox in this process for each profile that is tried."""
 
     def __init__(self, profile: Profile, fixture: str) -> None:
         self._profile, self._fixture = profile, fixture
@@ -99,7 +99,7 @@ class InProcess(AbstractContextManager["InProcess"]):
         self._runner.close()
 
     def send(self, request: Request, profile: Mapping[str, Any]) -> HttpAnswer | None:
-        """Return the answer of the sandbox with that profile; None without one in time."""
+        """Return the answer of the sandbox with this profile; None if there is none in time."""
         asked = send(
             self._sandbox(profile).app,
             request.method,
@@ -128,7 +128,7 @@ def _read(answer: httpx2.Response) -> HttpAnswer:
 
 
 class _Remote(AbstractContextManager["Any"]):
-    """A server at an address. Redirects are answers like others."""
+    """A server at an address. Redirects are not followed."""
 
     def __init__(self, base: str, connect_s: float, **options: Any) -> None:
         self._base = base
@@ -139,7 +139,7 @@ class _Remote(AbstractContextManager["Any"]):
         self._client.close()
 
     def _fetch(self, request: Request, **limits: int) -> HttpAnswer:
-        """Send the request with its own headers alone. Raises Unending and errors of httpx2."""
+        """Send the request with only its own headers. Raises Unending and errors of httpx2."""
         query = f"?{urlencode(request.query)}" if request.query else ""
         built = self._client.build_request(
             request.method,
@@ -153,20 +153,20 @@ class _Remote(AbstractContextManager["Any"]):
 
 
 class Served(_Remote):
-    """A running server, by its URL. Its own profile decides, so no other can be tried."""
+    """A running server at a URL. Its own profile applies, so others cannot be tried."""
 
     def __init__(self, url: str, token: str | None) -> None:
         base = ("" if "://" in url else "http://") + url.rstrip("/").removesuffix(CONTROL)
         self._token = token
         try:
-            # Reading all certificates takes a tenth of a second.
+            # Only for HTTPS, since reading all certificates takes a tenth of a second.
             trust = trusting_context() if base.startswith("https:") else False
         except CertificateError as error:
             raise TargetError(str(error)) from None
         super().__init__(base, 5.0, trust_env=False, verify=trust)
 
     def send(self, request: Request, profile: Mapping[str, Any]) -> HttpAnswer | None:
-        """Return the answer of the server, None without one. Raises TargetError for no server."""
+        """Return the answer of the server, or None. Raises TargetError if there is no server."""
         if self._token and request.path.startswith(CONTROL):
             headers = {**request.headers, "authorization": f"Bearer {self._token}"}
             request = replace(request, headers=headers)
@@ -181,7 +181,7 @@ class Served(_Remote):
 
 
 Target = InProcess | Served
-"""A server. It is sent a request, and the part of the profile that it is to answer with."""
+"""A server that gets requests, each with the part of the profile that applies to the answer."""
 
 
 def control(
@@ -206,14 +206,14 @@ def control(
 
 
 class Platform(_Remote):
-    """A platform at an address, asked with one key."""
+    """A platform at an address, used with one key."""
 
     def __init__(self, base: str, key: str, profile: Profile) -> None:
         self._key, self._header = key, profile.api_key_header
         super().__init__(base, 10.0, verify=base.startswith("https:"))
 
     def __call__(self, request: ProbeRequest, /) -> HttpAnswer:
-        """Return the answer. Raises OSError without one."""
+        """Send the request and return the answer. Raises OSError if there is none."""
         headers = {"accept": "application/json"} if request.has_accept else {}
         if key := self._key if request.key is None else request.key:
             headers[self._header] = key
@@ -230,10 +230,7 @@ class Platform(_Remote):
 
 
 def check_base(base: str, profile: Profile) -> str:
-    """Return the address of a UAT without a slash at its end.
-
-    Raises Unusable, also for production.
-    """
+    """Return the address of a UAT, without a trailing slash. Raises Unusable for any other."""
     try:
         parts = urlsplit(base)
         host, _ = parts.hostname, parts.port
@@ -242,7 +239,7 @@ def check_base(base: str, profile: Profile) -> str:
     if not host or parts.scheme not in ("http", "https"):
         raise Unusable(f"{base!r} is not an address; write it like https://uat.example.com")
     if f".{host}".endswith(tuple(f".{one}" for one in profile.production_hosts)):
-        raise Unusable(f"{host} is a host of production in the profile; only UAT is asked")
+        raise Unusable(f"{host} is a production host in the profile; only UAT is allowed")
     if parts.scheme == "http" and host not in _LOOPBACK:
         raise Unusable(f"{base!r} would send the key in the clear; write https://")
     if parts.username or parts.password or parts.query or parts.fragment:
@@ -251,11 +248,11 @@ def check_base(base: str, profile: Profile) -> str:
 
 
 def check_key(key: str, profile: Profile) -> str:
-    """Return the key, which is one of UAT. Raises Unusable, without the key."""
+    """Return the key if it is a UAT key. Raises Unusable, with a message without the key."""
     key = key.strip()
     prefix = profile.key_prefixes.uat + "_"
     if key.startswith(profile.key_prefixes.production + "_"):
-        raise Unusable("it is a production key; only UAT is asked")
+        raise Unusable("it is a production key; only UAT is allowed")
     if not key.startswith(prefix) or not key.isascii() or not key.isprintable():
-        raise Unusable(f"it does not begin with {prefix}, so it may be one of production")
+        raise Unusable(f"it does not begin with {prefix}, so it may be a production key")
     return key

@@ -1,11 +1,11 @@
 """How an answer or a webhook of the platform differs from one of the sandbox.
 
-An answer differs in status, shape and words. Values have roles: an id, a key, a time or a code that
-the platform draws, or plain words. Two values with the same role match although they differ,
-because each side made its own.
+Answers can differ in status, shape and words. Values have roles: an id, a key, a time or a code
+that the platform generates, or plain words. Two different values match if they have the same role,
+because each side generates its own.
 
-A folder of webhooks has a JSON file for each: `{"event"?, "headers", "body"}`. The body is the text
-as it came; an object does too, but then its signature cannot be checked.
+A folder of webhooks has a JSON file for each: `{"event"?, "headers", "body"}`. The body is the
+received text; it can also be an object, but then its signature cannot be checked.
 """
 
 import json
@@ -39,7 +39,7 @@ _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+
 
 
 def role_of(name: str, value: Any) -> Role:
-    """Return the role of a value in a field of that name."""
+    """Return the role of a value in a field with this name."""
     if isinstance(value, str):
         if UUID.fullmatch(value):
             return "id"
@@ -49,7 +49,7 @@ def role_of(name: str, value: Any) -> Role:
 
 
 def form_of(value: Any) -> str:
-    """How a time is written, such as `0000-00-00T00:00:00.000Z` or `0000000000000`."""
+    """Return the format of a time, such as `0000-00-00T00:00:00.000Z` or `0000000000000`."""
     return re.sub(r"[0-9]", "0", str(value))
 
 
@@ -57,13 +57,13 @@ Kind = Literal["status", "shape", "words"]
 
 _SUCCESS_MAX: Final = 399
 _ID_CHARS_MIN: Final = 8
-"""A shorter id, such as the number of a batch, is a count and has to be the same."""
+"""A shorter id, such as the number of a batch, is a count and must be the same."""
 
 
 class Difference(NamedTuple):
-    """One difference: the number of its request, its kind and place, and both sides in words.
+    """A difference: the number of its request, its kind and place, and both sides in words.
 
-    Two replays have the same difference if the first three are the same.
+    Differences of two replays are the same if their first three fields are.
     """
 
     number: int
@@ -75,13 +75,13 @@ class Difference(NamedTuple):
 
 @dataclass(slots=True)
 class Names:
-    """Values of the recording, each with the one that has its place in the replay."""
+    """Values of the recording, each with its counterpart in the replay."""
 
     replayed: dict[str, str] = field(default_factory=dict)
     recorded: dict[str, str] = field(default_factory=dict)
 
     def learn(self, recorded: str, replayed: str) -> bool:
-        """Note that these are the same thing. False if one of them is known as another."""
+        """Note that these are counterparts; return False if one of them has another."""
         known = self.replayed.get(recorded), self.recorded.get(replayed)
         if known == (None, None):
             self.replayed[recorded], self.recorded[replayed] = replayed, recorded
@@ -89,7 +89,7 @@ class Names:
         return known == (replayed, recorded)
 
     def translated(self, value: Any) -> Any:
-        """Return a value of the recording as the replay has it: whole texts, at any depth."""
+        """Return a value with its texts, at any depth, replaced by their counterparts."""
         return map_texts(value, lambda text: self.replayed.get(text, text))
 
 
@@ -98,9 +98,9 @@ Unlike = tuple[Kind, str, str, str]
 
 
 def differences(recorded: HttpAnswer, replayed: HttpAnswer, names: Names) -> Iterator[Unlike]:
-    """Yield the differences between the answers to a request. Learns which ids are the same.
+    """Yield the differences between the answers to a request, and learn counterparts of ids.
 
-    The bodies of a success and of a refusal are not compared.
+    The body of a success is not compared with that of a refusal.
     """
     if recorded.status != replayed.status:
         yield "status", "status", str(recorded.status), str(replayed.status)
@@ -118,7 +118,7 @@ def differences(recorded: HttpAnswer, replayed: HttpAnswer, names: Names) -> Ite
     if recorded.body is not None and replayed.body is not None:
         learnt = names if is_success else None
         yield from compare("body", "", recorded.body, replayed.body, learnt)
-    # The media type says already that these are different things.
+    # If the media types differ, so do the texts.
     elif its == other and recorded.text != replayed.text:
         yield "words", "body", _to_text(recorded.text), _to_text(replayed.text)
 
@@ -128,7 +128,7 @@ def compare(
 ) -> Iterator[Unlike]:
     """Yield the differences of two bodies at this place and below.
 
-    With `names` it learns which ids and keys are the same.
+    `names`, if given, learns the counterparts of ids and keys.
     """
     if type_of(one) != type_of(other):
         yield "shape", place, type_of(one), type_of(other)
@@ -164,11 +164,11 @@ def _compare_values(
     elif names is not None and is_text and role in ("id", "key"):
         is_same = names.learn(one, other)
         if role == "id" and not is_same:
-            yield "words", place, "the id of one thing", "that of another"
+            yield "words", place, "the id of one thing", "the id of another"
 
 
 def _without_ids(value: Any) -> Any:
-    """Return the value; a text with all ids and times in it replaced by one word for each role."""
+    """Return the value; in a text, ids and times are replaced by a word for their role."""
     return _TIME.sub("(time)", UUID.sub("(id)", value)) if isinstance(value, str) else value
 
 
@@ -197,7 +197,7 @@ class CaptureError(ValueError):
 
 
 class Delivery(NamedTuple):
-    """One webhook as it came. Header names are in lower case; `text` is the body if it is known."""
+    """A received webhook, with header names in lower case; `text` is the exact body, if known."""
 
     file: str
     event: str | None
@@ -207,7 +207,7 @@ class Delivery(NamedTuple):
 
 
 def read_folder(folder: Path) -> list[Delivery]:
-    """Return the deliveries of a folder, by name. Raises CaptureError."""
+    """Return the deliveries in a folder, ordered by file name. Raises CaptureError."""
     if not folder.is_dir():
         raise CaptureError(f"{folder}: is not a folder")
     files = sorted(folder.glob("*.json"))
@@ -244,12 +244,12 @@ def _delivery(file: Path) -> Delivery:
 def compared(
     deliveries: Sequence[Delivery], profile: Profile, secret: str | None = None
 ) -> list[dict[str, Any]]:
-    """For each delivery its event, what became of its signature, and the differences."""
+    """Return for each delivery its event, the check of its signature, and the differences."""
     return [_compare_delivery(one, profile.webhook_header_prefix, secret) for one in deliveries]
 
 
 def _compare_delivery(one: Delivery, prefix: str, secret: str | None) -> dict[str, Any]:
-    # Without a name it is most likely the event whose body has most names in common with this one.
+    # Without a name, it is most likely the event whose sample differs in the fewest field names.
     event = one.event or min(EVENTS, key=lambda event: len(_sample(event).keys() ^ one.body.keys()))
     names = [f"{prefix}-{word}" for word in ("id", "timestamp", "signature")]
     unlike = [(f"headers.{name}", "absent", "text") for name in names if name not in one.headers]
@@ -270,7 +270,7 @@ def _sample(event: str) -> dict[str, Any]:
 
 
 def _signature(one: Delivery, prefix: str, secret: str | None) -> str:
-    """Whether the signature is genuine, in words; the age of the delivery does not count."""
+    """Return in words whether the signature is genuine; the age of the delivery is ignored."""
     if secret is None:
         return "not checked: no secret"
     if one.text is None:
@@ -285,10 +285,7 @@ def _signature(one: Delivery, prefix: str, secret: str | None) -> str:
 
 
 def _compare_bodies(body: Any, sample: Any) -> Iterator[tuple[str, str, str]]:
-    """Yield the differences in names, types and forms of times.
-
-    A value that is null tells no type.
-    """
+    """Yield the differences in names, types and formats of times. Null matches any type."""
     for kind, place, platform, ours in compare("body", "", body, sample):
         sides = {platform, ours}
         is_unknown = "null" in sides and "absent" not in sides

@@ -19,7 +19,7 @@ from sandbox.domain.text import NotUtf8, decode_text
 FILE_BYTES_MAX: Final = 64 * 2**20
 ENTRIES_MAX: Final = 10_000
 BODY_BYTES_MAX: Final = 2**20
-"""The most that a file, its list of entries, and one text in it may have."""
+"""Limits of a file, of its list of entries, and of each text in it."""
 
 _PLATFORM_PATH: Final = re.compile(r"/v[0-9]+/.*")
 _SENT_HEADERS: Final = re.compile("accept|content-type|x-sandbox-.*")
@@ -32,10 +32,10 @@ class HarError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """One request of a recording with its answer.
+    """A recorded request with its answer.
 
-    `number` is its place in the file, from 1. `path` begins with the platform's version. `key` is
-    the API key, or None without one.
+    `number` is its position in the file, from 1. `path` begins with the platform's version. `key`
+    is the API key, or None without one.
     """
 
     number: int
@@ -50,7 +50,7 @@ class Recorded:
 
 
 class Recording(NamedTuple):
-    """The requests to the platform in the order of the file, and how many others it has."""
+    """The requests to the platform in the order of the file, and the number of others in it."""
 
     entries: tuple[Recorded, ...]
     skipped: int
@@ -90,7 +90,7 @@ def parse_har(document: Any, profile: Profile) -> Recording:
 
 
 def _entry(number: int, entry: Any, place: str, profile: Profile) -> Recorded | None:
-    """One entry; None if it is not a request to the platform, or has no answer."""
+    """Read an entry; return None if it is not a request to the platform, or has no answer."""
     if not isinstance(entry, dict):
         raise HarError(f"{place}: must be an object")
     request = _get(entry, "request", dict, place)
@@ -101,9 +101,9 @@ def _entry(number: int, entry: Any, place: str, profile: Profile) -> Recorded | 
     if path is None or method == "OPTIONS" or status == 0:
         return None
     if not re.fullmatch(r"[A-Z]{1,20}", method):
-        raise HarError(f"{place}.request.method: is not one of HTTP")
+        raise HarError(f"{place}.request.method: is not an HTTP method")
     if not 100 <= status <= 599:
-        raise HarError(f"{place}.response.status: is not one of HTTP")
+        raise HarError(f"{place}.response.status: is not an HTTP status")
     headers = _headers(request, f"{place}.request")
     posted = _get(request, "postData", dict, f"{place}.request", is_optional=True)
     sent = tuple(pair for pair in headers.items() if _SENT_HEADERS.fullmatch(pair[0]))
@@ -112,12 +112,12 @@ def _entry(number: int, entry: Any, place: str, profile: Profile) -> Recorded | 
     answer = _answer(status, response, f"{place}.response")
     texts = filter(None, (path, key, body, answer.text, *(value for _, value in (*query, *sent))))
     if any(profile.key_prefixes.production + "_" in text for text in texts):
-        raise HarError(f"{place}: holds a production key; record traffic of the UAT instead")
+        raise HarError(f"{place}: contains a production key; record traffic of the UAT instead")
     return Recorded(number, _at(entry, place), method, path, query, sent, key, body, answer)
 
 
 def _get(document: Any, name: str, kind: type, place: str, *, is_optional: bool = False) -> Any:
-    """Return the field of that type; an optional one may be missing, and is None then."""
+    """Return a field of the given type; None if an optional one is missing."""
     whole = f"{place}.{name}" if place else name
     value = document.get(name) if isinstance(document, dict) else None
     if value is None and is_optional:
@@ -129,14 +129,14 @@ def _get(document: Any, name: str, kind: type, place: str, *, is_optional: bool 
     if isinstance(value, str):
         if len(value) > BODY_BYTES_MAX:
             raise HarError(f"{whole}: is larger than {BODY_BYTES_MAX // 2**20} MB")
-        # JSON can write half a surrogate pair.
+        # JSON can contain half a surrogate pair.
         if re.search("[\ud800-\udfff]", value):
             raise HarError(f"{whole}: has a character that cannot be sent")
     return value
 
 
 def _target(url: str, place: str) -> tuple[str | None, tuple[tuple[str, str], ...]]:
-    """Return the path from the platform's version on, and the query."""
+    """Return the path, beginning at the platform's version, and the query."""
     try:
         parts = urlsplit(url)
         query = tuple(parse_qsl(parts.query, keep_blank_values=True, max_num_fields=200))
@@ -153,14 +153,14 @@ def _at(entry: Mapping[str, Any], place: str) -> datetime:
     try:
         at = parse_rfc3339(text)
         if not EARLIEST <= at <= LATEST:
-            raise ValueError(f"must lie between the years {EARLIEST.year} and {LATEST.year}")
+            raise ValueError(f"must be between the years {EARLIEST.year} and {LATEST.year}")
     except ValueError as error:
         raise HarError(f"{place}.startedDateTime: {error}") from None
     return at
 
 
 def _headers(message: Mapping[str, Any], place: str) -> dict[str, str]:
-    """Return the headers by lower-case name; of several with a name the last counts."""
+    """Return the headers by lower-case name; the last one with a name counts."""
     found: dict[str, str] = {}
     headers = _get(message, "headers", list, place, is_optional=True) or []
     for number, header in enumerate(headers):

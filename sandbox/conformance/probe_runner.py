@@ -1,8 +1,8 @@
-"""Running probes against a platform, slowly, and deleting what they made.
+"""Running probes against a platform, slowly, and deleting what they created.
 
-What a run makes is in a file that outlives it. Each line is JSON and is on the disk before the next
-request is sent. An intent is written before the request that makes something, so whatever exists on
-the platform stands in the file, even if the run ends between the request and its answer.
+A file that outlives the run lists what it creates. Each line is JSON, and is on the disk before the
+next request is sent. An intent is written before the request that creates something, so the file
+has everything that exists on the platform, even if the run ends between a request and its answer.
 """
 
 import os
@@ -22,7 +22,7 @@ from sandbox.conformance.clients import HttpAnswer
 from sandbox.conformance.probe_table import KINDS, Kind, Missing, Probe, ProbeRequest, Step, fill
 
 State = Literal["intended", "made", "deleted"]
-"""States of what a run makes: perhaps there, there, no longer there."""
+"""The state of something that a run creates: it may exist, exists, or no longer exists."""
 
 GONE: Final[State] = "deleted"
 
@@ -32,7 +32,7 @@ class RegisterError(ValueError):
 
 
 class Entry(Struct, frozen=True, kw_only=True):
-    """One thing. `account_id` is the account it was made in, `by` whose key made it."""
+    """A created thing. `account_id` is its account, and `by` says whose key created it."""
 
     number: int
     kind: str
@@ -52,22 +52,22 @@ class Register:
     entries: dict[int, Entry] = field(default_factory=dict)
 
     def intend(self, kind: Kind, name: str, account_id: str | None, by: str) -> Entry:
-        """Note what is about to be made. Raises OSError; then nothing may be sent."""
+        """Note what is about to be created. Raises OSError; then nothing may be sent."""
         number = len(self.entries) + 1
         entry = Entry(number=number, kind=kind.name, name=name, account_id=account_id, by=by)
         self._write(entry)
         return entry
 
     def note(self, entry: Entry, state: State, id: str | None = None) -> None:
-        """Note that it is there, under this id, or no longer. Raises OSError."""
+        """Note the new state of a thing, and its id if it is new. Raises OSError."""
         self._write(replace(entry, state=state, id=id or entry.id))
 
     def list_left(self) -> list[Entry]:
-        """List what may still be there, the last one first."""
+        """List what may still exist, newest first."""
         return [one for one in reversed(self.entries.values()) if one.state != GONE]
 
     def with_id(self, id: str) -> Entry | None:
-        """Return the entry of a thing with this id."""
+        """Return the entry of the thing with this id, or None."""
         return next((one for one in self.entries.values() if one.id == id), None)
 
     def _write(self, entry: Entry) -> None:
@@ -80,12 +80,12 @@ class Register:
 
 
 def register_file(folder: Path, run: str) -> Path:
-    """Where a run notes what it makes."""
+    """Return the file in which a run notes what it creates."""
     return folder / f"made-{run}.jsonl"
 
 
 def read_register(folder: Path, run: str) -> Register:
-    """Read what a run noted. Raises RegisterError."""
+    """Read the file of a run. Raises RegisterError."""
     file = register_file(folder, run)
     try:
         text = file.read_text(encoding="utf-8")
@@ -108,11 +108,11 @@ def read_register(folder: Path, run: str) -> Register:
     return register
 
 
-# --- asking, and stopping when the platform seems to be in trouble ------------------------------
+# --- sending, and stopping when the platform seems to be in trouble -----------------------------
 
 REQUESTS_MAX: Final = 300
 FOR_CLEANING: Final = 100
-"""The requests to keep for the deletion of what the run made."""
+"""How many of these requests are reserved for deleting what the run created."""
 
 INTERVAL_S: Final = 0.5
 RETRY_AFTER_S_MAX: Final = 120.0
@@ -120,10 +120,10 @@ RETRY_AFTER_S_MAX: Final = 120.0
 
 TOO_MANY_MAX: Final = 2
 TROUBLE_MAX: Final = 3
-"""The answers 429 to one request, and the failures in all, that end the run."""
+"""How many answers 429 to one request, and how many failures in all, end the run."""
 
 REFUSED_MAX: Final = 3
-"""The refusals that end the run, if the key was never let in before."""
+"""How many refusals end the run, if the key was never accepted before."""
 
 TOO_MANY: Final = 429
 _REFUSED: Final = (401, 403)
@@ -134,12 +134,12 @@ class Stopped(Exception):
 
 
 Sends = Callable[[ProbeRequest], HttpAnswer]
-"""Sends a request. Raises OSError without an answer."""
+"""Sends a request. Raises OSError if there is no answer."""
 
 
 @dataclass(slots=True)
 class Pace:
-    """Keeps requests apart. `now` gives seconds of a clock, `sleep` waits for seconds."""
+    """Spaces out requests. `now` returns the seconds of a clock, and `sleep` waits for seconds."""
 
     now: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
@@ -147,7 +147,7 @@ class Pace:
     _next_s: float = float("-inf")
 
     def wait(self, *, cleaning: bool = False) -> None:
-        """Wait until the next request may be sent. Raises Stopped after the last one."""
+        """Wait until the next request may be sent. Raises Stopped if no more are allowed."""
         allowed = REQUESTS_MAX if cleaning else REQUESTS_MAX - FOR_CLEANING
         if self.sent >= allowed:
             raise Stopped(f"{allowed} requests were sent, and no more are allowed")
@@ -157,12 +157,12 @@ class Pace:
         self._next_s = self.now() + INTERVAL_S
 
     def hold(self, seconds: float) -> None:
-        """Send nothing for so long."""
+        """Send nothing for this time."""
         self._next_s = max(self._next_s, self.now() + seconds)
 
 
 class Finding(NamedTuple):
-    """What a probe found: the value, or None if it cannot tell; `why` then gives the reason."""
+    """The result of a probe: the value, or None if it cannot tell; then `why` has the reason."""
 
     probe: Probe
     value: Any
@@ -180,9 +180,9 @@ class Run:
 
 @dataclass(slots=True)
 class Asker:
-    """Asks one request at a time, and says when the platform is better left alone.
+    """Sends one request at a time, and stops when the platform should be left alone.
 
-    `names` fill the holes of steps; `own` is the record of the key that asks.
+    `names` fill the holes of steps; `own` is the record of the user's key.
     """
 
     send: Sends
@@ -209,15 +209,15 @@ class Asker:
                 answers.append(self._take(step, probe.id))
             except Missing as missing:
                 if step.method == "DELETE":
-                    # It was not made.
+                    # It was not created.
                     continue
-                return Finding(probe, None, f"{missing} is not there")
+                return Finding(probe, None, f"{missing} is missing")
         value = probe.read_value([one.facts for one in answers], self.own)
         told = ", ".join(str(one.status or "none") for one in answers)
         return Finding(probe, value, "" if value is not None else f"answers: {told}")
 
     def _take(self, step: Step, probe: str) -> HttpAnswer:
-        """Take a step. What it makes is noted before it is sent."""
+        """Send the request of a step. If it creates something, that is noted before."""
         name = f"verify-{self.register.run}-{len(self.register.entries) + 1}"
         request = fill(step, {**self.names, "name": name})
         if step.makes is None:
@@ -265,15 +265,15 @@ class Asker:
                 raise Stopped(f"the platform failed {TROUBLE_MAX} times, the last time with {why}")
         if self.is_let_in or not is_own:
             return
-        # One operation may be refused to a key that is good for others.
+        # A key may be refused for one operation and accepted for others.
         self.is_let_in = 0 < status < 500 and status not in _REFUSED
         self.refused += status in _REFUSED
         if self.refused >= REFUSED_MAX:
-            raise Stopped(f"the platform does not let the key in ({why})")
+            raise Stopped(f"the platform does not accept the key ({why})")
 
 
 def ask_once(send: Sends, request: ProbeRequest) -> HttpAnswer:
-    """Return the answer. If there is none, it has status 0, and its text says why."""
+    """Return the answer; if there is none, one with status 0 and the reason as its text."""
     try:
         return send(request)
     except OSError as error:
@@ -296,7 +296,7 @@ def retry_after(answer: HttpAnswer) -> float:
 
 TRIES_MAX: Final = 8
 WAIT_S_MAX: Final = 60.0
-"""A request is tried so often, with waits of 1, 2, 4 seconds and so on, up to this one."""
+"""How often to try a request, and the longest of the waits of 1, 2, 4 seconds and so on."""
 
 _PAGE: Final = 100
 _THERE_NO_MORE: Final = (404, 410)
@@ -308,7 +308,7 @@ class _NoAnswer(Exception):
 
 @dataclass(slots=True)
 class Cleaner:
-    """Deletes what the register says is left. `keys` are by `own` and `partner`."""
+    """Deletes what is left according to the register. `keys` are named `own` and `partner`."""
 
     register: Register
     send: Sends
@@ -316,7 +316,7 @@ class Cleaner:
     keys: Mapping[str, str | None] = field(repr=False)
 
     def clean(self) -> list[Entry]:
-        """Clean up, and return what is left because the platform did not delete it."""
+        """Delete everything, and return what the platform did not delete."""
         with suppress(Stopped, OSError):
             for entry in self.register.list_left():
                 with suppress(_NoAnswer):
@@ -324,7 +324,7 @@ class Cleaner:
         return self.register.list_left()
 
     def _end(self, entry: Entry) -> None:
-        """Delete one thing, which may be there under an id that never arrived."""
+        """Delete a thing, whose id is looked up by its name if the answer with it was lost."""
         ids = [entry.id] if entry.id is not None else list(self._find_ids(entry))
         at = KINDS[entry.kind].made_at
         answers = [self._patient("DELETE", f"{at}/{id}", entry.by) for id in ids]
@@ -351,12 +351,12 @@ class Cleaner:
                 for one in items
                 if not kind.has_name or one.get("name") == entry.name
             )
-            # Keys are listed whole.
+            # The list of keys has no pages.
             if kind.listed_in is None or len(items) < _PAGE:
                 return
 
     def _is_ours(self, account_id: str | None) -> bool:
-        """Whether the run made the account, so that all in it is the run's."""
+        """Whether the run created the account, and so everything in it."""
         made = self.register.with_id(account_id) if account_id else None
         return made is not None and made.kind == "merchant"
 
@@ -369,7 +369,7 @@ class Cleaner:
             self.pace.wait(cleaning=True)
             answer = ask_once(self.send, request)
             is_trouble = answer.status == 0 or answer.status >= 500 or answer.status == TOO_MANY
-            # A page where JSON should be comes from something before the platform.
+            # A page in place of JSON comes from a proxy before the platform.
             if not is_trouble and answer.is_json:
                 return answer
             wait_s = min(2.0**attempt, WAIT_S_MAX)
@@ -383,7 +383,7 @@ class Cleaner:
 
 
 def _items(answer: HttpAnswer, kind: Kind) -> list[dict[str, Any]]:
-    """Return the items of a list. Raises _NoAnswer if it is none."""
+    """Return the items of a list. Raises _NoAnswer if the answer is not a list."""
     items = answer.body if kind.listed_in is None else answer.fields.get(kind.listed_in)
     if answer.status != 200 or not isinstance(items, list):
         raise _NoAnswer

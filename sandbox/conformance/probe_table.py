@@ -1,8 +1,8 @@
-"""Probes: the rows of the files in this folder. Each asks one question with a few requests.
+"""The probes in the files of the folder `probes`. Each asks one question with a few requests.
 
-Texts of a row may hold names in braces: `{made.key.id}` is the field `id` of the key that an
-earlier step made. A step that changes anything is checked when it is read: it makes something with
-a name of this run, or its path names something that this run made or that the user gave.
+Texts can contain names in braces: `{made.key.id}` is the field `id` of the key that an earlier step
+created. A step that changes anything is checked when it is read: it must create something with a
+name of this run, or refer to something that this run created or that the user named.
 """
 
 import ast
@@ -21,29 +21,29 @@ from sandbox.domain.readings import READINGS
 from sandbox.domain.switches import SWITCHES
 
 NAME: Final = "{name}"
-"""What a thing that a run makes is called: `verify-`, the run and a number."""
+"""The name of anything that a run creates: `verify-`, the run and a number."""
 
 EXPIRIES: Final = ("{in_an_hour}", "{in_an_hour_without_offset}", "{an_hour_ago}")
-"""When a key that a run makes may expire."""
+"""The expiries that a run may give to its keys."""
 
 _HOLE: Final = re.compile(r'"\{(?P<whole>[a-z_0-9.]+)\}"|\{(?P<part>[a-z_0-9.]+)\}')
-"""A hole in JSON: a whole text, which may be filled with any value, or a part of one."""
+"""A hole in JSON: a whole text, which can be replaced by any value, or a part of a text."""
 
 _OURS: Final = re.compile(r"\{(made|tx)\.[a-z_0-9.]+\}")
 
 
 class Missing(Exception):
-    """Something that an earlier step should have made is not there; the message names it."""
+    """Something that an earlier step should have created is missing; the message names it."""
 
 
 class Kind(NamedTuple):
-    """Something that a run can make: where it is made, its id, and where it is listed."""
+    """A kind of thing that a run can create: its path, the field of its id, and its list."""
 
     name: str
     made_at: str
     id_field: str
     listed_in: str | None
-    """The field of the list's body with the items; None where the body is the list."""
+    """The field of the list's body with the items; None if the body is the list."""
 
     has_name: bool = True
 
@@ -70,7 +70,7 @@ def _pairs(query: Any) -> tuple[tuple[str, str], ...]:
 
 
 class ProbeRequest(BaseModel, extra="forbid", frozen=True):
-    """A request as it is sent. `key` is None for the user's own key, and empty for no key."""
+    """A request as it is sent. `key` is None for the user's key, and empty for no key."""
 
     method: Literal["GET", "POST", "PUT", "DELETE"] = "GET"
     path: Annotated[str, Field(pattern="^/v[0-9]")]
@@ -81,9 +81,9 @@ class ProbeRequest(BaseModel, extra="forbid", frozen=True):
 
 
 class Step(ProbeRequest):
-    """A request of a row. `key` is empty for the user's own, or partner, made.<name> or none.
+    """A request of a probe. `key` is empty for the user's, or partner, made.<name> or none.
 
-    With `is_after_refusal` it is sent only after an answer that refuses.
+    With `is_after_refusal` it is only sent if the request before was refused.
     """
 
     makes: Annotated[Kind | None, PlainValidator(KINDS.__getitem__)] = None
@@ -93,12 +93,12 @@ class Step(ProbeRequest):
 
     @property
     def name_of_made(self) -> str:
-        """What later steps call the thing that it makes."""
+        """The name that later steps use for the thing that it creates."""
         return self.called or (self.makes.name if self.makes else "")
 
     @model_validator(mode="after")
     def _changes_its_own_only(self) -> Self:
-        """Refuse a step that could change what neither the run made nor the user named."""
+        """Refuse a step that could change what the run did not create and the user did not name."""
         body = self.body or {}
         if self.makes is None:
             names_ours = any(map(_OURS.search, (self.path, str(body))))
@@ -138,11 +138,11 @@ def _look_up(name: str, names: Mapping[str, Any]) -> Any:
     return value
 
 
-# --- conditions: comparisons of what was answered, in a few words of Python's grammar ------------
+# --- conditions: comparisons of values in answers, in a small part of Python's grammar ------------
 #
-# A condition has the names `status`, `headers` and `body` of the last answer; `answers`, the list
-# of all; and `own`, the record of the key that asks. What an answer does not have is None. Nothing
-# is called, and nothing is evaluated by Python.
+# A condition can use `status`, `headers` and `body` of the last answer; `answers`, the list of all;
+# and `own`, the record of the user's key. Missing values are None. There are no calls, and Python
+# evaluates nothing.
 
 NAMES: Final = ("status", "headers", "body", "answers", "own")
 
@@ -160,7 +160,7 @@ _COMPARED: Final[dict[type[ast.cmpop], Callable[[Any, Any], Any]]] = {
 
 Names = Mapping[str, Any]
 Condition = Callable[[Names], Any]
-"""Gives the value of a condition for an answer."""
+"""Returns the value of a condition for these names."""
 
 
 def parse_condition(text: str) -> Condition:
@@ -169,7 +169,7 @@ def parse_condition(text: str) -> Condition:
 
 
 def is_met(condition: Condition, names: Names) -> bool:
-    """Whether a condition holds. A comparison of values that have no order does not."""
+    """Whether a condition holds. It does not if it compares values that have no order."""
     try:
         return bool(condition(names))
     except TypeError:
@@ -217,7 +217,7 @@ def _part(whole: Any, name: Any) -> Any:
 # --- the rows -----------------------------------------------------------------------------------
 
 PHASES: Final = ("looking", "keys", "directory", "payments")
-"""The phases in their order; each is a file in this folder. Only the first is always allowed."""
+"""The phases in order, each with a file of probes. Only the first one is always allowed."""
 
 
 class Value(BaseModel, extra="forbid", frozen=True):
@@ -242,7 +242,7 @@ class Probe(BaseModel, extra="forbid", frozen=True):
 
     @property
     def kind(self) -> str:
-        """What it asks about: `profile`, `switch` or `reading`."""
+        """The kind of its subject: `profile`, `switch` or `reading`."""
         return "profile" if self.profile else "switch" if self.switch else "reading"
 
     @property
@@ -251,16 +251,16 @@ class Probe(BaseModel, extra="forbid", frozen=True):
         return str(getattr(self, self.kind))
 
     def read_value(self, answers: Sequence[Mapping[str, Any]], own: Any = None) -> Any:
-        """Return the value that the answers tell, or None if they leave it open.
+        """Return the value that the answers show, or None if they leave it open.
 
-        `own` is the record of the key that asks, or None if it is not known.
+        `own` is the record of the user's key, or None if unknown.
         """
         names = {**answers[-1], "answers": list(answers), "own": own}
         held = [one.value for one in self.values if is_met(one.when, names)]
         return held[0] if len(held) == 1 else None
 
     def of_sandbox(self, profile: Profile) -> Any:
-        """Return the value that the sandbox has with this profile."""
+        """Return the sandbox's value with this profile."""
         if self.switch is not None:
             return SWITCHES[self.switch].default
         if self.reading is not None:
@@ -277,7 +277,7 @@ def probes_of(phase: str) -> list[Probe]:
 
 
 def describe(phase: str) -> str:
-    """Say what a phase does."""
+    """Return the text that describes a phase."""
     return str(_file_of(phase)["about"])
 
 

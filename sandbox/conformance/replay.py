@@ -1,7 +1,7 @@
-"""Replaying a recording in a new world: with its keys and ids, who is who, and what explains it.
+"""Replaying a recording in a new world, casting its keys and ids, and explaining differences.
 
-Nothing in a recording says that a key is the one of a merchant. So each one that no answer made is
-given to the member of the cast with which the fewest answers differ.
+A recording does not say whose key is used. So each key that no answer created is matched with the
+member of the cast with which the fewest answers differ.
 """
 
 import json
@@ -22,16 +22,16 @@ from sandbox.domain.readings import READINGS, in_force
 from sandbox.domain.switches import SWITCHES
 
 NO_KEY: Final = ""
-"""Stands for the key of requests whose recording has none, although they were let in."""
+"""Stands for the key of requests that were recorded without one, although they were accepted."""
 
 _NOT_LET_IN: Final = 401
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One reading of the spec at one of its values, to be tried alone.
+    """A reading of the spec with one of its values, to be tried alone.
 
-    `name` is `name=value`; `world` and `profile` are what a world and a server are given for it.
+    `name` is `name=value`; `world` and `profile` have the settings of a world and a server for it.
     """
 
     name: str
@@ -42,12 +42,12 @@ class Turn:
 AS_IT_IS: Final = Turn("")
 
 Casting = Mapping[str, tuple[str, str]]
-"""A key or id of the recording to a table of the cast and a name in it."""
+"""The table of the cast, and the name in it, for each key or id of the recording."""
 
 
 @dataclass(frozen=True, slots=True)
 class Play:
-    """How recordings are replayed: where, with which seed, and the header of keys."""
+    """Replays recordings on a target, with a seed, a fixture and a header for keys."""
 
     target: Target
     key_header: str
@@ -55,14 +55,14 @@ class Play:
     fixture: str | None = None
 
     def run(self, recording: Recording, casting: Casting, turn: Turn) -> list[Difference]:
-        """All differences. Raises TargetError."""
+        """Replay a recording, and return all differences. Raises TargetError."""
         now, names, found = recording.entries[0].at, Names(), list[Difference]()
         world = self._begin(now, turn)
         path = f"/worlds/{quote(world['id'])}"
         try:
             for unknown, (table, name) in casting.items():
                 if table == "keys":
-                    # Two keys of a recording may be keys of one account.
+                    # Two recorded keys may belong to one account.
                     names.replayed[unknown] = world[table][name]
                 else:
                     names.learn(unknown, world[table][name])
@@ -76,13 +76,13 @@ class Play:
         return found
 
     def cast(self) -> Mapping[str, Any]:
-        """Return the document of a world that begins like those of the replay."""
+        """Return the document of a world like those of the replay, with its cast."""
         world = self._begin(None, AS_IT_IS)
         control(self.target, "DELETE", f"/worlds/{world['id']}")
         return world
 
     def _begin(self, at: datetime | None, turn: Turn) -> dict[str, Any]:
-        """Return the document of a new world, with the text of each key."""
+        """Return the document of a new world, with the plaintext of each key."""
         given = {
             "name": "compare",
             **turn.world,
@@ -109,7 +109,7 @@ class Play:
             entry.method,
             "/".join(names.translated(part) for part in entry.path.split("/")),
             [
-                # A value may be several with commas between them.
+                # A value may be a list with commas.
                 (name, ",".join(names.translated(part) for part in value.split(",")))
                 for name, value in entry.query
             ],
@@ -119,7 +119,7 @@ class Play:
 
 
 def key_of(entry: Recorded) -> str | None:
-    """Return the key of a request; NO_KEY if the recording left it out, None if there was none."""
+    """Return the key of a request: NO_KEY if the recording omits it, None if there was none."""
     if entry.key is None and entry.answer.status != _NOT_LET_IN:
         return NO_KEY
     return entry.key
@@ -128,25 +128,25 @@ def key_of(entry: Recorded) -> str | None:
 def _body(body: str | None, names: Names) -> str | None:
     document = value_of(body)
     translated = names.translated(document)
-    # What needs no translation is sent as it was written.
+    # An unchanged body is sent exactly as it was recorded.
     return body if translated == document else json.dumps(translated)
 
 
-# --- who is who ---------------------------------------------------------------------------------
+# --- casting ------------------------------------------------------------------------------------
 
 _TABLES: Final = {
     **dict.fromkeys(("terminal_id", "terminals"), "terminals"),
     **dict.fromkeys(("location_id", "locationID", "locations"), "locations"),
     **dict.fromkeys(("account_id", "parent_id", "accounts"), "accounts"),
 }
-"""Names of fields, and segments of paths before an id, to the table of the cast with such ids."""
+"""The table of the cast for ids, by the name of their field or the path segment before them."""
 
 _UNKNOWN_MAX: Final = 20
-"""More than this are not tried out; those are sent as they were recorded."""
+"""How many keys and ids to cast; others are sent as they were recorded."""
 
 
 class _Unknown(NamedTuple):
-    """A key or id that no answer made, its table, and the place of its request, from 0."""
+    """A key or id that no answer created, its table, and the index of its request."""
 
     value: str
     table: str
@@ -154,9 +154,9 @@ class _Unknown(NamedTuple):
 
 
 def cast(recording: Recording, play: Play) -> Casting:
-    """For each key and id that the recording does not make itself, the member of the cast.
+    """Find a member of the cast for each key and id that the recording does not create itself.
 
-    One that is missing here is sent as it was recorded.
+    Those without one are sent as they were recorded.
     """
     world = play.cast()
     casting: Casting = {}
@@ -165,7 +165,7 @@ def cast(recording: Recording, play: Play) -> Casting:
         place = waiting[0].place
         together = [one for one in waiting if one.place == place]
         waiting = waiting[len(together) :]
-        # No further than to the next stranger, about whom nothing is known yet.
+        # Only up to the request with the next unknown value.
         end = waiting[0].place if waiting else len(recording.entries)
         seen = Recording(recording.entries[:end], 0)
         casting = _best(seen, play, casting, _candidates(world, together, casting))
@@ -178,9 +178,9 @@ def cast(recording: Recording, play: Play) -> Casting:
 def _candidates(
     world: Mapping[str, Any], together: list[_Unknown], casting: Casting
 ) -> Iterator[Casting]:
-    """Casts of the strangers of one request: those known by value, or all of one merchant.
+    """Yield castings of the unknown values of a request: by equal value, or to one cast name.
 
-    Members that have no counterpart yet come first.
+    Names that are not taken yet come first.
     """
     members = {
         value: (table, name)
@@ -196,10 +196,7 @@ def _candidates(
 
 
 def _best(seen: Recording, play: Play, casting: Casting, candidates: Iterable[Casting]) -> Casting:
-    """Return the casting with the candidate that fits best.
-
-    The one as it is if none fits better.
-    """
+    """Return the casting with the best candidate added, or unchanged if none is better."""
     best, score = casting, _score(seen, play, casting)
     for candidate in candidates:
         if score == (0, 0):
@@ -211,13 +208,13 @@ def _best(seen: Recording, play: Play, casting: Casting, candidates: Iterable[Ca
 
 
 def _score(recording: Recording, play: Play, casting: Casting) -> tuple[int, int]:
-    """How far answers differ: by statuses first, then in everything."""
+    """Return the number of different statuses, and of all differences."""
     found = play.run(recording, casting, AS_IT_IS)
     return sum(one.kind == "status" for one in found), len(found)
 
 
 def _unknown(recording: Recording) -> Iterator[_Unknown]:
-    """Keys and ids that requests use before any answer has them."""
+    """Yield the keys and ids that requests use before any answer contains them."""
     made: set[str] = set()
     for place, entry in enumerate(recording.entries):
         ids = ((_TABLES.get(name), value) for name, value in _ids(entry))
@@ -229,7 +226,7 @@ def _unknown(recording: Recording) -> Iterator[_Unknown]:
 
 
 def _ids(entry: Recorded) -> Iterator[tuple[str, str]]:
-    """Yield the ids of a request, each with the name of its field or the segment before it."""
+    """Yield the ids of a request, each with its field name or the path segment before it."""
     parts = entry.path.split("/")
     listed = ((name, part) for name, value in entry.query for part in value.split(","))
     texts = chain(pairwise(parts), listed, _texts("", value_of(entry.body)))
@@ -237,7 +234,7 @@ def _ids(entry: Recorded) -> Iterator[tuple[str, str]]:
 
 
 def _texts(name: str, value: Any) -> Iterator[tuple[str, str]]:
-    """Every text in a JSON value, with the name of its field."""
+    """Yield every text in a JSON value, with the name of its field."""
     if isinstance(value, str):
         yield name, value
     elif isinstance(value, list | dict):
@@ -260,12 +257,12 @@ class Explained(NamedTuple):
 
 
 def turns(profile: Profile | None) -> list[Turn]:
-    """Each other reading alone: of switches and readings, and of the profile if it is known."""
+    """Return each other value of switches and readings, and of the profile if it is known."""
     chosen = in_force(profile.readings if profile else {}, {})
     found = [
         Turn(f"{name}={str(value).lower()}", {"switches": {name: value}})
         for name, switch in SWITCHES.items()
-        # Some switches are readings by another name.
+        # Some switches are another name of a reading.
         if switch.reading is None
         for value in switch.values
         if value != switch.default
@@ -289,27 +286,27 @@ def turns(profile: Profile | None) -> list[Turn]:
 def explain(
     found: list[Difference], recording: Recording, casting: Casting, play: Play, tried: list[Turn]
 ) -> list[Explained]:
-    """Every difference with its explanations. Each reading is tried in a new world."""
+    """Return every difference with its explanations. Each reading is tried in a new world."""
     by: Mapping[Difference, list[str]] = {one: [] for one in found}
     before = {one[:3] for one in found}
     for turn in tried if found else ():
         left = {one[:3] for one in play.run(recording, casting, turn)}
         new = left - before
         if any(kind == "status" or place == "body.transaction_id" for _, kind, place in new):
-            # An operation that was carried out is refused now, so later answers prove nothing.
-            # Nor does an answer about another transaction.
+            # If an operation is now refused, or an answer is about another transaction, later
+            # answers prove nothing.
             continue
         for one, names in by.items():
-            # A status that now differs in its body is not a match yet.
+            # If the status is now right but the body differs, that is not a match.
             if one[:3] not in left and not _is_worse(one, new):
                 names.append(turn.name)
     return [Explained(one, tuple(by[one])) for one in found]
 
 
 def _is_worse(one: Difference, new: set[tuple[int, Kind, str]]) -> bool:
-    """Whether it is gone only because something else of the answer differs now.
+    """Whether it disappeared only because something else in the answer differs now.
 
-    That is the body behind a status, the status itself, or a list that holds the part.
+    That is the body instead of the status, the status itself, or the list that contains the part.
     """
     here = [(kind, place) for number, kind, place in new if number == one.number]
     if one.kind == "status":
@@ -319,7 +316,7 @@ def _is_worse(one: Difference, new: set[tuple[int, Kind, str]]) -> bool:
     )
 
 
-# --- the report: no secrets are in it
+# --- the report, without secrets ----------------------------------------------------------------
 
 
 def document(
@@ -343,7 +340,7 @@ def document(
 
 
 def lines(result: dict[str, Any]) -> Iterator[str]:
-    """Yield the same document in lines."""
+    """Yield the lines of the result as text."""
     last = None
     for one in result["differences"]:
         if one["request"] != last:

@@ -1,6 +1,6 @@
-"""A verification: what it may do and will ask, the run itself, and the files that it leaves.
+"""Verification of a real UAT: what it is allowed to do, its plan, the run, and its files.
 
-Those are a profile, the switches, the differences, and the evidence without data.
+The files are a profile, the switches, the differences, and the evidence without data.
 """
 
 import json
@@ -29,7 +29,7 @@ KEY_LIFE: Final = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What a run may do. `tx` are transactions of the user by what they are, such as `auth`."""
+    """What a run is allowed to do. `tx` are the user's transactions by kind, such as `auth`."""
 
     run: str = field(default_factory=lambda: secrets.token_hex(4))
     allowed: Sequence[str] = ()
@@ -37,13 +37,13 @@ class Wanted:
     tx: Mapping[str, str] = field(default_factory=dict)
 
     def phases(self) -> Iterator[tuple[str, list[Probe]]]:
-        """Yield the phases that are allowed, in order, with their probes."""
+        """Yield the allowed phases in order, with their probes."""
         for phase in PHASES:
             if phase == PHASES[0] or phase in self.allowed:
                 yield phase, probes_of(phase)
 
     def fill_in(self, text: str) -> str:
-        """Fill in what is known before the run: the account, and the named transactions."""
+        """Fill in the account and the named transactions, which are known before the run."""
         for name, id in self.tx.items():
             text = text.replace(f"{{tx.{name}}}", id)
         return text.replace("{account}", self.account or "{account}")
@@ -60,7 +60,7 @@ _KEYS: Final = "/v5/apikeys"
 
 
 def requests(wanted: Wanted) -> list[dict[str, Any]]:
-    """Every request of the run, as JSON."""
+    """Return every request of the run, as JSON."""
     return [
         {
             "phase": phase,
@@ -82,20 +82,22 @@ def plan_lines(wanted: Wanted, base: str) -> Iterator[str]:
     made = Counter(one["makes"] for one in asked if one["makes"])
     yield f"{len(asked)} requests to {base}, one at a time, at least {INTERVAL_S:g} s apart."
     if not wanted.allowed:
-        yield "All of them read. Nothing is created, changed or deleted."
+        yield "They only read. Nothing is created, changed or deleted."
     if made:
         things = ", ".join(f"{n} {kind}{'s' if n > 1 else ''}" for kind, n in made.items())
-        yield f"They make: {things}."
-        yield "All of these are deleted at the end, also if the run fails or is interrupted."
+        yield f"They create: {things}."
+        yield "All of these are deleted at the end, even if the run fails or is interrupted."
         yield f"Their names begin with verify-{wanted.run}-; a real run has another name."
-        yield "Requests to delete them come in addition: one each, more if one has to be repeated."
-        yield "Texts in braces are filled in by the run: {made.key.id} is the id of what it made."
+        yield "Requests to delete them are additional: one each, more if one has to be repeated."
+        yield "The run fills in texts in braces: {made.key.id} is the id of the key it created."
     if "payments" in wanted.allowed:
-        yield "They change transactions that you named. That is not undone."
+        yield "They change the transactions that you named. That is not undone."
     yield "A request that is answered with 429 is repeated once, after the time that it asks for."
     yield f"No more than {probe_runner.REQUESTS_MAX} requests are sent."
     if wanted.account is not None:
-        why = "account: Whether the key is one of the account that you named. If not, the run ends."
+        why = (
+            "account: Whether the key belongs to the account that you named. If not, the run ends."
+        )
         yield from ("", why, f"  GET {_KEYS}?account_id={wanted.account}")
     for phase, probes in wanted.phases():
         yield from ("", f"Phase {phase}. {describe(phase)}")
@@ -113,12 +115,12 @@ def _step_lines(step: Step, wanted: Wanted) -> Iterator[str]:
     without = "" if step.has_accept else "  (without Accept)"
     known = {"": "", "none": "  (without a key)", "partner": "  (partner's key)"}
     by = known.get(step.key, f"  (key {{{step.key}}})")
-    only = "  (only if the one before is refused)" if step.is_after_refusal else ""
+    only = "  (only if the request before is refused)" if step.is_after_refusal else ""
     yield f"  {step.method} {wanted.fill_in(path)}{without}{by}{only}"
     if step.body is not None:
         yield f"    {wanted.fill_in(json.dumps(step.body))}"
     if step.makes is not None:
-        yield f"    makes a {step.makes.name}, deleted at the end: {{made.{step.name_of_made}}}"
+        yield f"    creates a {step.makes.name}, deleted at the end: {{made.{step.name_of_made}}}"
 
 
 # --- the run -------------------------------------------------------------------------------------
@@ -133,12 +135,11 @@ def ask(
     keys: Mapping[str, str | None],
     deliveries: Sequence[Mapping[str, Any]] = (),
 ) -> tuple[dict[str, Any], Mapping[str, str]]:
-    """Return the differences, and the files by name. No key is in them.
+    """Run the probes, and return the differences and the files by name, without keys.
 
-    `deliveries` are those that were compared already.
-
-    `keys` are the user's, as `own` and `partner`. What the run makes is noted in `folder` before
-    it is made, and deleted before this returns, also if the run is interrupted.
+    `deliveries` are the results of comparing webhooks. `keys` are the user's, named `own` and
+    `partner`. Everything that the run creates is noted in `folder` before, and deleted before this
+    returns, even if the run is interrupted.
     """
     register = Register(wanted.run, probe_runner.register_file(folder, wanted.run))
     asker = Asker(send, pace, register, _names(profile, wanted, keys))
@@ -158,18 +159,18 @@ def ask(
         try:
             probe_runner.Cleaner(register, send, pace, {"partner": keys.get("partner")}).clean()
         except KeyboardInterrupt:
-            done.stopped = "it was interrupted while it deleted what it had made"
-    # Probes that were not asked, or only in part, cannot tell.
+            done.stopped = "it was interrupted while it deleted what it had created"
+    # Probes that were not run, or only in part, have no result.
     asked = {finding.probe.id for finding in done.findings}
     missed = [one for _, probes in wanted.phases() for one in probes if one.id not in asked]
     done.findings += [Finding(probe, None, "the run ended before") for probe in missed]
     day = datetime.now(UTC).date().isoformat()
     result = view_run(done, profile, day, register) | {"deliveries": list(deliveries)}
-    learnt = (one for one in done.findings if one.probe.kind == "switch")
-    switches = {one.probe.name: one.value for one in learnt if one.value is not None}
+    found = (one for one in done.findings if one.probe.kind == "switch")
+    switches = {one.probe.name: one.value for one in found if one.value is not None}
     files = {
         "uat.toml": profile_toml(done, profile, day),
-        # As `PUT /_sandbox/worlds/{world}/switches` takes them.
+        # A body for `PUT /_sandbox/worlds/{world}/switches`.
         "uat-switches.json": json.dumps(switches, indent=2) + "\n",
         "differences.md": markdown(result),
         "differences.json": json.dumps(result, indent=2) + "\n",
@@ -181,7 +182,7 @@ def ask(
 
 
 def _own_record(asker: Asker, account: str, key: str) -> Any:
-    """Return the record of the key that asks. Raises Stopped if it is not one of the account."""
+    """Return the record of the user's key. Raises Stopped if it belongs to another account."""
     request = ProbeRequest(path=_KEYS, query=(("account_id", account),))
     answer = asker.answer(request, "account")
     for one in map(fields_of, answer.body if isinstance(answer.body, list) else []):
@@ -189,8 +190,8 @@ def _own_record(asker: Asker, account: str, key: str) -> Any:
         if one.get("account_id") == account and last4 and key.endswith(str(last4)):
             return one
     raise Stopped(
-        f"the key is none of account {account} (GET /v5/apikeys answered {answer.status}); "
-        "nothing was asked"
+        f"the key does not belong to account {account} (GET /v5/apikeys answered "
+        f"{answer.status}); no probe was run"
     )
 
 
@@ -216,19 +217,19 @@ def _names(profile: Profile, wanted: Wanted, keys: Mapping[str, str | None]) -> 
 
 
 def write(folder: Path, files: Mapping[str, str]) -> None:
-    """Write the files into the folder, which is made if it is missing. Raises OSError."""
+    """Write the files into the folder, which is created if it is missing. Raises OSError."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
         (folder / name).write_text(text, encoding="utf-8")
 
 
-# --- what it leaves -----------------------------------------------------------------------------
+# --- results ------------------------------------------------------------------------------------
 
 _TEXT_MAX: Final = 300
 
 
 def view_run(run: Run, profile: Profile, day: str, register: Register) -> dict[str, Any]:
-    """Return the differences as JSON: one entry for each probe, and what the run made."""
+    """Return the result as JSON: an entry for each probe, and what the run created."""
     probes = []
     for probe, value, why in run.findings:
         ours = probe.of_sandbox(profile)
@@ -249,7 +250,7 @@ def view_run(run: Run, profile: Profile, day: str, register: Register) -> dict[s
 
 
 def markdown(result: Mapping[str, Any]) -> str:
-    """Return the same as a page."""
+    """Return the result as a Markdown page."""
     parts = [
         "# The platform against the sandbox",
         f"Asked on {result['verified']}, with {result['requests']} requests.",
@@ -261,7 +262,7 @@ def markdown(result: Mapping[str, Any]) -> str:
         unlike = _rows_of(result["deliveries"])
         parts.append(_table("delivery event place sandbox platform", unlike))
     if result["made"]:
-        parts.append("The run made these. A platform may keep the records of what was deleted.")
+        parts.append("The run created these. A platform may keep records of what was deleted.")
         parts.append(_table("kind name state", (one.values() for one in result["made"])))
     return "\n\n".join(parts) + "\n"
 
@@ -286,7 +287,7 @@ def _rows_of(deliveries: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, ...
 
 
 def lines(result: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the same for a terminal."""
+    """Yield the lines of the result for a terminal."""
     for one in result["probes"]:
         said = f"{one['id']}: {one['verdict']}"
         if one["verdict"] == "other reading":
@@ -302,7 +303,7 @@ def lines(result: Mapping[str, Any]) -> Iterator[str]:
 
 
 def profile_toml(run: Run, profile: Profile, day: str) -> str:
-    """Return the profile with what was learnt and when, for `sandbox serve --profile`."""
+    """Return the profile with the values that were found and when, for `serve --profile`."""
     whole = asdict(profile)
     readings, verified = dict(whole["readings"]), dict(whole["verified"])
     for probe, value, _ in run.findings:
@@ -322,7 +323,7 @@ def profile_toml(run: Run, profile: Profile, day: str) -> str:
 
 
 def evidence(run: Run, profile: Profile) -> str:
-    """One line of JSON for each request. Only refusals keep their words; data is left out."""
+    """Return a line of JSON for each request. Only refusals keep their texts, without data."""
     outlined = (
         one | {"body": _outline(one["body"], profile.scrub if one["status"] >= 400 else None)}
         for one in run.evidence
@@ -331,7 +332,7 @@ def evidence(run: Run, profile: Profile) -> str:
 
 
 def _outline(value: Any, keeps: Any) -> Any:
-    """Return the shape of a body: names, types, and one item of each list."""
+    """Return the outline of a body: names, types, and one item of each list."""
     if isinstance(value, dict):
         return {name: _outline(inner, keeps) for name, inner in value.items()}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""The examination: sending probes, judging and scoring the answers, skipping the rest."""
+"""Examination of a receiver: sending the probes, and judging and scoring its answers."""
 
 import asyncio
 import ssl
@@ -30,7 +30,7 @@ CONNECT_S: Final = 5.0
 """Time limit for a connection; after it the receiver counts as unreachable."""
 
 ANSWER_BYTES_MAX: Final = 4_096
-"""The most bytes of an answer to read."""
+"""How many bytes of an answer to read."""
 
 Scrub = Callable[[str], str]
 """Masks secrets in a text."""
@@ -38,7 +38,7 @@ Scrub = Callable[[str], str]
 
 @dataclass(frozen=True, slots=True)
 class ReceiverAnswer:
-    """The result of one request: its kind, and the receiver's reaction in words."""
+    """The result of a request: how the receiver answered, and a summary in words."""
 
     label: str
     way: Way
@@ -51,10 +51,10 @@ class ReceiverAnswer:
 async def send(
     client: AsyncClient, url: str, timeout_s: float, scrub: Scrub, webhook: Webhook
 ) -> ReceiverAnswer:
-    """Return the answer to one request, over a connection of its own. Never raises.
+    """Send a request over its own connection, and return the answer. Never raises.
 
-    So leftovers of one probe do not affect the next one. An answer that is not complete after
-    `timeout_s` counts as none. What the receiver says is scrubbed, and comes in one line.
+    Separate connections keep leftovers of one probe away from the next. An answer that is not
+    complete after `timeout_s` counts as none. Its text is scrubbed, and made one line.
     """
     started, status, text = perf_counter(), None, bytearray()
     request = client.stream(webhook.method, url, content=webhook.body, headers=webhook.headers)
@@ -86,7 +86,7 @@ def _readable(text: str) -> str:
 
 def _client(url: str, timeout_s: float) -> AsyncClient:
     return AsyncClient(
-        # Reading the certificates of the machine takes longer than all probes together.
+        # Without HTTPS, skip the machine's certificates: reading them takes longer than all probes.
         verify=True if url.startswith("https:") else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
         trust_env=False,
         follow_redirects=False,
@@ -98,13 +98,13 @@ def _client(url: str, timeout_s: float) -> AsyncClient:
 
 
 def _way_of_problem(problem: HTTPError | InvalidURL) -> tuple[Way, str]:
-    """Return the way of an attempt without an answer, and a summary."""
+    """Return how an attempt without an answer failed, and a summary."""
     why = str(problem)
     if isinstance(problem, httpx2.ConnectTimeout):
         return Way.UNREACHABLE, "cannot be connected to: no program accepts connections there"
     if isinstance(problem, httpx2.ConnectError | InvalidURL | httpx2.LocalProtocolError):
         return Way.UNREACHABLE, f"cannot be connected to: {why}"
-    # The client has one exception for both; this text belongs to an unreadable answer.
+    # The client has the same exception for a closed connection and an unreadable answer.
     closed = ("Server disconnected", "peer closed")
     if isinstance(problem, httpx2.RemoteProtocolError) and not why.startswith(closed):
         return Way.NOT_HTTP, "did not answer in HTTP"
@@ -114,14 +114,14 @@ def _way_of_problem(problem: HTTPError | InvalidURL) -> tuple[Way, str]:
 # --- findings -----------------------------------------------------------------------------------
 
 _NAMED_MAX: Final = 5
-"""The most requests of a probe to name one by one."""
+"""How many requests of a probe to name one by one."""
 
 _WITHOUT_PROOF: Final = {"bad-signature", "tampered-body", "missing-signature", "unsigned"}
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The result of one probe. `wrong` are the wrong answers."""
+    """The result of a probe. `wrong` are the wrong answers."""
 
     probe: Probe
     answers: Sequence[ReceiverAnswer] = ()
@@ -146,7 +146,7 @@ class Finding:
 
     @property
     def costs_percent(self) -> int:
-        """The part of the probe's weight that it costs; a skipped probe earns nothing."""
+        """The percentage of the probe's weight that is lost: all of it for a skipped probe."""
         skipped = 100 if self.is_skipped else 0
         return STANDINGS[self.severity].costs_percent if self.severity else skipped
 
@@ -180,14 +180,14 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Examination:
-    """All findings. `is_whole`: all probes were sent."""
+    """All findings. `is_whole` if all probes were requested."""
 
     findings: Sequence[Finding]
     is_whole: bool
 
     @property
     def failures(self) -> list[Finding]:
-        """What went wrong, the worst first, in the order of the probes."""
+        """The failures, the worst ones first, and otherwise in the order of the probes."""
         return [one for rank in Severity for one in self.findings if one.severity is rank]
 
     @property
@@ -225,7 +225,7 @@ class Examination:
 
 
 def judge_pace(probe: Probe, findings: Sequence[Finding], slow_after_ms: float) -> Finding:
-    """Return the finding on the time that the receiver took for each accepted webhook."""
+    """Return the finding about the slowest accepted webhook."""
     taken = [
         (f"{one.probe.name} {answer.label}".strip(), answer)
         for one in findings
@@ -245,7 +245,7 @@ def judge_pace(probe: Probe, findings: Sequence[Finding], slow_after_ms: float) 
 
 
 class Unreachable(Exception):
-    """The receiver takes no connections; the message gives the reason."""
+    """The receiver accepts no connections; the message gives the reason."""
 
 
 async def examine(
@@ -257,9 +257,9 @@ async def examine(
     slow_after_ms: float,
     scrub: Scrub,
 ) -> Examination:
-    """Send the probes, the good one first, and grade the answers.
+    """Send the probes, the good one first, and judge the answers.
 
-    If a receiver refuses the good one, its other answers mean nothing, and the other probes are
+    If the receiver refuses the good one, its other answers mean nothing, and the other probes are
     skipped. Raises Unreachable.
     """
     findings: list[Finding] = []

@@ -1,8 +1,8 @@
-"""The probe: its webhooks, the answer of a good receiver, and the advice for another.
+"""Probes of a receiver: their webhooks, the right answers, and the advice for wrong ones.
 
-Bodies of webhooks are the golden bodies of the events. Each has a fresh id, because a receiver may
-know earlier ones; everything it refers to is the demo world's. The scale has the kinds of answers,
-the weights of failures and the grades. The rows of the probes are in `probes`.
+Bodies are samples of the events. Each has a fresh id, because a receiver may know earlier ones;
+everything else it refers to is from the demo world. The scale has the kinds of answers, the weights
+of failures and the grades. The probes themselves are in `probes`.
 """
 
 import json
@@ -27,7 +27,7 @@ Fields = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Webhook:
-    """One request. `label` distinguishes it from the others of its probe."""
+    """A request. `label` distinguishes it from the others of its probe."""
 
     label: str
     headers: Mapping[str, str]
@@ -37,10 +37,10 @@ class Webhook:
 
 @dataclass(frozen=True)
 class ProbeBuilder:
-    """The settings of the receiver: its secret, its header names, its events.
+    """Builds webhooks for a receiver, with its secret, its header names and its events.
 
-    `ids` are those that no run before this one has drawn. `events` are in the order of their table,
-    and never empty.
+    `ids` differ from those of earlier runs. `events` are in the order of their table, and never
+    empty.
     """
 
     secret: str
@@ -59,10 +59,7 @@ class ProbeBuilder:
         return write_secret(secrets.token_bytes(32))
 
     def fields(self, event_type: str | None = None, id: str | None = None) -> Fields:
-        """Return the body of an event about the resource with this id.
-
-        Without an `event_type` it is the usual event.
-        """
+        """Return the body of an event about the resource with this id; without one, a new id."""
         event_type = event_type or self.usual
         text = library.sample(event_type)
         own = json.loads(text)[_OWN_ID.get(EVENTS[event_type].category, "id")]
@@ -78,12 +75,12 @@ class ProbeBuilder:
         age_s: float = 0,
         signed_with: Iterable[str] | None = None,
     ) -> Webhook:
-        """Return a webhook with this body, signed correctly unless another secret is given.
+        """Return a webhook with this body, or that of the usual event.
 
-        Without a body it has that of the usual event.
+        It is signed correctly unless other secrets are given.
         """
         if not isinstance(content, bytes):
-            # As the platform writes it.
+            # In the platform's format.
             body = self.fields() if content is None else content
             content = json.dumps(body, separators=(",", ":"), ensure_ascii=False).encode()
         id, sent_at = id or self.ids.message_id(), time() - age_s
@@ -92,13 +89,13 @@ class ProbeBuilder:
         return Webhook(label, {"content-type": "application/json", **headers}, content)
 
     def with_signature(self, webhook: Webhook, signature: Callable[[str], str]) -> Webhook:
-        """Return the same with what becomes of its signature; an empty header is left out."""
+        """Return the webhook with its signature changed; an empty one is left out."""
         name = f"{self.header_prefix}-signature"
         headers = {**webhook.headers, name: signature(webhook.headers[name])}
         return replace(webhook, headers={k: v for k, v in headers.items() if v})
 
     def nullable(self) -> set[str]:
-        """Return the fields that some event of the usual one's category has as null."""
+        """Return the fields that are null in some event of the usual one's category."""
         category = EVENTS[self.usual].category
         bodies = [json.loads(library.sample(e)) for e in EVENTS if EVENTS[e].category == category]
         return {name for body in bodies for name, value in body.items() if value is None}
@@ -108,7 +105,7 @@ class ProbeBuilder:
 
 
 class Way(StrEnum):
-    """How a receiver answered one request."""
+    """How a receiver answered a request."""
 
     TAKEN = "taken"
     REDIRECTED = "redirected"
@@ -123,13 +120,13 @@ class Way(StrEnum):
 
 
 def way_of(status_code: int) -> Way:
-    """Return the way of an answer with this status. Source: assumed 8.3-success, D22."""
+    """Return the kind of an answer with this status. Source: assumed 8.3-success, D22."""
     ways = {410: Way.GONE, 2: Way.TAKEN, 3: Way.REDIRECTED, 4: Way.REFUSED}
     return ways.get(status_code) or ways.get(status_code // 100, Way.BROKE)
 
 
 class Severity(StrEnum):
-    """How bad a failure is, from the worst down."""
+    """How bad a failure is, worst first."""
 
     CRITICAL = "critical"
     MUST = "must"
@@ -139,10 +136,10 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SeverityPolicy:
-    """What failures of a severity do to the result.
+    """How failures of a severity affect the result.
 
-    Each takes `costs_percent` of its probe's weight from the score, which with any of them is
-    `score_max` at most. `is_failure`: the receiver is not fit for use.
+    Each one takes `costs_percent` of its probe's weight from the score, and limits the score to
+    `score_max`. With `is_failure` the receiver is not fit for use.
     """
 
     costs_percent: int
@@ -154,19 +151,19 @@ class SeverityPolicy:
 STANDINGS: Final = {
     Severity.CRITICAL: SeverityPolicy(100, 39, True, "forged webhooks get in, or no genuine one"),
     Severity.MUST: SeverityPolicy(100, 69, True, "webhooks are lost, or tried again for a day"),
-    Severity.SHOULD: SeverityPolicy(30, 94, False, "works, and will give trouble some day"),
+    Severity.SHOULD: SeverityPolicy(30, 94, False, "works, but will cause trouble some day"),
     Severity.ADVICE: SeverityPolicy(0, 100, False, "works"),
 }
-"""From the worst down. The limits are the highest scores of F, D and B."""
+"""Worst first. The limits are the highest scores of F, D and B."""
 
 GRADES: Final = (("A", 95), ("B", 85), ("C", 70), ("D", 40), ("F", 0))
-"""Grade to the score from which on it is given. From C on the receiver is fit for use."""
+"""Each grade with its lowest score. With C or better the receiver is fit for use."""
 
 
 def score_of(costs_percent: Iterable[tuple[int, int]], failures: Iterable[Severity]) -> int:
-    """Return the score that is left: of weights, and how much of each is lost in percent.
+    """Return the score from pairs of a weight and the percentage of it that is lost.
 
-    Rounded down: the full score is for those who lost nothing.
+    It is rounded down, so only a receiver that lost nothing gets the full score.
     """
     lost = sum(weight * percent for weight, percent in costs_percent)
     left = (100 * 100 - lost) // 100
@@ -181,23 +178,22 @@ def grade_of(score: int) -> str:
 # --- probes and advice --------------------------------------------------------------------------
 
 Plan = Callable[[ProbeBuilder], list[Webhook]]
-"""Makes the webhooks of a probe when they are due."""
+"""Makes the webhooks of a probe, just before they are sent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probe:
-    """One probe. `expects` is the right answer of the receiver to each of its requests.
+    """A probe. `expects` is the receiver's right answer to each of its requests.
 
-    `severity` belongs to the failure that the probe looks for: a genuine webhook refused, or a
-    forged one accepted. `otherwise` belongs to a forged one that is refused in a wrong way.
-    `advice` tells what to change, by the way of answering; `ADVICE_TAKEN` and `ADVICE_REFUSED` have
-    the rest. `is_at_once`: its webhooks are sent together,
-    not one after the other.
+    `severity` is that of the failure that the probe looks for: a genuine webhook refused, or a
+    forged one accepted. `otherwise` is that of a forged one refused in a wrong way. `advice` says
+    what to change, by the kind of answer; `ADVICE_TAKEN` and `ADVICE_REFUSED` have the rest. With
+    `is_at_once` its webhooks are sent together.
     """
 
     name: str
     sends: str
-    wants: str = "takes it with 2xx"
+    wants: str = "accepts it with 2xx"
     expects: Literal["taken", "refused"] = "taken"
     severity: Severity = Severity.MUST
     otherwise: Severity = Severity.SHOULD
@@ -208,19 +204,19 @@ class Probe:
     is_at_once: bool = False
 
     def is_met_by(self, way: Way) -> bool:
-        """Whether this is how a good receiver answers."""
+        """Whether this is a good receiver's answer."""
         if self.expects == "taken":
             return way == Way.TAKEN
         return way in (Way.REFUSED, Way.GONE)
 
     def severity_of(self, way: Way) -> Severity:
-        """How bad it is to answer like this."""
+        """Return how bad this answer is."""
         if self.expects == "taken" or way == Way.TAKEN:
             return self.severity
         return self.otherwise
 
     def advice_on(self, way: Way) -> str:
-        """Return the advice for a receiver that answers like this."""
+        """Return the advice for a receiver with this answer."""
         general = ADVICE_TAKEN if self.expects == "taken" else ADVICE_REFUSED
         return self.advice.get(way) or general[way]
 
@@ -233,15 +229,15 @@ _WORK_LATER: Final = (
 _NO_ANSWER: Final = {
     Way.SILENT: f"{_WORK_LATER} After 15 seconds a delivery counts as failed.",
     Way.CLOSED: (
-        "Look into the receiver's log: it closes the connection before its answer is complete, as "
-        "a crashed worker does, or a proxy whose upstream is away."
+        "Look into the receiver's log: it closes the connection before its answer is complete. "
+        "That may be a crashed worker, or a proxy whose upstream is down."
     ),
     Way.NOT_HTTP: (
-        "What listens there does not speak HTTP/1.1. Check the port, and whether it is https."
+        "The program there does not speak HTTP/1.1. Check the port, and whether it is https."
     ),
     Way.UNREACHABLE: (
-        "It stopped taking connections in between. Look whether the receiver crashed, or a "
-        "firewall shut you out."
+        "It stopped accepting connections in between. Check whether the receiver crashed, or a "
+        "firewall blocks you."
     ),
 }
 
@@ -249,16 +245,16 @@ ADVICE_TAKEN: Final[Mapping[Way, str]] = {
     **_NO_ANSWER,
     Way.REDIRECTED: (
         "Register the address to which it redirects, with its scheme and trailing slash, and keep "
-        "log-in pages away from it: redirects are not followed, and count as failures."
+        "login pages away from it: redirects are not followed, and count as failures."
     ),
     Way.GONE: "Never answer 410 to a genuine webhook: it disables the endpoint at once.",
     Way.REFUSED: (
-        "Answer 2xx to whatever is signed properly, also to what you have no use for. What is "
-        "refused is tried again for more than a day, and then the endpoint is disabled."
+        "Answer 2xx to every webhook with a valid signature, even if you do not need it. A refused "
+        "one is tried again for more than a day, and then the endpoint is disabled."
     ),
     Way.BROKE: (
-        "Find the exception in the receiver's log. Store what was verified before you interpret "
-        "it, so unexpected content does not cause endless retries."
+        "Find the exception in the receiver's log. Store verified webhooks before you interpret "
+        "them, so that unexpected content does not cause endless retries."
     ),
     Way.SLOW: _WORK_LATER,
 }
@@ -267,24 +263,24 @@ _REFUSE: Final = "Answer 4xx, best 401, and nothing else"
 
 ADVICE_REFUSED: Final[Mapping[Way, str]] = {
     **_NO_ANSWER,
-    Way.TAKEN: "Verify with a Standard Webhooks library, and process nothing before it has agreed.",
-    Way.REDIRECTED: f"{_REFUSE}: senders are not people who would log in.",
+    Way.TAKEN: "Verify with a Standard Webhooks library before you process anything.",
+    Way.REDIRECTED: f"{_REFUSE}: senders are not people who could log in.",
     Way.BROKE: (
-        f"{_REFUSE}: catch what the verifying library raises, ValueError for malformed headers "
-        "included. With 5xx, forgeries set off the alarms that are meant for your own errors."
+        f"{_REFUSE}: catch everything that the verifying library raises, including ValueError for "
+        "malformed headers. With 5xx, forgeries set off the alarms that are meant for your errors."
     ),
     Way.SILENT: (
-        "Verify before anything that takes time, and answer 401 at once: otherwise anyone can keep "
-        "the receiver busy."
+        "Verify before anything slow, and answer 401 at once: otherwise anyone can keep the "
+        "receiver busy."
     ),
     Way.CLOSED: f"{_REFUSE}: a closed connection looks like a crash, and may be one.",
 }
 
 HINTS: Final[Mapping[int, str]] = {
     404: "404: there is nothing at this path; compare it with the receiver's routes.",
-    405: "405: the route does not take POST.",
+    405: "405: the route does not accept POST.",
     413: "413: the body is larger than the receiver, or a proxy before it, allows.",
-    415: "415: the route does not take `content-type: application/json`.",
-    429: "429: a rate limit; take the senders' addresses out of it, or answer with Retry-After.",
+    415: "415: the route does not accept `content-type: application/json`.",
+    429: "429: a rate limit; exempt the senders' addresses, or answer with Retry-After.",
 }
-"""The advice by status for a genuine webhook that was refused."""
+"""Additional advice by status, if a genuine webhook was refused."""

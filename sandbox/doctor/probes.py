@@ -1,6 +1,6 @@
-"""The probes, in the order in which they are sent: each with its webhooks.
+"""The probes with their webhooks, in the order in which they are sent.
 
-What a good receiver refuses is forged or outdated; the rest is genuine, in all its forms.
+A good receiver refuses forged and outdated webhooks, and accepts genuine ones in all their forms.
 """
 
 import json
@@ -15,7 +15,7 @@ from sandbox.domain.events import EVENTS
 CRITICAL, MUST, SHOULD, ADVICE = Severity
 
 OLD_S: Final = 600
-"""Twice what receivers tolerate. Source: assumed 8.3-signature."""
+"""An age of twice what receivers tolerate. Source: assumed 8.3-signature."""
 
 LARGE_BYTES: Final = 65_536
 AT_ONCE: Final = 8
@@ -28,7 +28,7 @@ _LATER_AND_EARLIER: Final = (
     ("api_key.revoked", "api_key.created"),
     ("credential.blocked", "credential.created"),
 )
-"""Events about one resource that the platform fires in the other order."""
+"""Pairs of events about one resource; the platform fires the second one first."""
 
 _BEGINNINGS: Final = (".create", ".created", ".opened", ".sale", ".authorize")
 
@@ -46,9 +46,9 @@ PROBES: Final[dict[str, Probe]] = {}
 def _probe(
     *, taken: str = "", not_taken: str = "", refused: str = "", broke: str = "", **row: Any
 ) -> Callable[[Plan], Plan]:
-    """Register a probe: its row, and the advice by the way of answering.
+    """Register a probe with its advice for each kind of answer.
 
-    Its name is that of its plan, whose docstring says what it sends.
+    It is named after its plan, whose docstring says what it sends.
     """
     ways = {Way.TAKEN: taken, Way.REFUSED: refused, Way.BROKE: broke}
     advice = {way: said or not_taken for way, said in ways.items()}
@@ -69,10 +69,10 @@ _forgery = partial(
 
 _again = partial(
     _probe,
-    wants="takes both with 2xx, and processes one",
+    wants="accepts both with 2xx, and processes one",
     source="spec 6.1.9; assumed 8.3-id",
-    not_taken="Keep the webhook-id of everything that was processed, and answer 2xx to one that is "
-    "known, without processing it again. A duplicate that is refused comes again and again.",
+    not_taken="Store the webhook-id of every processed webhook, and answer 2xx to a known one "
+    "without processing it again. A refused duplicate is sent again and again.",
 )
 
 
@@ -81,16 +81,16 @@ def _renamed(fields: Fields, text: str) -> Fields:
 
 
 @_probe(
-    wants="takes it with 2xx; the other probes are only sent then",
+    wants="accepts it with 2xx; the other probes are only sent then",
     severity=CRITICAL,
     weight=10,
     source=_SUCCESS,
-    refused="Compare the secret with the receiver's, `whsec_` and all; verify the bytes of the "
-    "body before anything parses them; see that the names of the headers are those it reads "
+    refused="Compare the secret with the receiver's, including `whsec_`; verify the bytes of the "
+    "body before anything parses them; check that it reads headers with these names "
     "(--header-prefix).",
 )
 def _good(builder: ProbeBuilder) -> list[Webhook]:
-    """Send a genuine webhook, signed properly, just now."""
+    """Send a genuine webhook, correctly signed just now."""
     return [builder.webhook()]
 
 
@@ -100,7 +100,7 @@ def _good(builder: ProbeBuilder) -> list[Webhook]:
 @_forgery(
     weight=7,
     taken="Compute the HMAC-SHA256 of `{id}.{timestamp}.{body}` with the decoded secret and "
-    "compare it in constant time, or have a Standard Webhooks library do it. At present any client "
+    "compare it in constant time, or let a Standard Webhooks library do it. At present any client "
     "can tell the receiver that money has moved.",
 )
 def _bad_signature(builder: ProbeBuilder) -> list[Webhook]:
@@ -114,7 +114,7 @@ def _bad_signature(builder: ProbeBuilder) -> list[Webhook]:
     "over the headers alone.",
 )
 def _tampered_body(builder: ProbeBuilder) -> list[Webhook]:
-    """Send a body that is not the one that was signed."""
+    """Send a body that differs from the signed one."""
     fields = builder.fields()
     signed = builder.webhook(fields)
     changed = builder.webhook({**fields, "account_id": builder.ids.uuid()})
@@ -122,7 +122,7 @@ def _tampered_body(builder: ProbeBuilder) -> list[Webhook]:
 
 
 @_forgery(
-    weight=5, taken="Refuse what has no signature: verify always, not only where there is one."
+    weight=5, taken="Refuse webhooks without a signature: always verify, not only if there is one."
 )
 def _missing_signature(builder: ProbeBuilder) -> list[Webhook]:
     """Send a webhook without the header of its signature."""
@@ -135,9 +135,9 @@ def _unsigned(builder: ProbeBuilder) -> list[Webhook]:
     return [replace(builder.webhook(), headers={"content-type": "application/json"})]
 
 
-@_forgery(weight=3, taken="Compare whole signatures, of equal length; an empty one fits nothing.")
+@_forgery(weight=3, taken="Compare whole signatures of equal length; an empty one never matches.")
 def _empty_signature(builder: ProbeBuilder) -> list[Webhook]:
-    """Send the signature `v1,` and nothing behind it."""
+    """Send the signature `v1,` with nothing after it."""
     return [builder.with_signature(builder.webhook(), lambda _: "v1,")]
 
 
@@ -152,10 +152,10 @@ def _garbled_signature(builder: ProbeBuilder) -> list[Webhook]:
     weight=6,
     source=_TIMESTAMP,
     taken="Refuse timestamps more than five minutes old: otherwise an attacker who recorded a "
-    "webhook can send it again forever. Retries carry a time of their own.",
+    "webhook can send it again forever. Retries have their own timestamps.",
 )
 def _stale_timestamp(builder: ProbeBuilder) -> list[Webhook]:
-    """Send a webhook signed properly, ten minutes ago."""
+    """Send a webhook that was correctly signed ten minutes ago."""
     return [builder.webhook(age_s=OLD_S)]
 
 
@@ -163,25 +163,25 @@ def _stale_timestamp(builder: ProbeBuilder) -> list[Webhook]:
     severity=SHOULD,
     weight=3,
     source=_TIMESTAMP,
-    taken="Refuse timestamps more than five minutes ahead as well, and keep the receiver's clock "
+    taken="Also refuse timestamps more than five minutes ahead, and keep the receiver's clock "
     "set by NTP.",
 )
 def _future_timestamp(builder: ProbeBuilder) -> list[Webhook]:
-    """Send a webhook signed properly, dated ten minutes ahead."""
+    """Send a correctly signed webhook, dated ten minutes ahead."""
     return [builder.webhook(age_s=-OLD_S)]
 
 
-# --- taken by a good receiver: genuine, in all forms -------------------------------------------
+# --- accepted by a good receiver: genuine, in all forms ----------------------------------------
 
 
 @_probe(
     weight=5,
     source="assumed D22; Standard Webhooks, several signatures",
-    refused="Split the header at spaces and accept the webhook if any of its signatures fits: for "
-    "24 hours after a rotation there are two.",
+    refused="Split the header at spaces and accept the webhook if any of its signatures matches: "
+    "for 24 hours after a rotation there are two.",
 )
 def _rotation(builder: ProbeBuilder) -> list[Webhook]:
-    """Send two signatures, of which the second fits the secret."""
+    """Send two signatures, of which the second matches the secret."""
     return [builder.webhook(signed_with=[builder.other_secret, builder.secret])]
 
 
@@ -192,7 +192,7 @@ def _rotation(builder: ProbeBuilder) -> list[Webhook]:
     refused="Skip signatures whose version is not `v1`, and look at the others.",
 )
 def _unknown_version(builder: ProbeBuilder) -> list[Webhook]:
-    """Send a signature of another version (`v1a`) before the one that fits."""
+    """Send a signature of another version (`v1a`) before the one that matches."""
     other = builder.webhook(signed_with=[builder.other_secret])
     unknown = other.headers[f"{builder.header_prefix}-signature"].removeprefix("v1,")
     return [builder.with_signature(builder.webhook(), lambda fit: f"v1a,{unknown} {fit}")]
@@ -201,8 +201,8 @@ def _unknown_version(builder: ProbeBuilder) -> list[Webhook]:
 @_probe(
     weight=4,
     source=_SIGNATURE,
-    refused="Verify the bytes as they came (`await request.body()`, `express.raw()`, "
-    "`request.get_data()`), not JSON that was parsed and written again: that is another text.",
+    refused="Verify the received bytes (`await request.body()`, `express.raw()`, "
+    "`request.get_data()`), not JSON that was parsed and written again: that text differs.",
 )
 def _exact_bytes(builder: ProbeBuilder) -> list[Webhook]:
     """Send JSON with line breaks, spaces and escapes."""
@@ -213,7 +213,7 @@ def _exact_bytes(builder: ProbeBuilder) -> list[Webhook]:
 @_probe(
     weight=2,
     source=_SIGNATURE,
-    refused="Verify bytes, not text of another encoding; read JSON as UTF-8.",
+    refused="Verify bytes, not text in another encoding; read JSON as UTF-8.",
 )
 def _unicode(builder: ProbeBuilder) -> list[Webhook]:
     """Send a name with accents, Chinese characters and an emoji, as UTF-8."""
@@ -221,16 +221,16 @@ def _unicode(builder: ProbeBuilder) -> list[Webhook]:
 
 
 @_probe(
-    wants="takes each with 2xx, also those it has no use for",
+    wants="accepts each with 2xx, even those that it does not need",
     weight=5,
     source="spec 6.3",
-    refused="Answer 2xx to events that you do not handle, or register the endpoint for those alone "
+    refused="Answer 2xx to events that you do not handle, or register the endpoint only for those "
     "that you do (`event_types`), and name them here with --events.",
 )
 def _every_event(builder: ProbeBuilder) -> list[Webhook]:
     """Send each event once (those of --events)."""
-    # First those by which a resource comes to be. Those of a category are about one resource, lest
-    # a receiver stumble over one unknown to it.
+    # Events that create a resource come first, and all events of a category are about one resource,
+    # so that a receiver knows it.
     ids = {EVENTS[event].category: builder.ids.uuid() for event in builder.events}
     return [
         builder.webhook(builder.fields(event, ids[EVENTS[event].category]), label=event)
@@ -239,43 +239,43 @@ def _every_event(builder: ProbeBuilder) -> list[Webhook]:
 
 
 @_probe(
-    wants="takes it with 2xx, and ignores the field",
+    wants="accepts it with 2xx, and ignores the field",
     weight=5,
     source="good practice: a platform adds fields",
     not_taken='Ignore fields that you do not know (`extra="ignore"`, `additionalProperties` '
     "allowed): a platform may add some at any time.",
 )
 def _unknown_field(builder: ProbeBuilder) -> list[Webhook]:
-    """Send a body with a field that was not there before."""
+    """Send a body with a new field."""
     return [builder.webhook({**builder.fields(), "added_later": {"points": [12, None]}})]
 
 
 @_probe(
-    wants="takes it with 2xx, and leaves it alone",
+    wants="accepts it with 2xx, and ignores it",
     severity=SHOULD,
     weight=2,
     source="good practice: a platform adds events",
 )
 def _unknown_event(builder: ProbeBuilder) -> list[Webhook]:
-    """Send a resource of a kind that there is not yet."""
+    """Send a resource of a kind that does not exist yet."""
     fields = {"voucher_id": builder.ids.uuid(), "state": "issued", "worth": 500, "lines": []}
     return [builder.webhook(fields)]
 
 
 @_probe(severity=SHOULD, weight=2, source="RFC 8259, 1: the fields of an object have no order")
 def _field_order(builder: ProbeBuilder) -> list[Webhook]:
-    """Send the fields of the body from the last to the first."""
+    """Send the fields of the body in reverse order."""
     return [builder.webhook(dict(reversed(builder.fields().items())))]
 
 
 @_probe(
     weight=3,
     source="spec 6.1.8",
-    broke="Expect null wherever a field is optional: optional fields are always there, with null "
-    "for no value. The receiver fails on one of them.",
+    broke="Expect null in every optional field: optional fields are always present, with null for "
+    "no value. The receiver fails on one of them.",
 )
 def _nulls(builder: ProbeBuilder) -> list[Webhook]:
-    """Send null in every field that may be null."""
+    """Send null in every field that can be null."""
     missing, fields = builder.nullable(), builder.fields()
     return [builder.webhook({k: None if k in missing else v for k, v in fields.items()})]
 
@@ -284,10 +284,10 @@ def _nulls(builder: ProbeBuilder) -> list[Webhook]:
     severity=SHOULD,
     weight=2,
     source="good practice: the history grows with every attempt",
-    refused="Raise the limit for bodies in the receiver, and in the proxy before it.",
+    refused="Raise the size limit for bodies in the receiver, and in the proxy before it.",
 )
 def _large_body(builder: ProbeBuilder) -> list[Webhook]:
-    """Send a body of 64 KiB, a payment with a very long history."""
+    """Send a body of 64 KiB: a payment with a very long history."""
     fields = builder.fields()
     if entries := fields.get("history"):
         size = len(json.dumps(entries))
@@ -297,14 +297,14 @@ def _large_body(builder: ProbeBuilder) -> list[Webhook]:
 
 @_again(weight=4)
 def _duplicate(builder: ProbeBuilder) -> list[Webhook]:
-    """Send the same request twice: id, time, signature and body."""
+    """Send the same request twice, with the same id, time, signature and body."""
     same = builder.webhook()
     return [replace(same, label="first"), replace(same, label="again")]
 
 
 @_again(weight=4)
 def _new_attempt(builder: ProbeBuilder) -> list[Webhook]:
-    """Send the same message in a second attempt: same id, new time and signature."""
+    """Send a second attempt at a message, with the same id, a new time and a new signature."""
     fields, id = builder.fields(), builder.ids.message_id()
     return [
         builder.webhook(fields, id=id, age_s=5, label="first"),
@@ -326,15 +326,15 @@ def _race(builder: ProbeBuilder) -> list[Webhook]:
 
 
 @_probe(
-    wants="takes both with 2xx",
+    wants="accepts both with 2xx",
     weight=3,
     source="spec 6.1.10",
-    not_taken="Store the body, whether or not you know the resource: each webhook carries the "
+    not_taken="Store the body, whether or not you know the resource: each webhook contains the "
     "whole resource. Compare the times in the body to find the newer one.",
 )
 def _out_of_order(builder: ProbeBuilder) -> list[Webhook]:
     """Send a refund before the sale that it belongs to."""
-    # A pair of the receiver's events; else a single one about an unknown resource.
+    # A pair of the receiver's events, or else a single event about an unknown resource.
     id, events = builder.ids.uuid(), builder.events
     for pair in _LATER_AND_EARLIER:
         if set(pair) <= set(events):
@@ -344,13 +344,13 @@ def _out_of_order(builder: ProbeBuilder) -> list[Webhook]:
 
 
 @_probe(
-    wants="takes all with 2xx",
+    wants="accepts all with 2xx",
     severity=SHOULD,
     weight=3,
     source="good practice: deliveries overlap",
     is_at_once=True,
-    not_taken="Allow bursts: look for a rate limit, a lock, or a pool of connections that is too "
-    "small. Webhooks of busy minutes come side by side.",
+    not_taken="Allow bursts: look for a rate limit, a lock, or a connection pool that is too "
+    "small. In busy minutes, webhooks arrive at the same time.",
 )
 def _concurrent(builder: ProbeBuilder) -> list[Webhook]:
     """Send eight messages at once."""
@@ -361,7 +361,7 @@ def _concurrent(builder: ProbeBuilder) -> list[Webhook]:
 
 
 @_probe(
-    sends="nothing; looks at how long the genuine webhooks above took",
+    sends="nothing; checks how long the genuine webhooks above took",
     wants="answers within the time of --slow-after-ms",
     severity=SHOULD,
     weight=4,
@@ -377,8 +377,8 @@ def _quick(builder: ProbeBuilder) -> list[Webhook]:
     severity=ADVICE,
     otherwise=ADVICE,
     weight=0,
-    source="Standard Webhooks, which sends POST alone",
-    taken="Serve POST alone, so a health check with GET is not taken for a webhook.",
+    source="Standard Webhooks, which only sends POST",
+    taken="Serve only POST, so that a health check with GET does not count as a webhook.",
 )
 def _get(builder: ProbeBuilder) -> list[Webhook]:
     """Send a GET, as from a browser."""

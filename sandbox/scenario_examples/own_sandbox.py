@@ -1,4 +1,4 @@
-"""Running the examples of a scenario in a sandbox of their own, without a socket."""
+"""Running the examples of a scenario in their own sandbox, without a socket."""
 
 import asyncio
 import selectors
@@ -23,11 +23,11 @@ from sandbox.webhooks.signing import why_not_genuine
 from sandbox.worlds.lifecycle import run_scenario
 
 FAR_S: Final = 30 * 24 * 3600.0
-"""So far no delay of an example goes, and all that it skips together hardly."""
+"""Longer than any delay in an example, and than almost all of its delays together."""
 
 
 class _Idle(selectors.DefaultSelector):
-    """Waits only for work of other threads; the time until the next timer is skipped."""
+    """A selector that only waits for other threads, and skips the time until the next timer."""
 
     def __init__(self, end_s: float | None) -> None:
         super().__init__()
@@ -36,7 +36,7 @@ class _Idle(selectors.DefaultSelector):
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         if self._end_s is not None and monotonic() >= self._end_s:
-            # Whatever goes on is given up: its timer is due now.
+            # End whatever is still running: its time limit is reached now.
             self.skipped_s, self._end_s = self.skipped_s + FAR_S, None
         if timeout is None:
             return super().select(None)
@@ -47,9 +47,9 @@ class _Idle(selectors.DefaultSelector):
 
 
 class SkippingLoop(asyncio.SelectorEventLoop):
-    """A loop whose time goes on to its next timer as soon as nothing else is to do.
+    """An event loop that jumps to its next timer as soon as it has nothing else to do.
 
-    From `end_s` on, a moment of `monotonic`, everything that FAR_S limits is over.
+    At `end_s`, by the `monotonic` clock, everything with the time limit FAR_S ends.
     """
 
     def __init__(self, end_s: float | None = None) -> None:
@@ -57,7 +57,7 @@ class SkippingLoop(asyncio.SelectorEventLoop):
         super().__init__(self._idle)
 
     def time(self) -> float:
-        """Seconds, with those that were skipped."""
+        """Return the seconds of the loop's clock, including skipped ones."""
         return super().time() + self._idle.skipped_s
 
 
@@ -68,30 +68,30 @@ REFUSED: Final = 401
 
 
 class Receiver:
-    """A sender of webhooks to endpoints that are not looked at, which accept all of them."""
+    """A sender of webhooks to endpoints that accept everything, without sending anything."""
 
     async def send(self, url: str, body: bytes, headers: Mapping[str, str]) -> Sent:
-        """Make one attempt."""
+        """Return a successful attempt."""
         return Sent(status_code=204, duration_ms=0, response="", error=None)
 
     async def close(self) -> None:
-        """There are no connections to close."""
+        """Do nothing, since there are no connections."""
 
 
 Build = Callable[..., Any]
-"""Puts a sandbox with an `app` and `worlds` together, as `sandbox.app.build` does."""
+"""Builds a sandbox with an `app` and `worlds`, like `sandbox.app.build`."""
 
 START: Final = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
 class InProcessStage(LocalStage, Receiver):
-    """A sandbox in which the scenario runs from START on.
+    """A sandbox in which the scenario runs, with a clock that is frozen at START.
 
-    At URL it accepts genuine webhooks and refuses others.
+    Its receiver at URL accepts genuine webhooks and refuses others.
     """
 
     control = "/_sandbox/worlds/default"
-    # The time is skipped.
+    # The loop skips this time.
     looks_every_s = 60.0
 
     def __init__(self, scenario: Scenario, build: Build) -> None:
@@ -107,7 +107,7 @@ class InProcessStage(LocalStage, Receiver):
         self._of_step = 0
 
     async def send(self, url: str, body: bytes, headers: Mapping[str, str]) -> Sent:
-        """Make one attempt, and note what the receiver at URL makes of it."""
+        """Return the result of an attempt, and note those at URL."""
         sent = await super().send(url, body, headers)
         if url != URL:
             return sent
@@ -117,7 +117,7 @@ class InProcessStage(LocalStage, Receiver):
         return sent if took else replace(sent, status_code=REFUSED, error=f"answered {REFUSED}")
 
     def begin_step(self) -> None:
-        """From here on requests belong to another step."""
+        """Begin a step, to which the next requests belong."""
         self._of_step = self.world.journal.counters.requests
 
     def near_misses(self) -> list[str]:
@@ -128,7 +128,7 @@ class InProcessStage(LocalStage, Receiver):
         return list(dict.fromkeys(near for one in entries for near in one.near_misses))
 
     async def listen(self) -> None:
-        """Have the receiver get every webhook of the world, if examples look at them."""
+        """Register the receiver for all webhooks of the world, if examples check them."""
         if self._receives:
             key = next(iter(self.keys.values()))
             made = await self.ask(Request("POST", f"{self.control}/endpoints", key, {"url": URL}))
@@ -163,9 +163,9 @@ class InProcessStage(LocalStage, Receiver):
 
 
 class Step(NamedTuple):
-    """The result of one example: its mistakes, in words.
+    """The result of an example: its mistakes, in words.
 
-    With mistakes there are the near misses too: the rules that nearly decided its requests.
+    If there are any, `near_misses` has the rules that nearly decided its requests.
     """
 
     number: int
@@ -177,10 +177,10 @@ class Step(NamedTuple):
 def run_examples(
     scenario: Scenario, build: Build, *, within_s: float | None = None
 ) -> Iterator[Step]:
-    """Run the examples in order; yields each result. Raises ScenarioError for unknown names.
+    """Run the examples in order, and yield each result. Raises ScenarioError for unknown names.
 
-    `build` makes the sandbox. Delays of real time are skipped. An example that is not done
-    `within_s` seconds from the first one's start is given up, and so are those after it.
+    `build` makes the sandbox. Delays in real time are skipped. `within_s` is the time limit for all
+    examples; one that is not done by then is given up, and so are those after it.
     """
     end = None if within_s is None else monotonic() + within_s
     stage = InProcessStage(scenario, build)

@@ -1,4 +1,4 @@
-"""Repeating requests that were seen, in a sandbox of its own: whether they are answered alike."""
+"""Repeating recorded requests in a new sandbox, to check that they get the same answers."""
 
 import asyncio
 import json
@@ -19,12 +19,12 @@ _WORLD: Final = "/_sandbox/worlds/seen"
 
 
 SeenRequest = Mapping[str, Any]
-"""A request, and what was seen of its answer, as `export_tests.build_steps` gives them.
+"""A request with facts about its answer, as `export_tests.build_steps` returns it.
 
-`before` are requests to the control API of its world, which come first: method, path and body.
-`key` is the name of a key of the cast, or one in full. `asserted` are the fields of the answer
-that come again, none if it `is_whole` not; `made` are its fields with ids, which later requests may
-name. With `is_found` the answer is a list of one record, which counts as the answer.
+`before` are requests to the control API of its world that are sent first: method, path and body.
+`key` is the name of a key of the cast, or a whole key. `asserted` are the fields of the answer that
+must be the same; `made` are its fields with ids, which later requests may name. With `is_found` the
+answer is a list of one record, which counts as the answer.
 """
 
 
@@ -37,9 +37,9 @@ def repeat(
     profile: Profile,
     within_s: float,
 ) -> str | None:
-    """Repeat requests in a world that begins so; say what differs, None if nothing does.
+    """Repeat requests in a new world with this beginning; return what differs, or None.
 
-    `named` has the ids of the cast that was seen by their kinds and names.
+    `named` has the recorded ids of the cast by kind and name.
     """
 
     async def run() -> None:
@@ -62,17 +62,17 @@ def repeat(
     except _Differs as differs:
         return str(differs)
     except TimeoutError:
-        return f"the requests are not answered within {within_s:g} s"
+        return f"the requests were not answered within {within_s:g} s"
     return None
 
 
 class _Differs(Exception):
-    """An answer is another one now; the message says how."""
+    """An answer differs from the recorded one; the message says how."""
 
 
 @dataclass(slots=True)
 class _Repeating:
-    """A sandbox, and what ids that were seen are there."""
+    """A sandbox, and the counterparts of recorded ids in it."""
 
     app: ASGIApp
     profile: Profile
@@ -112,7 +112,7 @@ class _Repeating:
         return await send(self.app, method, path, headers=headers, query=query, content=content)
 
     async def control(self, method: str, path: str, body: Any) -> dict[str, Any]:
-        """Return what the control API shows. Raises _Differs with the reason of a refusal."""
+        """Return an answer of the control API. Raises _Differs with the reason of a refusal."""
         answer = await send_json(self.app, method, path, body=body)
         assert answer is not None
         fields = fields_of(value_of(answer.content))

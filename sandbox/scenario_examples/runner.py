@@ -1,4 +1,4 @@
-"""The requests of each example, and what comes of them on a stage."""
+"""Sending the requests of each example on a stage, and checking the results."""
 
 import asyncio
 from abc import ABC, abstractmethod
@@ -39,13 +39,11 @@ class Request:
 
 
 LOOK: Final = {"x-sandbox-outcome": "approved"}
-"""The header of a look into the world, which meets no faults."""
-
-# --- running ------------------------------------------------------------------------------------
+"""The header of requests that only look, which keeps faults of the scenario away from them."""
 
 
 class Arrived(NamedTuple):
-    """One received attempt. `status` is that of the body, None if it cannot be read."""
+    """A received attempt. `status` is that of the body, or None if it cannot be read."""
 
     message_id: str
     status: str | None
@@ -69,7 +67,7 @@ class ExampleResult(NamedTuple):
 
 
 def compare(expect: Expect, came: ExampleResult) -> Iterator[str]:
-    """Everything that is not as expected."""
+    """Yield everything that differs from what is expected."""
     answer, shown, events = came.answer, came.shown, came.events
     parts = f"outcome={answer.headers.get('x-sandbox-outcome', '')}".split("; ")
     chosen = dict(part.partition("=")[::2] for part in parts)
@@ -84,7 +82,7 @@ def compare(expect: Expect, came: ExampleResult) -> Iterator[str]:
         if (wanted := getattr(expect, name)) is not None:
             yield from _unlike(name, wanted, value)
     if expect.event is not None and expect.event not in events:
-        yield f"event: expected {expect.event!r}, came {events!r}"
+        yield f"event: expected {expect.event!r}, got {events!r}"
     for name in expect.null:
         if shown.get(name) is not None:
             yield f"null: {name} is {shown[name]!r}"
@@ -103,7 +101,7 @@ def _unlike(name: str, wanted: Any, value: Any) -> Iterator[str]:
         for key, inner in wanted.items():
             yield from _unlike(f"{name}.{key}", inner, value.get(key))
     elif value != wanted:
-        yield f"{name}: expected {wanted!r}, came {value!r}"
+        yield f"{name}: expected {wanted!r}, got {value!r}"
 
 
 def _misreceived(
@@ -112,7 +110,7 @@ def _misreceived(
     """Yield the differences in the received webhooks."""
     names, came = [one.event for one in wanted], [event for event, _ in received]
     if names != came:
-        yield f"received: expected {names!r}, came {came!r}"
+        yield f"received: expected {names!r}, got {came!r}"
         return
     for number, (one, (event, arrived)) in enumerate(zip(wanted, received, strict=True), start=1):
         for name in ("status", "is_genuine", "is_answered"):
@@ -125,19 +123,19 @@ def _misreceived(
 
 _BEGIN: Final = {"sale": "/v3/payment", "auth": "/v3/preauth"}
 _ACTIONS: Final = {"incremental_auth": "auth", "tip_adjust": "adjust"}
-"""The paths of what begins a payment, and the last part of the others where it is another word."""
+"""The paths of operations that begin a payment, and the last segment of others if it differs."""
 
 BLOCKS: Final = {"block_account": "block", "unblock_account": "unblock"}
 _ON_NOTHING: Final = (*_BEGIN, *BLOCKS, "find", "advance")
 
 
 class Stage(ABC):
-    """A world in which examples play, in this process or on a server.
+    """A world in which examples run: a new one, or one in use.
 
-    `accounts` and `terminals` are those of its cast, `keys` its keys, by their names. `control` is
-    the path of the world in the control API. `arrived` are the webhooks that its receiver got, and
-    `answered` is set unless a client waits for its answer. A tap is looked for at least every
-    `looks_every_s`.
+    `accounts`, `terminals` and `keys` are those of its cast, by name. `control` is the path of the
+    world in the control API. `arrived` has the attempts that its receiver got. `answered` is set
+    unless a client waits for its answer. `looks_every_s` is the longest pause between two looks for
+    a payment that waits for a tap.
     """
 
     accounts: Mapping[str, str]
@@ -153,14 +151,14 @@ class Stage(ABC):
 
     @abstractmethod
     async def ask(self, request: Request) -> ExampleAnswer:
-        """Return the answer to a request.
+        """Send a request and return the answer.
 
-        If that is awaited, it is `answered` when it begins to come.
+        If `is_awaited`, `answered` is set when the answer begins.
         """
 
     @abstractmethod
     def messages(self) -> list[tuple[str, str]]:
-        """All messages of the world so far, oldest first: id and event."""
+        """Return all messages of the world so far, oldest first: id and event."""
 
     @abstractmethod
     def list_waiting(self) -> Collection[str]:
@@ -168,11 +166,11 @@ class Stage(ABC):
 
     @abstractmethod
     async def quiet(self) -> None:
-        """Wait until every due webhook has arrived, and the delayed ones too."""
+        """Wait until all due and delayed webhooks were tried."""
 
 
 def name_of(number: int, example: Example) -> str:
-    """Return what the example is called, by its number without a name."""
+    """Return the name of an example, or else its number as a name."""
     return example.name or f"example {number}"
 
 
@@ -185,7 +183,7 @@ class ExampleRunner:
         self._last = ""
 
     async def play(self, number: int, example: Example) -> tuple[list[str], ExampleResult | None]:
-        """Run one example; returns its mistakes and its result, None if it could not run."""
+        """Run an example; return its mistakes and its result, which is None if it could not run."""
         event_id = example.send.event_id or f"example-{number}"
         send = example.send.model_copy(update={"event_id": event_id})
         if (problem := self._problem(send)) is not None:
@@ -209,7 +207,7 @@ class ExampleRunner:
     def _problem(self, send: Send) -> str | None:
         """Return the reason why this cannot run, or None."""
         if send.on is not None and send.on not in self._payments:
-            return f"send.on: no example before is named {send.on!r}"
+            return f"send.on: no earlier example has the name {send.on!r}"
         if send.operation not in _ON_NOTHING and not (send.on or self._last):
             return f"send.operation: there is no payment yet to {send.operation}"
         for name in ("account", "terminal", "key"):
@@ -218,10 +216,10 @@ class ExampleRunner:
                 return f"send.{name}: the demo world has no {named!r}"
         return None
 
-    # --- carrying out
+    # --- sending
 
     async def _carry_out(self, send: Send, on: str) -> tuple[ExampleAnswer, list[str]]:
-        """Return the answer, and the mistakes of the wait for a tap."""
+        """Return the answer, and the mistakes about a tap."""
         if send.operation == "advance":
             return await self._advance(send, send.by or "0s"), []
         if send.operation == "find":
@@ -247,7 +245,7 @@ class ExampleRunner:
             request.cancel()
 
     async def _add_to_batch(self, send: Send, on: str) -> tuple[ExampleAnswer, list[str]]:
-        """Put the payment into the open batch of its terminal."""
+        """Add the payment to the open batch of its terminal."""
         terminal_id = (await self._payment(send, on)).get("tid", "")
         query = urlencode({"terminal_id": terminal_id, "statuses": "open"})
         found = await self._ask(send, "GET", "/v1/batches", query=query)
@@ -258,7 +256,7 @@ class ExampleRunner:
         return await self._ask(send, "PUT", path, {"added_transactions": [on]}), []
 
     async def _at_tap_desk(self, send: Send, request: asyncio.Future[ExampleAnswer]) -> list[str]:
-        """Tap or cancel as the example says; returns the differences."""
+        """Tap or cancel as the example says, and return the mistakes."""
         waiting = await self._find_waiting(request)
         if waiting is None:
             return ["send.tap: the payment did not wait for a tap"] if send.tap else []
@@ -279,7 +277,7 @@ class ExampleRunner:
         return [wrong] if wrong else []
 
     async def _find_waiting(self, request: asyncio.Future[ExampleAnswer]) -> str | None:
-        """Return the payment that waits for its tap; None once the request is answered without."""
+        """Return the payment that waits for its tap; None if the request is answered without."""
         pause_s = 0.0
         while not request.done():
             for waiting in self._stage.list_waiting():
@@ -320,7 +318,7 @@ class ExampleRunner:
         return str(answer.fields.get("transaction_id", ""))
 
     async def _payment_with(self, send: Send, **more: Any) -> ExampleAnswer:
-        """Return the payment that has the event_id, or an answer without one."""
+        """Return an answer with the payment that has the event_id, or without one."""
         query = urlencode({"event_id": send.event_id})
         answer = await self._ask(send, "GET", "/v1/transactions", query=query, **more)
         found = answer.body if isinstance(answer.body, list) else []
@@ -330,7 +328,7 @@ class ExampleRunner:
         return (await self._ask(send, "GET", f"/v1/transactions/{on}", headers=LOOK)).fields
 
     async def _find_shown(self, send: Send, on: str, answer: ExampleAnswer) -> dict[str, Any]:
-        """Return the object in which `status` and the other fields are looked for."""
+        """Return the object with which `status` and other fields are compared."""
         body = answer.fields
         if send.operation == "close_batch" and "id" in body:
             look = await self._ask(send, "GET", f"/v1/batches/{body['id']}", headers=LOOK)
@@ -342,7 +340,7 @@ class ExampleRunner:
     async def _ask(
         self, send: Send, method: str, path: str, body: Any = None, **more: Any
     ) -> ExampleAnswer:
-        """Return the answer to a request; `more` are further fields of it."""
+        """Send a request and return the answer; `more` are further fields of the request."""
         more["is_awaited"] = path.startswith("/v3/")
         key = self._stage.keys[send.key]
         return await self._stage.ask(Request(method, path, key, body, **more))

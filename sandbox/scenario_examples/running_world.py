@@ -1,4 +1,4 @@
-"""The stage in a world that runs already: its payments, its clock, its endpoints."""
+"""Running examples in a world that is in use, with its payments, clock and endpoints."""
 
 import asyncio
 import json
@@ -17,7 +17,7 @@ from sandbox.scenarios.scenario import Example
 from sandbox.worlds.world import World
 
 _QUIET_S: Final = 5.0
-"""So long webhooks that are due are waited for. A receiver may hang for longer."""
+"""How long to wait for due webhooks, since a receiver may hang."""
 
 
 async def play_in_world(
@@ -31,8 +31,8 @@ async def play_in_world(
 ) -> list[PlayedExample]:
     """Play the examples with these numbers in a world, in order.
 
-    What a receiver got is not compared: the world's own endpoints have the webhooks. A step that is
-    not done `within_s` seconds from the start is given up, and so are those after it.
+    Received webhooks are not compared, because they go to the world's own endpoints. `within_s` is
+    the time limit for all steps; one that is not done by then is given up, and so are those after.
     """
     stage = WorldStage(world, inside, act)
     runner = ExampleRunner(stage)
@@ -77,7 +77,7 @@ class LocalStage(Stage):
     def messages(self) -> list[tuple[str, str]]:
         """Return the messages of the world since this play began, oldest first: id and event.
 
-        Those of before are not looked at: a busy world has very many.
+        Earlier ones are skipped, since a busy world has very many.
         """
         for one in self.world.store.messages_now()[self._before :]:
             self._events.setdefault(one.id, one.event_type)
@@ -88,7 +88,7 @@ class LocalStage(Stage):
         return [one.tap.transaction_id for one in self.world.tap_desk]
 
     def is_busy(self) -> bool:
-        """Whether a webhook of this play is due."""
+        """Whether a webhook of this play is still due."""
         return any(
             one.status == "pending" and one.next_attempt_at is None
             for id, _ in self.messages()
@@ -96,13 +96,13 @@ class LocalStage(Stage):
         )
 
     async def quiet(self) -> None:
-        """Wait until the webhooks that are due were tried."""
+        """Wait until all due webhooks were tried."""
         while self.is_busy():
             await self.world.wait_for_change()
 
 
 class WorldStage(LocalStage):
-    """A world that runs, with other clients beside the examples. Nothing is received here."""
+    """A world in use, which may have other clients. It has no receiver for the examples."""
 
     control = "/_sandbox"
     looks_every_s = 0.01
@@ -112,17 +112,14 @@ class WorldStage(LocalStage):
         self._inside = inside
         self._act = act
         self._of_step = 0
-        # No earlier play has it: each sends requests, which are counted.
+        # Unique for each play, since every play sends requests, and they are counted.
         self._tag = world.journal.counters.requests + 1
         self._own_events: set[str] = set()
         self.exchanges: list[PlayedRequest] = []
         self.keys = {name: name for name in world.cast.keys}
 
     def own(self, number: int, example: Example) -> Example:
-        """Return the example with an event_id of this play.
-
-        The world may know the usual one already.
-        """
+        """Return the example with an event_id for this play, since the usual one may be used."""
         event_id = f"{example.send.event_id or f'example-{number}'}-{self._tag}"
         self._own_events.add(event_id)
         send = example.send.model_copy(update={"event_id": event_id})
@@ -133,7 +130,7 @@ class WorldStage(LocalStage):
         return example.model_copy(update={"send": send, "expect": expect})
 
     def begin_step(self) -> None:
-        """From here on exchanges and messages belong to another step."""
+        """Begin a step, to which the next exchanges and messages belong."""
         self.exchanges = []
         self._of_step = len(self.messages())
 
@@ -143,9 +140,9 @@ class WorldStage(LocalStage):
         return [PlayedMessage(id=id, event_type=event) for id, event in new]
 
     async def ask(self, request: Request) -> ExampleAnswer:
-        """Return the answer to a request.
+        """Send a request and return the answer.
 
-        Its journal entry says that the sandbox itself sent it.
+        Its journal entry shows that it did not come from a client.
         """
         if request.path.startswith(self.control):
             path = request.path.removeprefix(self.control)
@@ -177,7 +174,7 @@ class WorldStage(LocalStage):
         return [one.id for one in found if one.transaction.event_id in self._own_events]
 
     async def quiet(self) -> None:
-        """Wait until the webhooks that are due were tried, for a few seconds at most."""
+        """Wait until all due webhooks were tried, for a few seconds at most."""
         with suppress(TimeoutError):
             async with asyncio.timeout(_QUIET_S):
                 await super().quiet()

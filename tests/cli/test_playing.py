@@ -82,7 +82,7 @@ def test_a_step_that_differs_says_so_and_the_world_can_be_kept(served, story):
     (id,) = re.findall(r"--world (\S+)$", done.stdout, re.MULTILINE)
     assert (done.exit_code, done.stderr) == (1, "")
     assert done.stdout.count("differs") == 1
-    assert "differs  status: expected 'declined', came 'captured'" in done.stdout
+    assert "differs  status: expected 'declined', got 'captured'" in done.stdout
     assert "\n2 steps, 1 not as expected\n" in done.stdout
     assert "insufficient_funds" in told("tail", "--no-follow", "--world", id, server=served)
     served.control("DELETE", f"/worlds/{id}")

@@ -60,8 +60,8 @@ def test_an_example_that_is_wrong_is_told_with_what_came_instead(write):
     assert done.stdout.splitlines() == [
         f"{good}: 2 examples, ok",
         f"{wrong}: 2 examples, 1 wrong",
-        "  2 'example 2': http: expected 402, came 200",
-        "  2 'example 2': status: expected 'declined', came 'captured'",
+        "  2 'example 2': http: expected 402, got 200",
+        "  2 'example 2': status: expected 'declined', got 'captured'",
         "  2 'example 2': near miss: scenario no funds: another amount",
     ]
     shown = json.loads(both.stdout)

@@ -107,7 +107,7 @@ def test_a_key_of_another_account_ends_the_run_before_anything_is_asked(tmp_path
 
     result, _ = ask_platform(uat.send, Profile(), wanted, Time().pace(), tmp_path, keys)
 
-    assert "the key is none of account" in result["stopped"]
+    assert "the key does not belong to account" in result["stopped"]
     assert len(uat.asked) == 1
 
 

@@ -209,9 +209,9 @@ BAD = (
     (_entry(request={}), f"{FIRST}.request.method: is missing"),
     (_entry(request__url="/v2/terminals"), f"{FIRST}.request.url: is not a whole URL"),
     (_entry(request__url="https://[/v2/x"), f"{FIRST}.request.url: is not a URL"),
-    (_entry(request__method="G T"), f"{FIRST}.request.method: is not one of HTTP"),
+    (_entry(request__method="G T"), f"{FIRST}.request.method: is not an HTTP method"),
     (_entry(response__status="200"), f"{FIRST}.response.status: must be a whole number"),
-    (_entry(response__status=2000), f"{FIRST}.response.status: is not one of HTTP"),
+    (_entry(response__status=2000), f"{FIRST}.response.status: is not an HTTP status"),
     (_entry(startedDateTime="noon"), f"{FIRST}.startedDateTime: "),
     (_entry(request__headers=[{"name": "a"}]), f"{FIRST}.request.headers[0].value: is missing"),
     (_entry(request__postData={"text": "\ud800"}), "has a character that cannot be sent"),
@@ -221,7 +221,7 @@ BAD = (
     (_entry(response__content={"text": "*", "encoding": "base64"}), "is not text in base64"),
     (
         _entry(request__headers=[{"name": "x-service-apikey", "value": KEY}]),
-        f"{FIRST}: holds a production key",
+        f"{FIRST}: contains a production key",
     ),
 )
 

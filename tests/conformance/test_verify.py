@@ -162,7 +162,7 @@ def run(probes: Sequence[Probe], send: Sends, pace: Pace) -> Run:
         (HttpAnswer(429, {"retry-after": "nan"}, ""), 1, "asks to wait for nan seconds"),
         (HttpAnswer(500, {}, "<html>"), 3, "failed 3 times, the last time with status 500"),
         (OSError("ReadError"), 3, "failed 3 times, the last time with no answer: ReadError"),
-        (HttpAnswer(401, {}, "{}"), 3, "does not let the key in"),
+        (HttpAnswer(401, {}, "{}"), 3, "does not accept the key"),
     ],
 )
 def test_a_platform_in_trouble_is_left_alone(answer, sent, why):
@@ -321,13 +321,13 @@ def test_the_plan_says_what_is_made_and_shows_each_body():
         *("--tx", "auth=a-1,a-2", "--tx", "captured=c-1"),
     ).stdout
 
-    assert "They make: 10 keys, 1 merchant, 4 terminals, 4 locations.\n" in shown
+    assert "They create: 10 keys, 1 merchant, 4 terminals, 4 locations.\n" in shown
     assert f'"account_id": "{account}"' in shown
     assert "  POST /v1/payments/a-1/reverse\n" in shown
     assert "  POST /v1/accounts  (partner's key)" in shown
     assert '"expires_at": "{in_an_hour}"' in shown
     assert f"GET /v5/apikeys?account_id={account}" in shown
-    assert "POST /v1/payments/a-1/auth  (only if the one before is refused)" in shown
+    assert "POST /v1/payments/a-1/auth  (only if the request before is refused)" in shown
 
 
 def test_options_that_do_not_fit_together_are_refused():
@@ -354,7 +354,7 @@ def test_a_host_of_production_is_refused(tmp_path):
 
     for host in ("api.example.com", "eu.api.example.com", "API.example.com"):
         done = ask("verify", f"https://{host}", "--profile", str(file), "--plan")
-        assert_refused(done, 2, "is a host of production")
+        assert_refused(done, 2, "is a production host")
 
 
 def test_a_step_that_could_change_what_is_not_the_runs_is_refused():

@@ -138,7 +138,7 @@ def test_what_does_not_come_true_is_refused_with_what_differs():
     answer = export(sandbox, "scenario")
 
     assert_refused(answer, 409, "not_exportable")
-    assert "2 refund: status: expected 'refunded', came 'captured'" in answer.json()["message"]
+    assert "2 refund: status: expected 'refunded', got 'captured'" in answer.json()["message"]
 
 
 def test_what_scenarios_have_no_word_for_is_refused():

@@ -83,7 +83,7 @@ def test_an_example_is_played_in_the_world_after_those_before_it(story):
     assert [one["name"] for one in came["steps"]] == ["a hold", "a day later", "no funds for it"]
     assert (hold["status"], hold["mistakes"], later["mistakes"]) == ("authorized", [], [])
     assert hold["messages"][-1]["event_type"] == "transaction.authorize"
-    assert capture["mistakes"][0].startswith("http: expected 418, came ")
+    assert capture["mistakes"][0].startswith("http: expected 418, got ")
     sent = hold["requests"][0]
     assert (sent["method"], sent["path"], sent["status"]) == ("POST", "/v3/preauth", 200)
     assert (sent["body"]["amount"], sent["answer"]["status"]) == (5000, "authorized")

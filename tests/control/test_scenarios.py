@@ -244,7 +244,7 @@ expect = { http = 418 }
     assert proof == {"name": "mine", "ok": False, "total": 2}
     assert first == {"number": 1, "name": "too little", "line": None, "mistakes": []}
     assert (second["number"], second["name"]) == (2, "hopeful")
-    assert second["mistakes"][0].startswith("http: expected 418, came ")
+    assert second["mistakes"][0].startswith("http: expected 418, got ")
     assert (sandbox.control("GET", SCENARIO).body, sandbox.control("GET", WORLD).body) == before
     sandbox.control("PUT", SCENARIO, {"name": "late_answer"})
     assert proved(sandbox)["ok"] is True

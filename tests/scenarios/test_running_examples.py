@@ -57,31 +57,31 @@ def test_examples_are_known_by_their_names_or_numbers_and_told_the_same_way_twic
 
 
 EXPECTED = [
-    ({"http": 402}, "http: expected 402, came 200"),
-    ({"error": "conflict"}, "error: expected 'conflict', came None"),
-    ({"status": "captured"}, "status: expected 'captured', came 'declined'"),
-    ({"status_reason": "approved"}, "status_reason: expected 'approved', came 'invalid_card'"),
-    ({"event": OPENED}, f"event: expected '{OPENED}', came ['{CREATED}', '{SOLD}']"),
-    ({"events": [SOLD]}, f"events: expected ['{SOLD}'], came ['{CREATED}', '{SOLD}']"),
-    ({"outcome": "approved"}, "outcome: expected 'approved', came 'lost_card'"),
-    ({"rule": "default"}, "rule: expected 'default', came 'mine'"),
-    ({"fields": {"subtotal": 5}}, "fields.subtotal: expected 5, came 1000"),
-    ({"fields": {"qqq": 5}}, "fields.qqq: expected 5, came None"),
+    ({"http": 402}, "http: expected 402, got 200"),
+    ({"error": "conflict"}, "error: expected 'conflict', got None"),
+    ({"status": "captured"}, "status: expected 'captured', got 'declined'"),
+    ({"status_reason": "approved"}, "status_reason: expected 'approved', got 'invalid_card'"),
+    ({"event": OPENED}, f"event: expected '{OPENED}', got ['{CREATED}', '{SOLD}']"),
+    ({"events": [SOLD]}, f"events: expected ['{SOLD}'], got ['{CREATED}', '{SOLD}']"),
+    ({"outcome": "approved"}, "outcome: expected 'approved', got 'lost_card'"),
+    ({"rule": "default"}, "rule: expected 'default', got 'mine'"),
+    ({"fields": {"subtotal": 5}}, "fields.subtotal: expected 5, got 1000"),
+    ({"fields": {"qqq": 5}}, "fields.qqq: expected 5, got None"),
     ({"null": ["status"]}, "null: status is 'declined'"),
     # Of an object only the named fields matter.
     (
         {"fields": {"gateway_transaction_response": {"responseCode": "C", "x": 1}}},
-        "fields.gateway_transaction_response.x: expected 1, came None",
+        "fields.gateway_transaction_response.x: expected 1, got None",
     ),
-    (received(SOLD), f"received: expected ['{SOLD}'], came ['{CREATED}', '{SOLD}']"),
+    (received(SOLD), f"received: expected ['{SOLD}'], got ['{CREATED}', '{SOLD}']"),
     (
         received({"event": CREATED, "status": "captured"}, SOLD),
-        f"received: 1, {CREATED}, status: expected 'captured', came 'pending'",
+        f"received: 1, {CREATED}, status: expected 'captured', got 'pending'",
     ),
     *(
         (
             received(CREATED, {"event": SOLD, word: False}),
-            f"received: 2, {SOLD}, {word}: expected False, came True",
+            f"received: 2, {SOLD}, {word}: expected False, got True",
         )
         for word in ("is_genuine", "is_answered")
     ),
@@ -93,12 +93,12 @@ def test_every_word_of_expect_is_compared():
     for expect, mistake in EXPECTED:
         assert mistakes(sale(expect), rules=[LOST]) == [mistake]
     expect = {"headers": {"Retry-After": "2"}}
-    said = ["headers.Retry-After: expected '2', came '1'"]
+    said = ["headers.Retry-After: expected '2', got '1'"]
     assert mistakes(sale(expect), rules=[{"then": {"fault": "http_429"}}]) == said
 
 
 IMPOSSIBLE = [
-    (sale(on="later"), "send.on: no example before is named 'later'"),
+    (sale(on="later"), "send.on: no earlier example has the name 'later'"),
     (example("refund"), "send.operation: there is no payment yet to refund"),
     (example("close_batch"), "send.operation: there is no payment yet to close_batch"),
     (sale(terminal="no"), "send.terminal: the demo world has no 'no'"),
@@ -107,7 +107,7 @@ IMPOSSIBLE = [
         example(
             "find", {"http": 200, "status": "captured", "null": ["transaction_id"]}, event_id="a"
         ),
-        "status: expected 'captured', came None",
+        "status: expected 'captured', got None",
     ),
     (sale(tap={"card": "tok_amex"}), "send.tap: the payment did not wait for a tap"),
 ]

@@ -37,7 +37,7 @@ def test_a_control_surface_and_a_profile_of_its_own_are_named():
         with sandbox_at(server.url, **at) as elsewhere, elsewhere.world() as world:
             assert not server.control_url.startswith(server.url)
             assert pay(world)["status"] == "captured"
-        with pytest.raises(SandboxError, match="name its URL too"), sandbox_at(server.url):
+        with pytest.raises(SandboxError, match="also name its URL"), sandbox_at(server.url):
             pass
 
 
@@ -48,7 +48,7 @@ def test_a_receiver_that_the_server_may_not_reach_or_refuses_only_fails_who_want
         for server, why in ((far, unreachable), (refused, "url: ")):
             with server.world() as world:
                 assert pay(world)["status"] == "captured"
-                with pytest.raises(SandboxError, match=f"no webhook can come: {why}"):
+                with pytest.raises(SandboxError, match=f"webhooks cannot be received: {why}"):
                     _ = world.webhooks
                 world.reset()
 

@@ -44,7 +44,7 @@ def test_a_command_that_never_announces_itself_is_not_waited_for_forever():
     silent = [sys.executable, "-c", "import time; print('hello', flush=True); time.sleep(60)"]
 
     with (
-        pytest.raises(SandboxError, match=r"(?s)did not say within its time.*"),
+        pytest.raises(SandboxError, match=r"(?s)did not announce in time.*"),
         sandbox_process(silent, start_s=0.01),
     ):
         pass

@@ -179,7 +179,7 @@ def test_the_report_of_a_failed_test_has_the_journal_of_its_worlds(ran):
         '"status": "declined", "status_reason": "invalid_card"',
         "POST /v3/payment -> 401",
         "payments.create needs payments:tap-ios or payments:tap-android  [spec 5.9]",
-        "without a key that any world has:\n  GET /v5/apikeys -> 401",
+        "without a key of any world:\n  GET /v5/apikeys -> 401",
         "transaction.sale (declined) msg_",
         "delivered (answered 200)",
         ", seed 5, clock running",
@@ -197,7 +197,7 @@ def test_mistakes_are_said_plainly_and_once_at_the_line_of_the_test(ran):
     typo = report(run.output, "test_a_typo").split("sandbox journal")[0]
 
     assert "@pytest.mark.sandbox: there is no 'sed'; did you mean 'seed'?" in run.output
-    assert "@pytest.mark.sandbox: name what 7 is" in run.output
+    assert "@pytest.mark.sandbox: name the option of 7" in run.output
     assert "fixture: there is no 'bussy'; did you mean 'busy'?" in run.output
     assert "control.py" not in run.output
     assert typo.count("did you mean 'late_answer'?") == 1

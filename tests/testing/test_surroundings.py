@@ -46,7 +46,7 @@ def test_the_sandbox_is_a_process_of_its_own_where_gevent_has_patched_threads(tm
 
     run = run_pytest(tmp_path, "test_own.py")
 
-    assert "sandbox serve (a process of its own, because gevent has patched threads" in run.output
+    assert "sandbox serve (a separate process, because gevent has patched threads" in run.output
     for test in ("test_a_decline_with_its_webhook", "test_its_place"):
         assert run.result(test) == "PASSED"
     # What a report explains it explains of a process too.
@@ -61,7 +61,7 @@ def test_waiting_in_a_running_loop_warns_and_names_the_way_out(world):
     pay(world)
     for call in ("settle", "wait_for", "expect_none"):
         expected = pytest.raises(AssertionError) if call == "expect_none" else nullcontext()
-        with pytest.warns(UserWarning, match=rf"{call} stops the event loop.*to_thread"), expected:
+        with pytest.warns(UserWarning, match=rf"{call} blocks the event loop.*to_thread"), expected:
             asyncio.run(wait(call))
 
 

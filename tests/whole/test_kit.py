@@ -54,7 +54,7 @@ def test_five_lines_pass_beside_an_older_web_stack_and_a_module_of_that_name(
 def test_the_server_beside_the_kit_serves_a_project_with_a_module_of_that_name(tester, tmp_path):
     said = passes(tester / "python", project(tmp_path / "project"), 2)
 
-    assert "because the project has a module 'sandbox' too" in said
+    assert "because the project also has a module 'sandbox'" in said
 
 
 def test_a_run_without_any_server_says_what_is_possible_and_harms_no_other_test(alone, tmp_path):
@@ -64,7 +64,7 @@ def test_a_run_without_any_server_says_what_is_possible_and_harms_no_other_test(
 
     said = passes(alone / "python", folder, 1)
 
-    assert "no sandbox is here: install uat-sandbox into this environment" in said
+    assert "there is no sandbox: install uat-sandbox into this environment" in said
 
 
 def test_types_of_both_packages_reach_those_who_use_them(tester, tmp_path):

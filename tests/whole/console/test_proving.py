@@ -33,7 +33,7 @@ def test_a_file_is_proved_with_its_mistakes_under_their_lines_before_it_runs(pag
     expect(proof.get_by_role("status")).to_have_text("1 of 2 failed.")
     expect(proof.get_by_role("listitem").first).to_contain_text("passed")
     mistake = page.locator(".mistake")
-    expect(mistake).to_contain_text("status: expected 'declined', came 'captured'")
+    expect(mistake).to_contain_text("status: expected 'declined', got 'captured'")
     before = mistake.evaluate("(one) => one.previousElementSibling.textContent")
     assert before == "[[example]]"
     assert faults(page) == []
@@ -61,7 +61,7 @@ def test_examples_of_what_runs_are_played_in_the_world(page, desk):
     expect(came.get_by_role("status")).to_contain_text("differs from what the scenario expects")
     first, second = came.locator("tbody tr").all()
     expect(first).to_contain_text("insufficient_funds")
-    expect(second).to_contain_text("status: expected 'declined', came 'captured'")
+    expect(second).to_contain_text("status: expected 'declined', got 'captured'")
     expect(second).to_contain_text("POST /v3/payment")
     assert faults(page) == []
     assert desk.ask("GET", "payments")["total"] == 3
