@@ -142,7 +142,7 @@ def test_a_key_that_is_held_down_taps_once_for_the_presenter_too(page, desk):
     for _ in range(3):
         page.keyboard.down("1")
 
-    expect(page.locator(".plain")).to_have_text("$56.00 were approved.")
+    expect(page.locator(".plain")).to_have_text("$56.00 was approved.")
     assert desk.ask("GET", "payments")["total"] == 4
 
 
