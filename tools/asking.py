@@ -1,4 +1,4 @@
-"""A sandbox in process, called through its API: the source of the generated files."""
+"""An in-process sandbox, called through its API, from which files are generated."""
 
 import asyncio
 from collections.abc import Mapping
@@ -34,7 +34,7 @@ class InProcess:
         by: str = "merchant",
         outcome: str | None = None,
     ) -> Any:
-        """Return the answer to a key of the cast. Raises RuntimeError for anything but 2xx."""
+        """Send a request with a key of the cast. Raises RuntimeError for any answer but 2xx."""
         forced = {} if outcome is None else {"x-sandbox-outcome": outcome}
         asked = replace(self._asked, defaults=self._asked.defaults | forced)
         path, _, query = path.partition("?")

@@ -22,7 +22,7 @@ from tools.asking import WORLD, InProcess
 
 FILE: Final = folder("fixtures") / "busy.json"
 CAST: Final = Path(__file__).with_name("busy_cast.json")
-"""Who is there beside the demo's cast."""
+"""The cast in addition to the demo's."""
 
 MERCHANTS: Final = ("grill", "taqueria", "rooftop", "hotel")
 """By cast name."""
@@ -59,7 +59,7 @@ _FAILURES: Final = (
 
 
 class Dice:
-    """Draws that follow from a name: another visit does not change those of this one."""
+    """Random draws that follow from a name, so that visits do not affect each other."""
 
     _draws = Ids(seed=1, world_id=CAST.stem)
 
@@ -67,7 +67,7 @@ class Dice:
         self._name, self._drawn = name, 0
 
     def fraction(self) -> float:
-        """From 0 to 1."""
+        """Return a number from 0 to 1."""
         self._drawn += 1
         return self._draws.fraction(f"{self._name}:{self._drawn}")
 
@@ -76,11 +76,11 @@ class Dice:
         return low + int(self.fraction() * (high - low + 1))
 
     def one_of(self, things: Sequence[Any]) -> Any:
-        """One of these."""
+        """Return one of these."""
         return things[self.between(0, len(things) - 1)]
 
     def weighed(self, weights: Mapping[Any, int]) -> Any:
-        """One of these, as often as its weight says."""
+        """Return one of these, with probabilities by weight."""
         return self.one_of([*Counter(weights).elements()])
 
 
@@ -114,12 +114,12 @@ class Guest:
         return self.sandbox.ask("POST", f"/v3/{path}", body, by=self.merchant, outcome=outcome)
 
     def act(self, tx: Mapping[str, Any], action: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Something that is done to a payment later."""
+        """Plan a later action on a payment."""
         path = f"/v3/payments/{tx['transaction_id']}/{action}"
         return self.sandbox.ask("POST", path, body, by=self.merchant)
 
     def dines(self) -> Visit:
-        """Pays, and writes the tip on the slip, which is entered later."""
+        """Pay, and write the tip on the slip, which is entered later."""
         tx = self.pay(self.amount)
         yield self.dice.between(15, 45)
         tip = {"type": "fixed", "amount": self.amount * self.dice.between(12, 24) // 100}
@@ -128,14 +128,14 @@ class Guest:
         self.act(tx, "adjust", tip)
 
     def pays(self) -> Visit:
-        """Pays at the counter, mostly with a tip."""
+        """Pay at the counter, mostly with a tip."""
         tip = self.amount * self.dice.one_of((0, 10, 15, 20)) // 100
         parts = {"subtotal": self.amount, "tipAmount": tip}
         self.pay(self.amount + tip, breakdown=parts)
         yield from ()
 
     def keeps_a_tab(self) -> Visit:
-        """Has a card held, drinks more than that, and pays in the end."""
+        """Open a tab with a hold, drink more than that, and pay in the end."""
         tx = self.pay(5000, "preauth")
         yield self.dice.between(30, 70)
         self.act(tx, "auth", {"amount": 1000 * self.dice.between(1, 4)})
@@ -143,7 +143,7 @@ class Guest:
         self.act(tx, "capture", {"tip_amount": 100 * self.dice.between(5, 14)})
 
     def is_declined(self) -> Visit:
-        """Pays with another card after one or two that do not go through."""
+        """Pay with another card after one or two that were declined."""
         for _ in range(self.dice.between(1, 2)):
             self.pay(self.amount, outcome=self.dice.one_of(_DECLINES))
             yield 1
@@ -163,7 +163,7 @@ class Guest:
         self.pay(self.amount, card="tok_visa_credit")
 
     def is_charged_wrongly(self) -> Visit:
-        """Get all or a part of it back before the batch is closed."""
+        """Get all or part of it back before the batch is closed."""
         tx = self.pay(self.amount)
         yield 6
         self.act(tx, "reverse", {} if self.dice.fraction() < 0.6 else {"amount": self.amount // 4})
@@ -176,7 +176,7 @@ class Guest:
         self.act(tx, "refund", {"amount": self.amount // 3} if self.dice.fraction() < 0.5 else {})
 
     def is_asked(self) -> Visit:
-        """Get a surcharge prompt, and accepts it, declines it or leaves."""
+        """Get a surcharge prompt, and accept it, decline it or leave."""
         tx = self.pay(self.amount, card=self.dice.one_of(("tok_visa_credit", "tok_amex")))
         yield 1
         answer = self.dice.fraction()
@@ -189,7 +189,7 @@ class Guest:
         yield from ()
 
     def stays(self) -> Visit:
-        """Authorize the room at check-in, adds to the hold, and pays at check-out."""
+        """Authorize the room at check-in, add to the hold, and pay at check-out."""
         nights = self.dice.one_of((1, 1, 1, 2, 2, 3, 4))
         held = nights * self.amount + 5000
         tx = self.pay(held, "preauth", additional_details={"nights": nights})
@@ -213,7 +213,7 @@ class Guest:
         yield from ()
 
     def cancels(self) -> Visit:
-        """Has a room held, and lets it go, or one of two nights."""
+        """Book a room with a hold, and release all of it, or one of two nights."""
         tx = self.pay(2 * self.amount, "preauth")
         yield 8 * _HOUR
         self.act(tx, "reverse", {"amount": self.amount} if self.dice.fraction() < 0.3 else {})
@@ -241,10 +241,10 @@ _AT_RESTAURANTS: Final[Mapping[str, Mapping[Callable[[Guest], Visit], int]]] = {
 """The visits of each restaurant, in percent."""
 
 _BILLS: Final = {"grill": (2400, 16500), "taqueria": (900, 4200), "rooftop": (1200, 7800)}
-"""The smallest and the largest, in cents."""
+"""The smallest and the largest amount, in cents."""
 
 _A_DAY: Final = {"grill": (4, 7), "taqueria": (3, 5), "rooftop": (1, 3)}
-"""How many come, at least and at most."""
+"""The smallest and the largest number of guests."""
 
 _AT_THE_HOTEL: Final = {Guest.stays: 84, Guest.does_not_come: 6, Guest.cancels: 10}
 
@@ -264,7 +264,7 @@ def guests(sandbox: InProcess) -> Iterator[tuple[float, Visit]]:
                 at = day * _DAY + own.between(690, 1230)
                 yield at, what(guest)
     last = Guest(sandbox, Dice("last"), "rooftop", "rooftop", *_BILLS["rooftop"])
-    # Still thinks about the surcharge when the month ends.
+    # This guest still considers the surcharge when the month ends.
     yield NIGHTS * _DAY - 0.5, last.is_asked()
 
 
@@ -339,7 +339,7 @@ def _let_happen(sandbox: InProcess, visits: Sequence[tuple[float, Visit]]) -> No
 
 
 def _trimmed(snapshot: dict[str, Any]) -> dict[str, Any]:
-    """Keep the messages of two days only, which are many; let the clock run on from the end."""
+    """Keep only the messages of two days, and let the clock run from the end of the month."""
     since = to_wire(LAST - timedelta(days=2))
     messages = [one for one in snapshot["messages"].values() if one["created_at"] >= since]
     records = {one["_id"]: one for one in snapshot["records"].values()}
@@ -352,7 +352,7 @@ def _trimmed(snapshot: dict[str, Any]) -> dict[str, Any]:
 
 
 def _written(snapshot: Mapping[str, Mapping[str, Any]]) -> str:
-    """One document per line, so a diff of the file is readable."""
+    """Write one document per line, so that a diff of the file is readable."""
     tables = []
     for table, documents in snapshot.items():
         lines = ",\n".join(

@@ -45,12 +45,12 @@ PAGES: Final[Mapping[str, Callable[[], str]]] = {
 
 @cache
 def pages() -> dict[str, str]:
-    """File name to text, for every generated page."""
+    """Return the text of every generated page by file name."""
     return {name: write() for name, write in PAGES.items()}
 
 
 def of_tables() -> dict[Path, str]:
-    """Path to text of the pages, the ledger, the commands, and the schema of scenario files."""
+    """Return the texts of pages, ledger, commands, and the schema of scenario files, by path."""
     written = {FOLDER / name: text for name, text in pages().items()}
     written |= {LEDGER: ledger.ledger_file(), COMMANDS_FILE: commands_file()}
     return written | {SCHEMA: json.dumps(scenario_schema(), indent=2) + "\n"}

@@ -77,7 +77,7 @@ _FIXED: Final = {
 
 
 def files() -> dict[Path, str]:
-    """Path to text of each file with answers."""
+    """Return the text of each file with answers by path."""
     return {document.ANSWERS: _written(_of_platform()), ANSWERS: _written(_of_control())}
 
 
@@ -139,7 +139,7 @@ def _control_answer(row: ControlRow) -> Any:
 
 
 def _prepared(asked: InProcess, row: ControlRow) -> str:
-    """Make what the row needs, and return the id for its path, if it has one."""
+    """Create what the operation needs, and return the id for its path, if it has one."""
     match kind := row.name.partition(".")[0]:
         case "scenarios":
             return "approve_all"
@@ -163,7 +163,7 @@ def _prepared(asked: InProcess, row: ControlRow) -> str:
 
 
 def _after_a_sale(asked: InProcess, kind: str) -> str:
-    """Make a sale, and return the id of what it leaves behind."""
+    """Make a sale, and return the id of the record that it creates."""
     sold = _answer(asked, "payments.create")
     if kind in ("messages", "requests"):
         return str(asked.ask("GET", f"{WORLD}/{kind}")[kind][-1]["id"])

@@ -21,9 +21,9 @@ Ask = Callable[..., Any]
 
 
 def tell(ask: Ask, account: str, terminal: str, location: str) -> None:
-    """Make every event happen, each for the first time by the cause that the spec names.
+    """Cause every event, each for the first time as the spec says.
 
-    The ids are those of the merchant that the story is about, as the demo world has them.
+    The ids are those of the demo world's merchant.
     """
     _payments(ask, terminal, location)
     _keys_and_credentials(ask)
@@ -91,7 +91,7 @@ def _directory(ask: Ask, account: str, terminal: str, location: str) -> None:
     ask("POST", "/v2/terminals", bar | numbers | {"account_id": account})
     ask("POST", "/v1/locations", garden | {"account_id": account})
     ask("POST", "/v1/accounts", bakery | {"mcc": "5462", "address": address}, by="partner")
-    # A location goes before the terminal in it, and that before its account.
+    # Delete the location before its terminal, and that before the account.
     for path, change in (
         (f"/v1/locations/{location}", {"phone": "+15125550100"}),
         (f"/v2/terminals/{terminal}", {"description": "At the door"}),

@@ -1,4 +1,4 @@
-"""The two OpenAPI documents, as a server with the demo world gives them: `make golden`."""
+"""The two OpenAPI documents of a server with the demo world: `make golden`."""
 
 import json
 from functools import cache
@@ -19,7 +19,7 @@ FOLDER: Final = Path(__file__).parents[1] / "docs" / "reference" / "openapi"
 
 @cache
 def documents() -> dict[str, str]:
-    """File name to text. A server that serves its documents names itself by a relative URL."""
+    """Return the documents by file name. A server names itself in them by a relative URL."""
     ids = InProcess("demo", "2026-03-01T12:00:00Z").ids
     options: dict[str, Any] = {"version": __version__, "url": DEFAULT_URL, "cast": ids}
     written = {

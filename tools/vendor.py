@@ -21,17 +21,17 @@ FILES: Final = {
     "signals.mjs": ("@preact/signals", "dist/signals.mjs"),
     "signals-core.mjs": ("@preact/signals-core", "dist/signals-core.mjs"),
 }
-"""Our name of a file, its package, and where it is in there."""
+"""Our name of a file, its package, and its path in the package."""
 
 BUNDLE: Final = "editor.mjs"
-"""The editor, which is many small packages: esbuild makes one file of what `editor.js` takes."""
+"""The packages of the editor, which esbuild bundles into one file, as `editor.js` imports them."""
 
 DRAWN: Final = ("lucide-static",)
-"""Packages from which `icons.js` has outlines. No file of theirs is served."""
+"""Packages from which `icons.js` copies outlines. None of their files are served."""
 
 
 def main(into: Path = VENDOR) -> None:
-    """Install what the lock says, copy the files, and write down what they are."""
+    """Install the locked packages, copy the files, and write down their versions and licenses."""
     for command in (("ci", "--ignore-scripts"), ("run", "bundle")):
         subprocess.run(["npm", *command, "--silent"], cwd=LOCKED, check=True)  # noqa: S603, S607
     modules = LOCKED / "node_modules"

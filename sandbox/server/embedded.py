@@ -1,6 +1,6 @@
 """Starting and ending a sandbox inside another process.
 
-The test kit is a separate distribution, and uses only this module of the package.
+The test kit is a separate distribution; it imports only this module and `sandbox.settings`.
 """
 
 import asyncio

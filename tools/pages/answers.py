@@ -37,7 +37,7 @@ def outcomes() -> str:
         f"There are {len(OUTCOMES)}. `ok` is the operation's own success. Without a code no\n"
         "answer came at all. `gateway id`: whether a first attempt gets one. The latency is\n"
         "nominal: the switch `latency.scale` says how much of it is waited. `retry`: whether to\n"
-        "try the same again, another card or amount (other), to mend something first (fix), to\n"
+        "try the same again, another card or amount (other), to fix something first (fix), to\n"
         "look the event_id up first (recon), or never (no).\n\n"
         "Only sales can prompt for a surcharge; where they cannot, `surcharge_prompt` is an\n"
         f"approval. At a sale, {listed(sorted(AFTER_PROMPT))}\n"
@@ -63,7 +63,7 @@ def outcomes() -> str:
 
 
 def _operations(key: str) -> str:
-    """Return the operations that an outcome is for, as choosing one has it."""
+    """Return the operations for which an outcome can be chosen."""
     found = [one for one in Operation if for_operation(key, one) is not None]
     return "any" if len(found) == len(Operation) else ", ".join(found)
 
@@ -125,7 +125,7 @@ def _does(card: Card) -> str:
 
 
 def triggers() -> str:
-    """Return the amounts that choose."""
+    """Return the amounts that choose an outcome."""
     rows = [
         (code(str(row.amount)), dollars(row.amount), row.kind, row.about, _heeded_by(row))
         for _, row in sorted(TRIGGERS.items())
@@ -143,7 +143,7 @@ def triggers() -> str:
 
 
 def _heeded_by(row: Trigger) -> str:
-    """Return the operations that an amount is a trigger for."""
+    """Return the operations for which an amount chooses the outcome."""
     if row.kind == "outcome":
         return _operations(row.key)
     return "any" if row.kind == "fault" else ", ".join(_STARTS)

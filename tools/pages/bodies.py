@@ -1,4 +1,4 @@
-"""The page of request bodies: what the platform takes, as its OpenAPI document has it."""
+"""The page of request bodies, from the platform's OpenAPI document."""
 
 import json
 import re
@@ -15,7 +15,7 @@ _WORDS: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 def bodies() -> str:
-    """Each body with its endpoints, its fields and an example."""
+    """Return the page: each body with its endpoints, its fields and an example."""
     document = json.loads(documents()["platform.json"])
     named: dict[str, Schema] = document["components"]["schemas"]
     taken: dict[str, list[tuple[str, Any]]] = {}
@@ -65,7 +65,7 @@ def _rows(named: dict[str, Schema], schema: Schema, before: str) -> Iterator[tup
 
 
 def _resolved(named: dict[str, Schema], schema: Schema) -> Schema:
-    """Return the schema behind a reference; the other one where null is the alternative."""
+    """Return the schema behind a reference; of two alternatives, the one that is not null."""
     if "$ref" in schema:
         return named[schema["$ref"].removeprefix(_REF)]
     others = [one for one in schema.get("anyOf", ()) if one.get("type") != "null"]
@@ -78,7 +78,7 @@ def _kinds(schema: Schema) -> list[str]:
 
 
 def _value(named: dict[str, Schema], schema: Schema) -> str:
-    """Say in words what a field may be."""
+    """Describe in words what a field can contain."""
     if "enum" in schema:
         return "one of " + ", ".join(f"`{one}`" for one in schema["enum"] if one is not None)
     if "anyOf" in schema:

@@ -37,13 +37,13 @@ _ENTRY: Final = re.compile(r'^\[(spec|assumed)\."?([^"\]]+)"?\]$', re.MULTILINE)
 
 @cache
 def clauses() -> dict[str, dict[str, Any]]:
-    """Every entry, by kind and id."""
+    """Return every entry by kind and id."""
     return tomllib.loads(CLAUSES.read_text(encoding="utf-8"))
 
 
 @cache
 def headings() -> dict[tuple[str, str], str]:
-    """Kind and id of every entry, in their order, with the heading below which it stands."""
+    """Yield kind and id of every entry in order, with the heading above it."""
     found: dict[tuple[str, str], str] = {}
     for part in CLAUSES.read_text(encoding="utf-8").split("\n# ---- "):
         found |= dict.fromkeys(_ENTRY.findall(part), part.partition("\n")[0])
@@ -130,7 +130,7 @@ def by_parts(id: str, ids: Collection[str], proved: Set[str], needless: Set[str]
 
 
 def ledger_file() -> str:
-    """Return the ledger that the package carries, one clause a line: without the names of tests."""
+    """Return the ledger in the package: one clause per line, without the names of tests."""
     shown = (entry.model_dump(exclude={"tests", "verified"}) for entry in entries())
     return "[\n" + ",\n".join(map(json.dumps, shown)) + "\n]\n"
 

@@ -41,7 +41,7 @@ _FOLLOW_UPS: Final = tuple(operation for operation in Operation if operation not
 
 
 def states() -> str:
-    """Return the machines whose records begin as active."""
+    """Return the machines whose records begin in the status active."""
     return page(
         "State machines",
         "Generated from the rows that the code executes. Payments and batches have pages of their\n"
@@ -191,7 +191,7 @@ def _arrows() -> Iterator[Arrow]:
 
 
 def _targets(row: Transition, state: str) -> Iterable[str]:
-    """Where a row leads; nowhere when it is refused, or changes nothing."""
+    """Return the state to which a row leads; none if it is refused or changes nothing."""
     # The arrows of the actions are there already.
     changes_nothing = row.next_status == SAME and row.answer == "failed"
     if row.fault is not None or changes_nothing or row.id == _OF_ACTIONS:

@@ -48,5 +48,5 @@ def listed(words: Iterable[str]) -> str:
 
 
 def dollars(cents: int) -> str:
-    """Minor units as people write them."""
+    """Return minor units as people write amounts."""
     return f"${cents // 100:,}.{cents % 100:02}"

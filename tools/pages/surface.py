@@ -1,4 +1,4 @@
-"""The pages about the faces: the APIs with their words, the command line, the library."""
+"""The pages about the interfaces: the APIs with their words, the command line, the library."""
 
 from collections.abc import Iterator
 
@@ -41,7 +41,7 @@ def endpoints() -> str:
 
 
 def access() -> str:
-    """Who may see and do what."""
+    """Return the page about who can see and do what."""
     rows = [
         (held.value, *(f"{cells[one].verdict} ({cells[one].source})" for one in Relation))
         for held, cells in ACCESS.items()
@@ -59,7 +59,7 @@ def access() -> str:
 
 
 def events() -> str:
-    """Every event."""
+    """Return the page of all events."""
     rows = [
         (code(row.name), row.meaning, listed(row.sparse) if row.sparse else "whole resource")
         for row in EVENTS.values()
@@ -72,7 +72,7 @@ def events() -> str:
 
 
 def errors() -> str:
-    """Every refusal."""
+    """Return the page of all refusals."""
     rows = [(str(f.status), code(f.code), f.message, f.source) for f in FAULTS]
     return page(
         "Errors",
@@ -144,7 +144,7 @@ def readings() -> str:
 
 
 def demonstrations() -> str:
-    """Tell what each scenario shows, and the command that plays it."""
+    """Describe what each scenario shows, and the command that plays it."""
     return page(
         "Demonstrations",
         "Each line is a story to play before an audience: a step at a keypress, with the answer,\n"
@@ -161,7 +161,7 @@ def demonstrations() -> str:
 
 
 def settings() -> str:
-    """Each option with its variable, its default and its meaning."""
+    """Return the page of options, each with its variable, default and meaning."""
     return page(
         "Settings of a server",
         "The options of `sandbox serve`. Each has an environment variable, for containers and CI.\n"
