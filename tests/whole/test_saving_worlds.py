@@ -109,7 +109,7 @@ def test_a_snapshot_that_is_refused_says_why_and_changes_nothing(served):
     for content, why in {
         b"": "is not JSON",
         b"[]": "must be an object of tables",
-        b"{}": "another program",
+        b"{}": "does not say that uat-sandbox wrote",
         b"\xff\x00": "is not JSON",
     }.items():
         done = ask("world", "load", "-", server=served, stdin=content)
