@@ -291,7 +291,7 @@ def test_a_pooler_may_give_out_sessions_and_is_refused_where_it_shares_them(
         with postgres.pooled(url, mode) as through:
             said = refused(through)
 
-        assert "a pooler in transaction mode is in between" in said
+        assert "a pooler in transaction mode in between" in said
         assert said.count("\n") == 1
     with (
         postgres.pooled(url, "session") as through,

@@ -65,7 +65,7 @@ REFUSED = {
     ("--token-file", "nowhere"): ["--token-file", "nowhere", "cannot be read"],
     ("--token-file", "/"): ["--token-file", "/", "cannot be read"],
     ("--token-file", "/dev/null"): ["--token-file", "/dev/null", "is empty"],
-    ("--token-file", "/dev/zero"): ["--token-file", "/dev/zero", "a token alone"],
+    ("--token-file", "/dev/zero"): ["--token-file", "/dev/zero", "only the token"],
     ("--allow-host", "http://a.example"): ["--allow-host", "http://a.example", "not a host name"],
 }
 NO_TOKENS = {
