@@ -89,7 +89,7 @@ function Where({ record, batch, onDone }) {
 
 function Records({ found, chosen, onChoose, onDone }) {
   const { batch, records } = found;
-  const ticks = batch.status === "submitted";
+  const ticks = batch.status === "submitted" && !isReport;
   const toggle = (id) => onChoose(chosen.includes(id) ? chosen.filter((one) => one !== id) : [...chosen, id]);
   return html`<${Panel} title="Records" more=${html`<b>${records.length}</b>`}><div class="scroll" tabindex="0"><table><thead><tr>${ticks ? html`<th><span class="vh">Refuse</span></th>` : ""}
     <th>at</th><th>record</th><th class="r">amount</th><th>card</th><th>result</th><th>now</th></tr></thead><tbody>${records.map((one) => html`<tr
@@ -167,8 +167,8 @@ function Detail({ id }) {
       <span>opened ${day(batch.opened_at)} ${time(batch.opened_at)}${batch.closed_at ? `, closed ${day(batch.closed_at)} ${time(batch.closed_at)}` : ""}</span></span></div></div>
   <div class="row wrap"><p>${found.why[0].toUpperCase() + found.why.slice(1)}.${found.is_due_at ? ` Due ${day(found.is_due_at)} ${time(found.is_due_at)}.` : ""}</p>
     ${batch.status === "open" ? html`<${Close} batch=${batch} onDone=${setRefused} />` : ""}<${Files} id=${id} /><${Save} subjects=${[id]} /></div><${Trouble} error=${refused} />
-  ${auto && ["open", "submitted"].includes(batch.status) ? html`<${Settlement} open=${batch.status === "open"} />` : ""}
-  ${batch.status === "submitted" ? html`<${Answer} batch=${batch} chosen=${chosen} auto=${auto} />` : ""}
+  ${auto && !isReport && ["open", "submitted"].includes(batch.status) ? html`<${Settlement} open=${batch.status === "open"} />` : ""}
+  ${batch.status === "submitted" && !isReport ? html`<${Answer} batch=${batch} chosen=${chosen} auto=${auto} />` : ""}
   <${Records} found=${found} chosen=${chosen} onChoose=${setChosen} onDone=${setRefused} /><div class="cols"><${Sums} batch=${batch} sums=${found.sums} />
     <${Panel} title="Payments"><p class="pad"><${Go} room="payments" query=${{ q: `batch:${id}` }}>Payments in this batch<//></p><//></div>`;
 }

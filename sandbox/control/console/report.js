@@ -9,7 +9,6 @@ import { day, time } from "./words.js";
 /** The rooms that need a running sandbox. */
 const ELSEWHERE = {
   terminal: ["Terminal", "A capture takes no payments. Those that were made are in the Payments room."],
-  batches: ["Batches", "A capture shows no batches. The record of a payment names its batch."],
   api: ["API", "A capture takes no requests. The recorded ones are in the Journal room."],
   scenarios: ["Scenarios", "A capture runs no scenarios. The Journal room shows what the scenario decided for each request."],
 };

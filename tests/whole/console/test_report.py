@@ -34,7 +34,7 @@ def test_the_amount_is_right(sandbox, paid):
 FIRST = "test_report.py::test_the_partner_refunds"
 
 ROOMS = (
-    *("overview", "terminal", "scenarios", "time", "payments", "webhooks", "journal", "access"),
+    *("overview", "terminal", "scenarios", "time", "payments", "batches", "webhooks", "journal", "access"),
     *("coverage", "clauses", "captures"),
 )
 
@@ -95,6 +95,13 @@ def test_each_room_has_what_the_capture_holds_or_says_what_it_needs(page):
     expect(payment).to_contain_text("Story")
     expect(payment).to_contain_text("Available actions")
     expect(payment.get_by_role("button", name="Refund")).to_have_count(0)
+
+    go(page, "batches")
+    page.get_by_role("list", name="Batches").locator("a.row").click()
+    batch = page.get_by_role("region", name="Batch")
+    expect(batch).to_contain_text("capture of")
+    expect(batch.get_by_role("button", name="Close it")).to_have_count(0)
+    expect(batch).not_to_contain_text("Have batches wait")
 
     go(page, "webhooks")
     page.get_by_role("list", name="Messages").locator("a.row").first.click()
