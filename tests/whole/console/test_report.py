@@ -34,8 +34,8 @@ def test_the_amount_is_right(sandbox, paid):
 FIRST = "test_report.py::test_the_partner_refunds"
 
 ROOMS = (
-    *("overview", "terminal", "scenarios", "time", "payments", "batches", "webhooks", "journal", "access"),
-    *("coverage", "clauses", "captures"),
+    *("overview", "terminal", "scenarios", "time", "payments", "batches", "webhooks", "journal"),
+    *("access", "coverage", "clauses", "captures"),
 )
 
 
