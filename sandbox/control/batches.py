@@ -295,9 +295,9 @@ def answer_batch(request: ControlRequest, body: BatchAnswer) -> Written[batches.
 
 def _parse_result(body: BatchAnswer, members: list[Payment]) -> batches.Result:
     if body.reason is not None and body.answer != "rejected":
-        raise invalid("reason: belongs to the answer rejected alone")
+        raise invalid("reason: belongs to the answer rejected only")
     if body.rejected is not None and body.answer != "partially_accepted":
-        raise invalid("rejected: belongs to the answer partially_accepted alone")
+        raise invalid("rejected: belongs to the answer partially_accepted only")
     # A sentence is passed on unchanged; a single word must be a known one.
     if " " not in (body.reason or " "):
         must_be_known("reason", body.reason, batches.REASONS)

@@ -150,7 +150,7 @@ def add_endpoint(request: ControlRequest, sent: dict[str, Any]) -> webhooks.Endp
     """Return a new endpoint with these fields of a body. Raises ControlFault."""
     world = request.world
     if len(world.outbox.endpoints) >= webhooks.ENDPOINTS_MAX:
-        why = f"{webhooks.ENDPOINTS_MAX} endpoints are in this world already, which is the most"
+        why = f"{webhooks.ENDPOINTS_MAX} endpoints are already in this world, which is the limit"
         how = "DELETE one of them first, or take another world"
         raise conflict("too_many_endpoints", why, details=how)
     fields, at = _checked(request, sent), world.clock.now()

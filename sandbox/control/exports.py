@@ -318,7 +318,7 @@ def build_scenario(case: ExportCase) -> tuple[dict[str, Any], int, list[str]]:
         raise conflict(
             "nothing_to_export",
             "no request is a payment, or something that is done to one",
-            details="a scenario has words for these alone; `pytest` exports any request",
+            details="a scenario can express only these; `pytest` exports any request",
         )
     about = f"{count} of the requests to the world {case.world.spec.id}."
     document = {"name": "What was seen", "about": about, "rule": rules, "example": examples}

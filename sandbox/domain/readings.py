@@ -317,7 +317,7 @@ READINGS: Final[Mapping[str, Reading]] = {
         "The requests that the block of an account stops.",
         payments="New payments, actions on payments, and the opening and closing of batches. "
         "Refunds count as actions. Reading and management still work.",
-        new_payments="New payments alone: what there is can be captured, refunded, settled.",
+        new_payments="Only new payments. Others can still be captured, refunded and settled.",
         changes="Everything that changes something below the account. Reading still works, and so "
         "do changes of the account itself, such as lifting the block.",
     ),
@@ -325,7 +325,7 @@ READINGS: Final[Mapping[str, Reading]] = {
         "assumed D35-block-reaches",
         "The accounts that the block of an account stops.",
         descendants="The account and all below it.",
-        itself="The account alone.",
+        itself="Only the account itself.",
     ),
 }
 for _id, _reading in READINGS.items():

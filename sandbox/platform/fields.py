@@ -84,7 +84,7 @@ def _parse_whole_number(value: Any) -> Any:
     """Query values are text; a whole number consists of digits only (assumed C12)."""
     if isinstance(value, str):
         if not _DIGITS.fullmatch(value):
-            raise ValueError("must be a whole number, in digits alone")
+            raise ValueError("must be a whole number, written in digits only")
         return int(value)
     return value
 

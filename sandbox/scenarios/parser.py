@@ -78,7 +78,7 @@ def parse_scenario(document: dict[str, Any]) -> Scenario:
     """Return the scenario in a document. Raises ScenarioError, naming rule and field."""
     if _count_parts(document) > PARTS_MAX:
         raise ScenarioError(
-            f"has more than {PARTS_MAX} tables, lists and values in all, which is the most"
+            f"has more than {PARTS_MAX} tables, lists and values, which is the limit"
         )
     try:
         return Scenario.model_validate(document)

@@ -59,7 +59,7 @@ class Queue(_Waiting[Queued]):
     def add(self, entry: Queued) -> Queued:
         """Append an entry, and return it with its id. Raises QueueFull."""
         if len(self.entries) >= QUEUE_MAX:
-            raise QueueFull(f"{QUEUE_MAX} next outcomes already wait, which is the most")
+            raise QueueFull(f"{QUEUE_MAX} next outcomes are already waiting, which is the limit")
         return self._append(entry)
 
     def take(self, words: Words, near_misses: list[str]) -> Queued | None:
@@ -117,7 +117,9 @@ class WebhookFaults(_Waiting[WebhookFault]):
     def add(self, when: Mapping[str, Any], then: Mapping[str, Any], times: int) -> WebhookFault:
         """Append an entry. Raises WebhookFaultsFull, or ScenarioError if it is invalid."""
         if len(self.entries) >= WEBHOOK_FAULTS_MAX:
-            raise WebhookFaultsFull(f"{WEBHOOK_FAULTS_MAX} entries already wait, which is the most")
+            raise WebhookFaultsFull(
+                f"{WEBHOOK_FAULTS_MAX} entries are already waiting, which is the limit"
+            )
         entry = WebhookFault(id="next", when=when, then=then, left=times)
         running_of(entry, self._resolve)
         return self._append(entry)

@@ -294,15 +294,15 @@ class Then(Part):
         if not given:
             raise ValueError("says nothing")
         if self.approved_amount is not None and self.outcome != "partial_approval":
-            raise ValueError("approved_amount: belongs to the outcome partial_approval alone")
+            raise ValueError("approved_amount: belongs to the outcome partial_approval only")
         if self.reason is not None and self.batch != "rejected":
-            raise ValueError('reason: belongs to batch = "rejected" alone')
+            raise ValueError('reason: belongs to batch = "rejected" only')
         if (self.rejected is not None) != (self.batch == "partially_accepted"):
             raise ValueError('rejected: belongs to batch = "partially_accepted", which needs it')
         if self.after is not None and self.batch == "no_result":
             raise ValueError("after: with no_result a batch waits until you answer")
         if self.after is not None and self.batch is None and self.tap is None:
-            raise ValueError("after: belongs to the result of a batch, or to a tap, alone")
+            raise ValueError("after: belongs to the result of a batch or to a tap only")
         if self.batch is not None and given & {"outcome", "fault", "delay_ms", "tap"}:
             raise ValueError("batch: a batch has neither outcome nor fault nor tap")
         self._must_be_able_to_follow()
@@ -380,7 +380,7 @@ class Rule(Part):
     def _fits_together(self) -> "Rule":
         when, then = self.when, self.then
         if then.batch is not None and (when.method or when.path):
-            raise ValueError("when: a batch closes without a request too; name the operation alone")
+            raise ValueError("when: a batch closes without a request too; name only the operation")
         if then.is_of_requests:
             return self
         if CLOSE_BATCH in (when.operation or ()) and not when.is_of_a_batch:

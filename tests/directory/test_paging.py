@@ -111,7 +111,7 @@ def test_a_parameter_has_a_value_that_it_takes_and_only_one(sandbox):
             for query in (f"{sent}&{sent}", f"{sent}&{name}="):
                 assert name in detail(get(sandbox, path, query=query)), (path, query)
     said = detail(get(sandbox, "/v1/batches", query="limit=01"))
-    assert "limit: must be a whole number, in digits alone" in said
+    assert "limit: must be a whole number, written in digits only" in said
     for path in ("/v1/accounts", "/v2/terminals"):
         for value in ("", "null", "deleted", "Active", "active,blocked"):
             assert "status" in detail(get(sandbox, path, query=f"status={value}")), value

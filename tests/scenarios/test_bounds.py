@@ -53,7 +53,7 @@ def test_as_many_next_outcomes_as_may_wait_leave_a_small_entry_and_one_more_is_r
     said = f"has {QUEUE_MAX + 1}, and a world can have at most {QUEUE_MAX}"
     assert said in too_full.json()["message"]
     assert_refused(refused, 409, "queue_full")
-    assert f"{QUEUE_MAX} next outcomes already wait" in refused.json()["message"]
+    assert f"{QUEUE_MAX} next outcomes are already waiting" in refused.json()["message"]
     assert "DELETE" in refused.json()["details"]
     assert waiting == QUEUE_MAX
     assert queue(sandbox).status == 201

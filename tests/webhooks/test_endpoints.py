@@ -191,7 +191,7 @@ def test_one_endpoint_more_than_may_be_is_refused_until_one_is_deleted(sandbox):
     taken = sandbox.control("POST", ENDPOINTS, more)
 
     assert_refused(refused, 409, "too_many_endpoints")
-    assert f"{ENDPOINTS_MAX} endpoints are in this world already" in refused.json()["message"]
+    assert f"{ENDPOINTS_MAX} endpoints are already in this world" in refused.json()["message"]
     assert by_scenario.status in (400, 409)
     assert f"{ENDPOINTS_MAX} endpoints" in by_scenario.json()["message"]
     assert (elsewhere.status, changed["description"], taken.status) == (201, "as before", 201)

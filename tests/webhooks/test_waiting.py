@@ -159,7 +159,7 @@ def test_one_wait_more_than_may_be_is_refused_until_their_clients_hang_up(sandbo
     refused, elsewhere, later = asyncio.run(story())
 
     assert_refused(refused, 429, "too_many_waits")
-    assert f"{WAITS_MAX} requests already wait" in refused.json()["message"]
+    assert f"{WAITS_MAX} requests are already waiting" in refused.json()["message"]
     assert (elsewhere.status, later.status) == (408, 408)
 
 
