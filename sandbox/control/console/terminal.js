@@ -98,13 +98,17 @@ function entered(event) {
   event.currentTarget.querySelector(".bigb")?.click();
 }
 
-/** The oldest terminals and accounts of the world, to which its cast belongs, by their ids. */
+/** The oldest terminals and accounts of the world, to which its cast belongs, by their ids; null until they are read. */
 function useDirectory() {
-  const [found, setFound] = useState(new Map());
+  const [found, setFound] = useState(null);
   const { world: id } = route.value;
   useEffect(() => {
+    let over = false;
+    const read = (pages) => { if (!over) setFound(new Map(pages.flatMap(({ entries }) => entries.map((one) => [one.id, one])))); };
+    setFound(null);
     Promise.all(["terminal", "account"].map((kind) => ask("GET", `${inWorld(id, "directory")}?kind=${kind}&limit=500&before=500`)))
-      .then((pages) => setFound(new Map(pages.flatMap(({ entries }) => entries.map((one) => [one.id, one])))), () => {});
+      .then(read, () => read([]));
+    return () => { over = true; };
   }, [id]);
   return found;
 }
@@ -167,7 +171,7 @@ function Form({ form, setForm, body, waits, start, currency, directory }) {
       url: at.replace(/\/$/, "") + body.path, header: session.value.api_key_header, key: "$API_KEY", body: body.body }), "a curl command")}>
       <${Icon} name="shell" size=${13} />as curl</button>`}>
     <form class="pad col" onSubmit=${(event) => { event.preventDefault(); }} onKeyDown=${entered}>
-    <label>Terminal<select value=${form.terminal} onChange=${choose}>${Object.keys(world.value?.terminals ?? {}).map((name) => html`
+    <label>Terminal<select value=${form.terminal} disabled=${!directory} onChange=${choose}>${Object.keys(world.value?.terminals ?? {}).map((name) => html`
       <option value=${name} selected=${name === form.terminal}>${name.replaceAll("_", " ")}</option>`)}</select></label>
     <label>Sent with key<select value=${form.key} onChange=${set("key")}>${Object.keys(world.value?.keys ?? {}).map((name) => html`
       <option value=${name} selected=${name === form.key}>${name}</option>`)}</select></label>
@@ -205,7 +209,7 @@ export function Terminal() {
     addEventListener("keydown", pressed);
     return () => removeEventListener("keydown", pressed);
   }, []);
-  const currency = directory.get(world.value?.terminals?.[form.terminal])?.currency ?? "USD";
+  const currency = directory?.get(world.value?.terminals?.[form.terminal])?.currency ?? "USD";
   const amount = minor(form.amount, currency);
   const tip = tipOf(form, currency);
   const body = (more = {}) => ({ method: "POST", path: form.kind === "sale" ? "/v3/payment" : "/v3/preauth", key: form.key, body: {

@@ -162,8 +162,14 @@ def test_a_refusal_takes_the_place_of_the_payment_before_it(page, desk):
 
 def test_each_terminal_comes_with_a_key_that_may_use_it(page, desk):
     view = desk.world(invent={"merchants": 600})
-    desk.open("terminal")
+    held = []
+    page.route("**/directory?kind=account*", lambda route: held.append(route))
+    with page.expect_request("**/directory?kind=account*"):
+        desk.open("terminal")
     terminal = page.get_by_role("combobox", name="Terminal")
+    # Which key and which currency go with a terminal is not known yet.
+    expect(terminal).to_be_disabled()
+    held.pop().continue_()
     expected = {name: name if name in view["keys"] else "partner" for name in view["terminals"]}
     expect(page.get_by_role("button", name="1 Visa")).to_be_visible()
     for name, key in expected.items():
