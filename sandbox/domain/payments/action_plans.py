@@ -84,7 +84,7 @@ def _capture(payment: Payment, action: ActionRequest) -> Plan:
     the tip (assumed D15).
     """
     if action.breakdown is not None:
-        return _capture_asstated_amounts(
+        return _capture_stated_amounts(
             payment, action, _with_tip(action.breakdown, action.tip_amount)
         )
     held, tip = payment.ledger.held, action.tip_amount or 0
@@ -118,7 +118,7 @@ def _with_tip(breakdown: Breakdown, tip: int | None) -> Breakdown:
     return replace(breakdown, tip_amount=tip)
 
 
-def _capture_asstated_amounts(payment: Payment, action: ActionRequest, stated: Breakdown) -> Plan:
+def _capture_stated_amounts(payment: Payment, action: ActionRequest, stated: Breakdown) -> Plan:
     """Plan a capture whose components replace those of the payment.
 
     Source: assumed 2.5-breakdown.
