@@ -3,124 +3,103 @@
 import asyncio
 import contextlib
 import json
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlencode
 
 import httpx2
 
-from sandbox.app import Sandbox, build
+from sandbox.app import build
 from sandbox.domain.clock import ClockSetting
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.keys import KeyUsage
 from sandbox.settings import Settings
-from sandbox.worlds.world import Cast, World
-from tests.in_process import Application, Exchange, Response, http_scope
+from tests.in_process import Application, Exchange, Response
 from tests.processes import Process
+from tests.support.caller import Run
+from tests.support.payments import PaymentCaller
 
 NOW = "2026-03-01T12:00:00.000Z"
 """Where the clock of a test's world stands still: before the end of legacy keys."""
 
 FROZEN = ClockSetting(now=parse_rfc3339(NOW), mode="frozen")
 
-Run = Callable[[Exchange, Application], Response]
-"""Has an application answer one request."""
 
-
-@dataclass
-class InProcess:
-    """Asks a sandbox without a socket or an event loop: nothing in it waits for anything.
-
-    A `run` of its own may wait. `world` gives the cast whose key names may be used as `key`; a key
-    in full works too.
-    """
-
-    sandbox: Sandbox
-    world: str = "default"
-    header: str = "x-service-apikey"
-    defaults: dict[str, str] = field(default_factory=lambda: {"accept": "application/json"})
-    run: Run = Exchange.run_now
-
-    def key(self, name: str) -> str:
-        """The plaintext of a key of the cast; anything else as it is."""
-        return self.cast.keys[name][1] if name in self.cast.keys else name
-
-    @property
-    def _world(self) -> World:
-        world = self.sandbox.worlds.get(self.world)
-        assert world is not None
-        return world
-
-    @property
-    def cast(self) -> Cast:
-        """The ids that the names of the world's cast stand for."""
-        return self._world.cast
-
-    def account(self, name: str) -> str:
-        return self.cast.accounts[name]
-
-    def key_id(self, name: str) -> str:
-        return self.cast.keys[name][0]
-
-    def ask(self, method: str, path: str, **sent: Any) -> Response:
-        """One request, as `exchange` makes it."""
-        exchange = self.exchange(method, path, **sent)
-        return self.carry_out(exchange.scope, exchange.payload)
-
-    def exchange(
-        self,
-        method: str,
-        path: str,
-        *,
-        key: str | None = None,
-        json_body: Any = ...,
-        body: bytes | None = None,
-        headers: list[tuple[bytes, bytes]] | None = None,
-        query: str = "",
-    ) -> Exchange:
-        """A request. `json_body` goes as JSON, `body` as it is; `headers` replace all others."""
-        sent = list(headers or [])
-        if headers is None:
-            sent = [(name.encode(), value.encode()) for name, value in self.defaults.items()]
-            if json_body is not ... or body is not None:
-                sent.append((b"content-type", b"application/json"))
-            if key is not None:
-                sent.append((self.header.encode(), self.key(key).encode("latin-1")))
-        payload = b"" if json_body is ... else json.dumps(json_body).encode()
-        if body is not None:
-            payload = body
-        return Exchange(http_scope(method, path, headers=sent, query=query), payload)
-
-    def carry_out(self, scope: dict[str, Any], payload: bytes) -> Response:
-        """The answer to a request as a server hands it over. Sandboxes elsewhere have their own."""
-        return self.run(Exchange(scope, payload), self.sandbox.app)
-
-    def control(self, method: str, path: str, json_body: Any = ..., *, query: str = "") -> Response:
-        """One request to the control API; `path` without its prefix."""
-        return self.ask(method, f"/_sandbox{path}", json_body=json_body, query=query)
-
-    def look(self, path: str, **query: Any) -> Any:
-        """What the control API shows of the world; of the server if the path has a slash first."""
-        whole = path if path.startswith("/") else f"/worlds/{self.world}/{path}"
-        answer = self.control("GET", whole, query=urlencode(query))
-        assert answer.status == 200, (whole, query, answer.body)
-        return answer.json()
+class InProcess(PaymentCaller):
+    """Drives a sandbox in this process, and tells what a request did there."""
 
     def state(self) -> list[Any]:
         """Every record and every message: what a refusal must leave as it was.
 
         When a key was last used is left out: a refused request has used its key.
         """
-        store = self._world.store
+        store = self.get_world().store
         tables = [one for one in store.tables() if one.table.kind is not KeyUsage]
         return [*(dict(one.by_id) for one in tables), store.messages_now()]
+
+    @contextlib.contextmanager
+    def unchanged(self) -> Iterator[None]:
+        """What is asked for in the block changes no record and announces nothing."""
+        before = self.state()
+        yield
+        assert self.state() == before
+
+    # --- messages -----------------------------------------------------------------------------
+
+    def messages(self, **query: Any) -> list[dict[str, Any]]:
+        """The messages of the world, oldest first."""
+        found: list[dict[str, Any]] = self.look("messages", **query)["messages"]
+        return found
+
+    def message_count(self) -> int:
+        total: int = self.look("messages", limit=1)["total"]
+        return total
+
+    def fired(self, since: int = 0) -> list[str]:
+        """The types of the events so far, without the first `since` of them."""
+        return [message["event_type"] for message in self.messages()[since:]]
+
+    def events_of(self, answer: Response) -> list[dict[str, Any]]:
+        """What the request announced, in order: each with its event_type and body."""
+        request_id = answer.headers["x-sandbox-request-id"]
+        return [one for one in self.messages(limit=200) if one["request_id"] == request_id]
+
+    def event_types(self, answer: Response) -> list[str]:
+        return [one["event_type"] for one in self.events_of(answer)]
+
+    # --- the journal --------------------------------------------------------------------------
 
     def journal(self, answer: Response) -> dict[str, Any]:
         """The journal entry of an answer of this world."""
         id = answer.headers["x-sandbox-request-id"]
         entry: dict[str, Any] = self.look(f"requests/{id}")
         return entry
+
+    def rows_taken(self, answer: Response) -> set[str]:
+        """The clauses that the journal gives for the rule or the change of an answer."""
+        decisions = self.journal(answer)["decisions"]
+        return {one["clause"] for one in decisions if one["step"] in ("rule", "apply")}
+
+    def refused(
+        self,
+        answer: Response,
+        status: int = 400,
+        error: str = "validation_error",
+        *,
+        clause: str = "",
+    ) -> str:
+        """What a refusal says, once it has the documented form and the journal says why.
+
+        `clause` is how the clause begins by which it was refused, where the test names one.
+        """
+        said = answer.detail(status, error)
+        entry = self.journal(answer)
+        last = entry["decisions"][-1]
+        assert entry["status"] == status
+        assert last["verdict"] == str(status)
+        assert last["reason"]
+        assert last["clause"].startswith(clause), last
+        return said
 
 
 def fresh(**settings: Any) -> InProcess:

@@ -22,6 +22,28 @@ class Response(Struct, frozen=True, gc=False):
         """The body as JSON."""
         return json.loads(self.body)
 
+    def expect(self, status: int) -> dict[str, Any]:
+        """The body, once the status is the expected one."""
+        assert self.status == status, self.body
+        body: dict[str, Any] = self.json()
+        return body
+
+    def detail(self, status: int = 400, error: str = "validation_error") -> str:
+        """What a refusal says, once its status and code are the expected ones."""
+        body = self.json() if self.body else {}
+        assert (self.status, body.get("error")) == (status, error), self.body
+        assert list(body) == ["detail", "error"]
+        return str(body["detail"])
+
+    def error(self) -> tuple[int, str]:
+        """Status and code of a refusal."""
+        return self.status, self.json()["error"]
+
+    @property
+    def outcome(self) -> str | None:
+        """What it says of its outcome."""
+        return self.headers.get("x-sandbox-outcome")
+
 
 class Exchange(Struct):
     """One request, and the messages of its response so far.

@@ -7,7 +7,6 @@ from typing import Any
 from sandbox.app import build
 from sandbox.settings import Settings
 from tests.driving import InProcess, Response
-from tests.support.payments import act, ask, paid, pay, read
 
 HOST = "https://uat.example.com/platform"
 TIME = "2026-03-01T12:00:{:02d}.000Z"
@@ -69,17 +68,17 @@ def recorded(**readings: Any) -> dict[str, Any]:
     """A day at a shop: payments, refusals, a key that is made and used, terminals, a batch."""
     shop = Recorder(7, readings)
     second = "second_merchant"
-    sale = paid(shop, at=second, by=second, event_id="e-1")
-    pay(shop, at=second, by=second, event_id="e-1")
-    act(shop, sale, "refund", by=second, version="v3", amount=100, event_id="e-2")
-    read(shop, sale, by=second)
-    ask(shop, "GET", "/v1/batches", by=second)
-    ask(shop, "GET", "/v2/terminals")
-    ask(shop, "GET", "/v2/terminals", query="limit=0")
-    ask(shop, "GET", "/v2/terminals", by="svc_uat_nobody000000_" + "x" * 32)
+    sale = shop.paid(at=second, by=second, event_id="e-1")
+    shop.pay(at=second, by=second, event_id="e-1")
+    shop.act(sale, "refund", by=second, version="v3", amount=100, event_id="e-2")
+    shop.read(sale, by=second)
+    shop.get("/v1/batches", by=second)
+    shop.get("/v2/terminals")
+    shop.get("/v2/terminals", query="limit=0")
+    shop.get("/v2/terminals", by="svc_uat_nobody000000_" + "x" * 32)
     key = {"name": "till", "permissions": ["terminals:read"], "expires_at": "2026-04-01T00:00:00Z"}
-    key["account_id"] = shop.account("merchant")
-    made = ask(shop, "POST", "/v5/apikeys", key, by="merchant").json()
-    ask(shop, "GET", "/v2/terminals", by=made["key"])
-    ask(shop, "GET", "/v2/transactions", by=second, query="limit=5")
+    key["account_id"] = shop.account_id("merchant")
+    made = shop.post("/v5/apikeys", key, by="merchant").json()
+    shop.get("/v2/terminals", by=made["key"])
+    shop.get("/v2/transactions", by=second, query="limit=5")
     return shop.har()

@@ -102,7 +102,7 @@ def test_what_a_dead_platform_keeps_is_named_and_deleted_by_a_later_run(tmp_path
 
 def test_a_key_of_another_account_ends_the_run_before_anything_is_asked(tmp_path):
     uat = Uat()
-    wanted = Wanted(run=RUN, allowed=["keys"], account=uat.account("second_merchant"))
+    wanted = Wanted(run=RUN, allowed=["keys"], account=uat.account_id("second_merchant"))
     keys = uat.keys
 
     result, _ = ask_platform(uat.send, Profile(), wanted, Time().pace(), tmp_path, keys)

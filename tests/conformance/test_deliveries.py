@@ -9,7 +9,6 @@ from standardwebhooks import Webhook
 
 from sandbox.conformance.differences import CaptureError, compared, read_folder
 from sandbox.domain.profile import Profile
-from tests.support.payments import act, held, paid
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -35,11 +34,11 @@ def folder_of(path, *deliveries):
 
 @pytest.fixture
 def messages(sandbox):
-    paid(sandbox)
-    paid(sandbox, outcome="do_not_honor")
-    hold = held(sandbox)
+    sandbox.paid()
+    sandbox.paid(outcome="do_not_honor")
+    hold = sandbox.held()
     for action in ("increment", "capture", "refund"):
-        act(sandbox, hold, action, amount=100)
+        sandbox.act(hold, action, amount=100)
     return sandbox.control("GET", "/worlds/default/messages").json()["messages"]
 
 

@@ -29,7 +29,6 @@ from sandbox.settings import read_profile
 from tests.cli.asking import ask, assert_refused
 from tests.conformance.uat import RUN, Time, Uat, turned
 from tests.driving import Served
-from tests.support.payments import paid_id
 
 PROBES = probes_of("looking")
 ROOT = Path(__file__).parents[2]
@@ -44,8 +43,8 @@ def told(folder: Path, phase: str, probe: Probe, value: object) -> dict[str, obj
     """What a run finds on a sandbox with this reading turned, by the id of the probe."""
     allowed = [] if phase == "looking" else [phase]
     uat = Uat(*turned(probe, value))
-    tx = {"auth": paid_id(uat, operation="auth"), "captured": paid_id(uat)}
-    tx["timed_out"] = paid_id(uat, card="tok_timeout")
+    tx = {"auth": uat.paid_id(operation="auth"), "captured": uat.paid_id()}
+    tx["timed_out"] = uat.paid_id(card="tok_timeout")
 
     result, _ = uat.verify(folder, *allowed, tx=tx)
 

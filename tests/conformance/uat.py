@@ -16,7 +16,6 @@ from sandbox.conformance.verification import Wanted, ask
 from sandbox.domain.profile import Profile, parse_profile
 from sandbox.settings import Settings
 from tests.driving import InProcess
-from tests.support.payments import set_switch
 
 RUN = "0a1b2c3d"
 
@@ -45,7 +44,7 @@ class Uat(InProcess):
         profile = profile or Profile()
         super().__init__(build(Settings(profile=profile)), header=profile.api_key_header)
         for name, value in (switches or {}).items():
-            set_switch(self, name, value)
+            self.set_switch(name, value)
         self.keys = {"own": self.key("merchant"), "partner": self.key("partner")}
         self.asked: list[Asked] = []
         self.trouble: Callable[[Asked, Callable[[], HttpAnswer]], HttpAnswer] = (
@@ -72,7 +71,7 @@ class Uat(InProcess):
         self, folder: Path, *allowed: str, tx: Mapping[str, str] | None = None
     ) -> tuple[dict[str, Any], Mapping[str, str]]:
         """What `sandbox verify` finds here."""
-        wanted = Wanted(run=RUN, allowed=allowed, account=self.account("merchant"), tx=tx or {})
+        wanted = Wanted(run=RUN, allowed=allowed, account=self.account_id("merchant"), tx=tx or {})
         return ask(self.send, Profile(), wanted, Time().pace(), folder, self.keys)
 
     def left(self) -> list[str]:

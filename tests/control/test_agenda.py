@@ -6,9 +6,7 @@ from sandbox.control import clock as control_agenda
 from sandbox.domain.clock import TIMER_KINDS
 from tests.conftest import NOW
 from tests.control.refusals import assert_refused
-from tests.directory.making import location_id
 from tests.scenarios.running import after, follows, running
-from tests.support.payments import ask, paid_id, pay, read
 from tests.webhooks.calling import add
 
 WORLD = "/worlds/default"
@@ -25,9 +23,9 @@ def advance(sandbox, **how):
 
 @pytest.mark.proves("assumed D23, F21")
 def test_what_was_told_about_payments_happens_in_order_at_its_own_moment(sandbox):
-    amex = paid_id(sandbox, operation="auth", card="tok_amex")
-    visa = paid_id(sandbox, operation="auth", card="tok_visa_credit")
-    prompt = paid_id(sandbox, at="surcharge_merchant")
+    amex = sandbox.paid_id(operation="auth", card="tok_amex")
+    visa = sandbox.paid_id(operation="auth", card="tok_visa_credit")
+    prompt = sandbox.paid_id(at="surcharge_merchant")
     told = [one for one in agenda(sandbox) if one["subject"]["id"] in (amex, visa, prompt)]
 
     came = advance(sandbox, by="30d")
@@ -43,16 +41,16 @@ def test_what_was_told_about_payments_happens_in_order_at_its_own_moment(sandbox
         ("2026-03-06T12:00:00.000Z", visa, "assumed F21"),
         ("2026-03-08T12:00:00.000Z", amex, "assumed F21"),
     ]
-    assert read(sandbox, visa)["history"][-1]["created_at"] == 1_772_798_400_000
+    assert sandbox.read(visa)["history"][-1]["created_at"] == 1_772_798_400_000
     for one in told:
-        tx = read(sandbox, one["subject"]["id"])
+        tx = sandbox.read(one["subject"]["id"])
         assert one["then"] == {"status": tx["status"], "status_reason": tx["status_reason"]}
 
 
 @pytest.mark.proves("assumed D23")
 def test_the_clock_goes_to_what_falls_due_next_or_stops_just_before_it(sandbox):
-    visa = paid_id(sandbox, operation="auth", card="tok_visa_credit")
-    paid_id(sandbox, operation="auth", card="tok_amex")
+    visa = sandbox.paid_id(operation="auth", card="tok_visa_credit")
+    sandbox.paid_id(operation="auth", card="tok_amex")
     due = agenda(sandbox)[0]["due"]
 
     before = advance(sandbox, to="next", before=True)
@@ -84,10 +82,10 @@ def test_a_clock_is_advanced_to_an_instant_by_nothing_and_on_while_it_runs(sandb
 
 
 def test_a_payment_s_amount_is_told_in_its_own_currency(sandbox):
-    shop = f"/v1/locations/{location_id(sandbox, 'merchant')}"
+    shop = f"/v1/locations/{sandbox.location_id('merchant')}"
     for currency, written in (("USD", "79.42 USD"), ("JPY", "7942 JPY"), ("BHD", "7.942 BHD")):
-        ask(sandbox, "PUT", shop, {"currency": currency})
-        id = paid_id(sandbox, 7942, operation="auth")
+        sandbox.put(shop, {"currency": currency})
+        id = sandbox.paid_id(7942, operation="auth")
 
         (one,) = agenda(sandbox, subject=id)
 
@@ -105,11 +103,11 @@ def test_a_late_answer_leads_where_the_agenda_says(sandbox):
     ):
         late = [after(wait, "late_answer", outcome=outcome) for wait in ("40s", "60s")]
         follows(sandbox, *late, outcome=first, times=1)
-        id = paid_id(sandbox)
+        id = sandbox.paid_id()
         told = agenda(sandbox, subject=id)[0]
 
         advance(sandbox, by="50s")
-        tx = read(sandbox, id)
+        tx = sandbox.read(id)
         rest = agenda(sandbox, subject=id)
 
         assert told["says"] == f"the processor answers late: {outcome}"
@@ -120,7 +118,7 @@ def test_a_late_answer_leads_where_the_agenda_says(sandbox):
 
 @pytest.mark.proves("assumed D4")
 def test_the_result_of_a_batch_is_told_before_it_comes(sandbox):
-    batch_id = read(sandbox, paid_id(sandbox))["batch_id"]
+    batch_id = sandbox.read(sandbox.paid_id())["batch_id"]
     planned = {"batch": "rejected", "reason": "hash_mismatch", "after": "1h"}
     running(sandbox, {"when": {"operation": "close_batch"}, "then": planned})
     sandbox.ask("POST", f"/v1/batches/{batch_id}/close", key="partner", json_body={})
@@ -137,7 +135,7 @@ def test_the_result_of_a_batch_is_told_before_it_comes(sandbox):
 def test_keys_and_terminals_are_told_by_name(sandbox):
     blocking = after("1m", "block_terminal"), after("2m", "unblock_terminal")
     follows(sandbox, after("1m", "revoke_key"), *blocking, outcome="approved", times=1)
-    pay(sandbox)
+    sandbox.pay()
     told = {one["kind"]: one for one in agenda(sandbox)}
 
     assert told["revoke_key"]["subject"]["says"] == "Demo partner key"
@@ -152,7 +150,7 @@ def test_keys_and_terminals_are_told_by_name(sandbox):
 
 def test_it_is_filtered_counted_and_read_in_pages(sandbox):
     add(sandbox)
-    ids = [paid_id(sandbox, operation="auth") for _ in range(3)]
+    ids = [sandbox.paid_id(operation="auth") for _ in range(3)]
     kind = {"kind": "authorization_expires"}
     whole = sandbox.look("agenda", **kind)
 

@@ -4,8 +4,8 @@ import pytest
 
 from sandbox.domain.batches import REASONS
 from tests.control.refusals import assert_refused
+from tests.driving import fresh
 from tests.scenarios.running import running
-from tests.support.payments import close_batch, edit_batch, fresh_sandbox, paid, read
 
 BATCHES = "/worlds/default/batches"
 HASH = REASONS["hash_mismatch"]
@@ -13,7 +13,7 @@ HASH = REASONS["hash_mismatch"]
 
 @pytest.fixture
 def sandbox():
-    sandbox = fresh_sandbox()
+    sandbox = fresh()
     sandbox.control("PUT", "/worlds/default/switches", {"batch.settlement": "manual"})
     return sandbox
 
@@ -27,10 +27,10 @@ def results(detail):
 
 
 def test_the_record_that_was_sent_back_is_named_with_the_batch_that_takes_it_next(sandbox):
-    kept, back = paid(sandbox, 2500), paid(sandbox, 13684)
+    kept, back = sandbox.paid(2500), sandbox.paid(13684)
     kept_id, back_id = kept["transaction_id"], back["transaction_id"]
     first = kept["batch_id"]
-    close_batch(sandbox, first)
+    sandbox.close_batch(first)
 
     answer(sandbox, first, answer="partially_accepted", rejected=[back_id])
 
@@ -47,8 +47,8 @@ def test_the_record_that_was_sent_back_is_named_with_the_batch_that_takes_it_nex
     }
     assert "without 1 of its records" in detail["why"]
 
-    second = paid(sandbox)["batch_id"]
-    edit_batch(sandbox, second, added_transactions=[back_id])
+    second = sandbox.paid()["batch_id"]
+    sandbox.edit_batch(second, added_transactions=[back_id])
     records = sandbox.look(f"batches/{first}")["records"]
     assert [one["now_in"] for one in records if one["result"] == "refused"] == [second]
     assert results(sandbox.look(f"batches/{second}"))[back_id, "capture"] is None
@@ -67,10 +67,10 @@ def test_each_result_of_a_batch_has_its_payments_settled_or_not_and_says_what_it
         ({"answer": "rejected", "reason": "RB T99 - OURS"}, "refused", "RB T99 - OURS", "RB T99"),
         ({"answer": "rejected"}, "refused", HASH, "RB T09"),
     ):
-        tx = paid(sandbox)
+        tx = sandbox.paid()
         id = tx["batch_id"]
         assert_refused(answer(sandbox, id, answer="accepted"), 409, "not_submitted")
-        close_batch(sandbox, id)
+        sandbox.close_batch(id)
         if body:
             shown = answer(sandbox, id, **body).json()
             assert shown["status"] == body["answer"]
@@ -83,15 +83,15 @@ def test_each_result_of_a_batch_has_its_payments_settled_or_not_and_says_what_it
 
         assert set(results(detail).values()) == {result}
         assert why in detail["why"]
-        assert read(sandbox, tx)["status"] == ("settled" if result == "accepted" else "captured")
+        assert sandbox.read(tx)["status"] == ("settled" if result == "accepted" else "captured")
 
 
 def test_a_batch_says_what_comes_and_when(sandbox):
     then = {"batch": "rejected", "reason": "comms", "after": "2h"}
     running(sandbox, {"when": {"operation": "close_batch"}, "then": then})
-    id = paid(sandbox)["batch_id"]
+    id = sandbox.paid()["batch_id"]
     assert "until it is closed" in sandbox.look(f"batches/{id}")["why"]
-    close_batch(sandbox, id)
+    sandbox.close_batch(id)
 
     detail = sandbox.look(f"batches/{id}")
 
@@ -100,9 +100,9 @@ def test_a_batch_says_what_comes_and_when(sandbox):
 
 
 def test_batches_are_found_by_status_account_and_terminal(sandbox):
-    mine = paid(sandbox)["batch_id"]
-    close_batch(sandbox, mine)
-    paid(sandbox)
+    mine = sandbox.paid()["batch_id"]
+    sandbox.close_batch(mine)
+    sandbox.paid()
 
     assert [one["id"] for one in sandbox.look("batches", status="submitted")["batches"]] == [mine]
     assert sandbox.look("batches", status="open,submitted")["total"] == 2

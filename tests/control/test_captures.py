@@ -6,7 +6,6 @@ import json
 import pytest
 
 from tests.driving import InProcess
-from tests.support.payments import act, paid_id
 from tests.webhooks.calling import add
 
 
@@ -16,7 +15,7 @@ def eventful(sandbox) -> InProcess:
     hook = add(sandbox, description="ours")["id"]
     rotate = f"/worlds/default/endpoints/{hook}/rotate-secret"
     sandbox.control("POST", rotate, {"grace_s": 3600})
-    act(sandbox, paid_id(sandbox), "refund", by="other_merchant", amount=1)
+    sandbox.act(sandbox.paid_id(), "refund", by="other_merchant", amount=1)
     return sandbox
 
 

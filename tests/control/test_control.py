@@ -9,7 +9,6 @@ from sandbox.settings import Settings
 from tests.conftest import NOW
 from tests.control.refusals import assert_refused
 from tests.driving import InProcess, Response
-from tests.support.payments import paid_id, read
 
 CLOCK = "/worlds/default/clock"
 
@@ -159,20 +158,20 @@ def mark(sandbox, name=""):
 
 @pytest.mark.proves("assumed D25")
 def test_a_world_returns_to_its_mark_as_often_as_one_likes(sandbox):
-    id = paid_id(sandbox, operation="auth")
+    id = sandbox.paid_id(operation="auth")
     first = mark(sandbox, "before")
 
     for _ in range(2):
         sandbox.control("POST", f"{WORLD}/clock/advance", {"by": "30d"})
-        assert read(sandbox, id)["status"] == "canceled"
+        assert sandbox.read(id)["status"] == "canceled"
         answer = sandbox.control("POST", f"{MARKS}/{first['id']}/return")
         assert answer.json()["clock"]["now"] == first["now"] == "2026-03-01T12:00:00.000Z"
-        assert read(sandbox, id)["status"] == "authorized"
+        assert sandbox.read(id)["status"] == "authorized"
 
     assert sandbox.control("GET", MARKS).json() == {"marks": [first], "total": 1}
     sandbox.control("POST", f"{WORLD}/reset")
     sandbox.control("POST", f"{MARKS}/{first['id']}/return")
-    assert read(sandbox, id)["status"] == "authorized"
+    assert sandbox.read(id)["status"] == "authorized"
 
 
 def test_ten_marks_are_kept_and_one_can_be_removed(sandbox):
@@ -195,7 +194,7 @@ def test_ten_marks_are_kept_and_one_can_be_removed(sandbox):
 
 @pytest.mark.proves("assumed D25")
 def test_a_copy_has_the_same_data_and_goes_its_own_way(sandbox):
-    id = paid_id(sandbox, operation="auth")
+    id = sandbox.paid_id(operation="auth")
     names = {"id": "copy", "name": "A copy"}
 
     answer = sandbox.control("POST", f"{WORLD}/fork", names)
@@ -206,7 +205,7 @@ def test_a_copy_has_the_same_data_and_goes_its_own_way(sandbox):
     assert answer.status == numbered.status == 201
     assert (answer.json()["id"], answer.json()["name"]) == ("copy", "A copy")
     assert numbered.json()["id"].startswith("world-")
-    assert (read(copy, id)["status"], read(sandbox, id)["status"]) == ("canceled", "authorized")
+    assert (copy.read(id)["status"], sandbox.read(id)["status"]) == ("canceled", "authorized")
     assert set(answer.json()["keys"]) == set(sandbox.control("GET", WORLD).json()["keys"])
     keys = [one["key"] for one in answer.json()["keys"].values()]
     assert sandbox.key("merchant") not in keys

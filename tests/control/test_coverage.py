@@ -15,8 +15,7 @@ from sandbox.platform.routes import OPERATIONS
 from sandbox.settings import Settings
 from tests.conftest import NOW
 from tests.control.refusals import assert_refused
-from tests.driving import InProcess
-from tests.support.payments import act, close_batch, fresh_sandbox, paid_id, pay, read
+from tests.driving import InProcess, fresh
 
 SECTIONS = [
     *("operations", "answers", "statuses", "status_reasons"),
@@ -85,8 +84,8 @@ def test_every_reason_and_status_that_a_payment_can_have_is_in_the_tables():
 
 def test_a_sale_is_counted_in_every_section_that_it_belongs_to_and_left_out_of_never(sandbox):
     before = sandbox.look("coverage")
-    pay(sandbox)
-    pay(sandbox)
+    sandbox.pay()
+    sandbox.pay()
 
     after = sandbox.look("coverage")
 
@@ -104,13 +103,13 @@ def test_a_sale_is_counted_in_every_section_that_it_belongs_to_and_left_out_of_n
 
 
 def test_payments_that_settle_are_counted_once_each(sandbox):
-    refunded, kept, other = (paid_id(sandbox) for _ in range(3))
-    act(sandbox, refunded, "refund")
+    refunded, kept, other = (sandbox.paid_id() for _ in range(3))
+    sandbox.act(refunded, "refund")
 
-    close_batch(sandbox, read(sandbox, kept)["batch_id"])
+    sandbox.close_batch(sandbox.read(kept)["batch_id"])
     # An attempt that fails is counted as it shows itself.
-    act(sandbox, kept, "refund", outcome="refund_declined")
-    act(sandbox, other, "refund", amount=100)
+    sandbox.act(kept, "refund", outcome="refund_declined")
+    sandbox.act(other, "refund", amount=100)
 
     counted = exercised(sandbox)
     assert counted["statuses"] == {
@@ -132,8 +131,8 @@ def test_a_transport_fault_is_counted_beside_the_outcome_that_it_leaves():
         ("http_500", {"http_500": 1}, "payments.create 500", {"internal_error": 1}),
         ("malformed_json", {"approved": 1, "malformed_json": 1}, "payments.create 200", {}),
     ):
-        sandbox = fresh_sandbox()
-        pay(sandbox, outcome=fault)
+        sandbox = fresh()
+        sandbox.pay(outcome=fault)
 
         counted = exercised(sandbox)
 
@@ -204,7 +203,7 @@ def test_a_world_that_begins_again_or_is_gone_counts_nothing_and_the_total_keeps
         ("PUT", "/worlds/mine/snapshot", saved),
         ("DELETE", "/worlds/mine", b""),
     ):
-        pay(mine)
+        mine.pay()
         before = total(sandbox)
         assert exercised(sandbox, "mine")["statuses"] == {"pending": 1, "captured": 1}
         assert exercised(sandbox)["operations"] == {"apikeys.list": 1}
@@ -216,7 +215,7 @@ def test_a_world_that_begins_again_or_is_gone_counts_nothing_and_the_total_keeps
             assert exercised(sandbox, "mine") == NOTHING
     assert_refused(sandbox.control("GET", "/worlds/mine/coverage"), 404, "unknown_world")
     made(sandbox)
-    pay(mine)
+    mine.pay()
     before = total(sandbox)
     ticks[0] = 90_000.0
     assert sandbox.control("GET", "/worlds").json()["total"] == 1

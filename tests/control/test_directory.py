@@ -5,14 +5,14 @@ import json
 import pytest
 
 from sandbox.domain.payments.transitions import TRANSITIONS
-from tests.support.payments import ask, fresh_sandbox, paid_id, read
+from tests.driving import fresh
 
 DIRECTORY = "/worlds/default/directory"
 
 
 @pytest.fixture(scope="module")
 def sandbox():
-    return fresh_sandbox()
+    return fresh()
 
 
 def names(sandbox, **query):
@@ -22,7 +22,7 @@ def names(sandbox, **query):
 def test_the_directory_tells_parents_and_counts_and_is_listed_by_account_kind_and_name(sandbox):
     entries = {one["cast"]: one for one in sandbox.look("directory")["entries"]}
 
-    assert entries["merchant"]["parent_id"] == sandbox.account("partner")
+    assert entries["merchant"]["parent_id"] == sandbox.account_id("partner")
     assert entries["psp"]["parent_id"] is None
     assert entries["merchant"]["counts"]["terminals"] == 1
     assert entries["partner"]["counts"]["accounts"] == len(names(sandbox, parent="partner"))
@@ -38,21 +38,21 @@ def test_the_directory_tells_parents_and_counts_and_is_listed_by_account_kind_an
 
 
 def test_a_terminal_has_the_currency_of_its_payments():
-    sandbox = fresh_sandbox()
+    sandbox = fresh()
     place = sandbox.look("/worlds/default")["locations"]["merchant"]
-    changed = ask(sandbox, "PUT", f"/v1/locations/{place}", {"currency": "JPY"})
+    changed = sandbox.put(f"/v1/locations/{place}", {"currency": "JPY"})
     assert changed.status == 200, changed.text
 
     entries = sandbox.look("directory", kind="terminal")["entries"]
 
     currencies = {one["cast"]: one["currency"] for one in entries}
     assert (currencies["merchant"], currencies["second_merchant"]) == ("JPY", "USD")
-    paid = sandbox.control("GET", f"/worlds/default/payments/{paid_id(sandbox)}").json()
+    paid = sandbox.control("GET", f"/worlds/default/payments/{sandbox.paid_id()}").json()
     assert paid["payment"]["currency"] == "JPY"
 
 
 def test_a_key_shows_its_grants_and_its_last_use_and_never_itself(sandbox):
-    ask(sandbox, "GET", f"/v1/accounts/{sandbox.account('merchant')}", by="merchant")
+    sandbox.get(f"/v1/accounts/{sandbox.account_id('merchant')}", by="merchant")
 
     keys = {one["cast"]: one for one in sandbox.look("directory", kind="key")["entries"]}
 
@@ -64,8 +64,8 @@ def test_a_key_shows_its_grants_and_its_last_use_and_never_itself(sandbox):
 
 
 def test_worlds_as_rows_have_no_keys_and_fixtures_are_listed(sandbox):
-    paid_id(sandbox)
-    ask(sandbox, "GET", "/v1/accounts/none", by="merchant")
+    sandbox.paid_id()
+    sandbox.get("/v1/accounts/none", by="merchant")
 
     (row,) = sandbox.control("GET", "/worlds", query="shape=row").json()["worlds"]
 
@@ -89,8 +89,8 @@ def test_the_machine_of_payments_has_each_row_of_the_table_in_each_of_its_states
 
 
 def test_each_kind_of_thing_is_found_by_its_id_and_its_link_reads_it(sandbox):
-    payment = paid_id(sandbox, 1234)
-    tx = read(sandbox, payment)
+    payment = sandbox.paid_id(1234)
+    tx = sandbox.read(payment)
     message = sandbox.control("GET", "/worlds/default/messages").json()["messages"][-1]["id"]
     entry = sandbox.control("GET", "/worlds/default/requests").json()["requests"][-1]["id"]
     ids = {
@@ -112,8 +112,8 @@ def test_each_kind_of_thing_is_found_by_its_id_and_its_link_reads_it(sandbox):
 
 
 def test_payments_are_found_by_event_id_and_by_the_last_four_digits(sandbox):
-    payment = paid_id(sandbox, 4321, card="tok_amex")
-    event = read(sandbox, payment)["event_id"]
+    payment = sandbox.paid_id(4321, card="tok_amex")
+    event = sandbox.read(payment)["event_id"]
 
     by_event = sandbox.look("/find", q=event)["found"]
     by_digits = sandbox.look("/find", q="8431")["found"]

@@ -12,15 +12,15 @@ from sandbox.scenario_examples.own_sandbox import run_examples
 from sandbox.scenarios.parser import parse_scenario
 from tests.control.exports import export, exported
 from tests.control.refusals import assert_refused
-from tests.support.payments import act, fresh_sandbox, paid, paid_id, pay, read
+from tests.driving import fresh
 
 
 @pytest.fixture
 def told(sandbox):
     """A sandbox with a sale that was read, another sale, and a request without a key."""
-    id = paid_id(sandbox)
-    read(sandbox, id)
-    pay(sandbox, amount=777)
+    id = sandbox.paid_id()
+    sandbox.read(id)
+    sandbox.pay(amount=777)
     sandbox.ask("GET", "/v5/apikeys")
     return sandbox, id
 
@@ -67,7 +67,7 @@ def test_har_and_markdown_tell_request_answer_and_reason(told):
 
 def test_an_export_of_large_bodies_has_the_newest_requests_within_a_limit(sandbox):
     for number in range(300):
-        pay(sandbox, description=f"{number} " + "x" * 16_000)
+        sandbox.pay(description=f"{number} " + "x" * 16_000)
 
     shown = exported(sandbox, "curl")
 
@@ -78,20 +78,20 @@ def test_an_export_of_large_bodies_has_the_newest_requests_within_a_limit(sandbo
 
 @pytest.mark.proves("assumed D25-export")
 def test_a_scenario_makes_the_same_outcomes_happen():
-    sandbox = fresh_sandbox()
-    sale = paid(sandbox)
-    act(sandbox, sale, "refund", amount=300)
-    tipped = paid(sandbox)
-    act(sandbox, tipped, "adjust", type="percentage", percentage=18)
-    act(sandbox, tipped, "adjust", type="amount", amount=0)
-    act(sandbox, tipped, "reverse")
-    pay(sandbox, outcome="lost_card")
-    pay(sandbox, outcome="partial_approval")
+    sandbox = fresh()
+    sale = sandbox.paid()
+    sandbox.act(sale, "refund", amount=300)
+    tipped = sandbox.paid()
+    sandbox.act(tipped, "adjust", type="percentage", percentage=18)
+    sandbox.act(tipped, "adjust", type="amount", amount=0)
+    sandbox.act(tipped, "reverse")
+    sandbox.pay(outcome="lost_card")
+    sandbox.pay(outcome="partial_approval")
     sandbox.control("POST", "/worlds/default/scenario/next", {"outcome": "stolen_card"})
-    pay(sandbox)
-    held = pay(sandbox, operation="auth").json()
+    sandbox.pay()
+    held = sandbox.pay(operation="auth").json()
     sandbox.control("POST", "/worlds/default/clock/advance", {"by": "1h"})
-    act(sandbox, held, "capture", amount=900)
+    sandbox.act(held, "capture", amount=900)
     sandbox.ask("GET", f"/v1/transactions/{sale['transaction_id']}")
 
     file = exported(sandbox, "scenario")
@@ -116,11 +116,11 @@ def test_a_scenario_makes_the_same_outcomes_happen():
 
 
 def test_a_sale_that_a_maintenance_refused_is_refused_in_the_scenario():
-    sandbox = fresh_sandbox()
+    sandbox = fresh()
     sandbox.control("PUT", "/worlds/default/maintenance", {"lasts": "10m"})
-    assert pay(sandbox).status == 503
+    assert sandbox.pay().status == 503
     sandbox.control("POST", "/worlds/default/clock/advance", {"by": "10m"})
-    paid(sandbox)
+    sandbox.paid()
 
     document = tomllib.loads(exported(sandbox, "scenario")["content"])
 
@@ -130,10 +130,10 @@ def test_a_sale_that_a_maintenance_refused_is_refused_in_the_scenario():
 
 @pytest.mark.proves("assumed D25-export")
 def test_what_does_not_come_true_is_refused_with_what_differs():
-    sandbox = fresh_sandbox()
+    sandbox = fresh()
     sandbox.control("PUT", "/worlds/default/readings", {"status_after_partial_refund": "refunded"})
-    sale = paid(sandbox)
-    act(sandbox, sale, "refund", amount=300)
+    sale = sandbox.paid()
+    sandbox.act(sale, "refund", amount=300)
 
     answer = export(sandbox, "scenario")
 
@@ -142,7 +142,7 @@ def test_what_does_not_come_true_is_refused_with_what_differs():
 
 
 def test_what_scenarios_have_no_word_for_is_refused():
-    sandbox = fresh_sandbox()
+    sandbox = fresh()
     assert_refused(export(sandbox, "scenario"), 409, "nothing_to_export")
     sandbox.ask("GET", "/v5/apikeys")
     assert_refused(export(sandbox, "scenario"), 409, "nothing_to_export")

@@ -7,17 +7,8 @@ import pytest
 
 from tests.control.exports import EXPORT, GIVES_UP, export, exported
 from tests.control.refusals import assert_refused
+from tests.driving import fresh
 from tests.scenarios.running import running
-from tests.support.payments import (
-    act,
-    advance,
-    close_batch,
-    fresh_sandbox,
-    paid,
-    pay,
-    read,
-    set_switch,
-)
 from tests.testing.pytesting import run_pytest
 from tests.webhooks.calling import control, living
 
@@ -55,18 +46,18 @@ def ran_all(folder: Path, tests: dict[str, str]) -> dict[str, tuple[str, str]]:
 def day():
     """A refund in part, a decline that was queued, a partial approval, a hold that is captured an
     hour later, a batch that closes, and a request without a key."""
-    sandbox = fresh_sandbox()
+    sandbox = fresh()
     sandbox.control("PUT", f"{WORLD}/readings", {"status_after_partial_refund": "refunded"})
-    set_switch(sandbox, "batch.settlement", "manual")
+    sandbox.set_switch("batch.settlement", "manual")
     run_scenario(sandbox, name="approve_all")
-    sale = paid(sandbox)
-    act(sandbox, sale, "refund", amount=300)
-    pay(sandbox, outcome="lost_card")
-    pay(sandbox, outcome="partial_approval")
-    held = pay(sandbox, operation="auth").json()
-    advance(sandbox, "1h")
-    act(sandbox, held, "capture", amount=900)
-    close_batch(sandbox, read(sandbox, sale)["batch_id"])
+    sale = sandbox.paid()
+    sandbox.act(sale, "refund", amount=300)
+    sandbox.pay(outcome="lost_card")
+    sandbox.pay(outcome="partial_approval")
+    held = sandbox.pay(operation="auth").json()
+    sandbox.advance("1h")
+    sandbox.act(held, "capture", amount=900)
+    sandbox.close_batch(sandbox.read(sale)["batch_id"])
     sandbox.ask("GET", "/v5/apikeys")
     return exported(sandbox)["content"]
 
@@ -74,32 +65,32 @@ def day():
 def down_by_hand():
     """A batch that is closed after a maintenance that began and ended by hand, and a sale after one
     that passed."""
-    sandbox = fresh_sandbox()
-    batch = read(sandbox, paid(sandbox))["batch_id"]
-    advance(sandbox, "1m")
+    sandbox = fresh()
+    batch = sandbox.read(sandbox.paid())["batch_id"]
+    sandbox.advance("1m")
     for lasts, then in (("90s", "80s"), ("10m", "10m")):
         assert sandbox.control("PUT", f"{WORLD}/maintenance", {"lasts": lasts}).status == 200
-        assert close_batch(sandbox, batch).status == 503
-        advance(sandbox, then)
+        assert sandbox.close_batch(batch).status == 503
+        sandbox.advance(then)
         if then != lasts:
             sandbox.control("DELETE", f"{WORLD}/maintenance")
-        assert close_batch(sandbox, batch).status == 200
-        batch = read(sandbox, paid(sandbox))["batch_id"]
+        assert sandbox.close_batch(batch).status == 200
+        batch = sandbox.read(sandbox.paid())["batch_id"]
     return exported(sandbox)["content"]
 
 
 def two_scenarios():
     """Payments under two scenarios, and under none."""
-    sandbox = fresh_sandbox()
-    paid(sandbox)
+    sandbox = fresh()
+    sandbox.paid()
     for outcome, reason in (
         ("lost_card", "invalid_card"),
         ("insufficient_funds", "insufficient_funds"),
     ):
         running(sandbox, {"when": {"operation": "sale"}, "then": {"outcome": outcome}})
-        assert pay(sandbox).json()["status_reason"] == reason
+        assert sandbox.pay().json()["status_reason"] == reason
         sandbox.control("DELETE", f"{WORLD}/scenario")
-        paid(sandbox)
+        sandbox.paid()
     run_scenario(sandbox, name="approve_all")
     return exported(sandbox)["content"]
 
@@ -114,7 +105,7 @@ def played(scenario: str, example: int) -> str:
 
     The world has an endpoint, so it draws other ids than the world of the test.
     """
-    sandbox = fresh_sandbox()
+    sandbox = fresh()
     sandbox.control("POST", "/worlds/default/receivers", {})
     run_scenario(sandbox, name=scenario)
     play = control(sandbox, "POST", "/worlds/default/scenario/play", {"example": example})
@@ -124,19 +115,19 @@ def played(scenario: str, example: int) -> str:
 
 def refunded_twice():
     """A test of a refund that timed out, was sent again, and was carried out late."""
-    sandbox = fresh_sandbox()
+    sandbox = fresh()
     run_scenario(sandbox, name="refund_answered_late")
-    sale = paid(sandbox, 5000)
-    act(sandbox, sale, "refund", amount=2000)
-    act(sandbox, sale, "refund", amount=2000)
-    advance(sandbox, "30s")
-    assert read(sandbox, sale)["refunded"] == 4000
+    sale = sandbox.paid(5000)
+    sandbox.act(sale, "refund", amount=2000)
+    sandbox.act(sale, "refund", amount=2000)
+    sandbox.advance("30s")
+    assert sandbox.read(sale)["refunded"] == 4000
     return exported(sandbox)["content"]
 
 
 def contradicted_sale():
     """A test of a sale whose late webhook says that it was declined."""
-    sandbox = fresh_sandbox()
+    sandbox = fresh()
     for port in (9, 10):
         endpoint = {"url": f"http://127.0.0.1:{port}/"}
         assert sandbox.control("POST", "/worlds/default/endpoints", endpoint).status == 201
@@ -146,9 +137,9 @@ def contradicted_sale():
 
     async def story():
         async with living(sandbox):
-            sale = paid(sandbox)
+            sale = sandbox.paid()
             await sandbox.sandbox.worlds.default.wait_idle()
-            act(sandbox, sale, "refund", amount=300)
+            sandbox.act(sale, "refund", amount=300)
             await sandbox.sandbox.worlds.default.wait_idle()
 
     asyncio.run(story())
@@ -212,10 +203,10 @@ def test_a_test_passes_where_all_is_right_and_fails_where_something_is_otherwise
 
 
 def test_requests_come_with_those_that_made_what_they_name():
-    sandbox = fresh_sandbox()
-    sale = paid(sandbox)
-    paid(sandbox, 777)
-    act(sandbox, sale, "refund", amount=300)
+    sandbox = fresh()
+    sale = sandbox.paid()
+    sandbox.paid(777)
+    sandbox.act(sale, "refund", amount=300)
 
     test = exported(sandbox, requests=[last_request(sandbox)])["content"]
 
@@ -226,11 +217,11 @@ def test_requests_come_with_those_that_made_what_they_name():
 
 @pytest.mark.proves("assumed D25-export")
 def test_a_test_that_would_fail_in_a_world_of_its_own_is_refused():
-    sandbox = fresh_sandbox()
+    sandbox = fresh()
     when = {"operation": "sale", "nth": 2}
     running(sandbox, {"when": when, "then": {"outcome": "lost_card"}})
-    paid(sandbox)
-    pay(sandbox)
+    sandbox.paid()
+    sandbox.pay()
     second = last_request(sandbox)
 
     refused = export(sandbox, requests=[second])
@@ -241,7 +232,7 @@ def test_a_test_that_would_fail_in_a_world_of_its_own_is_refused():
 
 
 def test_a_key_that_only_this_world_has_is_refused():
-    sandbox = fresh_sandbox()
+    sandbox = fresh()
     body = {"name": "made", "permissions": ["payments:read"], "always_retrievable": False}
     made = sandbox.ask("POST", "/v5/apikeys", key="merchant", json_body=body).json()
     sandbox.ask("GET", "/v2/transactions", key=made["key"])
@@ -250,8 +241,8 @@ def test_a_key_that_only_this_world_has_is_refused():
 
 
 def test_whatever_was_sent_the_test_is_a_program():
-    sandbox = fresh_sandbox()
-    id = paid(sandbox)["transaction_id"]
+    sandbox = fresh()
+    id = sandbox.paid()["transaction_id"]
     for path in (f"/v1/transactions/{id}", "/v1/it's {odd}", '/"', "/a\\b"):
         sandbox.ask("GET", path, key="partner", query="q='{x}%22&y=1\"")
     sandbox.ask("POST", "/v3/payment", key="partner", body=b"\xe5\xff not JSON")

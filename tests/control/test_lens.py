@@ -4,8 +4,7 @@ import pytest
 
 from sandbox.platform.routes import OPERATIONS
 from tests.control.refusals import everything
-from tests.directory.making import terminal_id
-from tests.support.payments import ask, fresh_sandbox, paid_id
+from tests.driving import fresh
 
 LENS = "/worlds/default/lens"
 
@@ -19,7 +18,7 @@ def looked(sandbox, key, operation, target=None):
 
 @pytest.fixture(scope="module")
 def sandbox():
-    return fresh_sandbox()
+    return fresh()
 
 
 KEYS = (
@@ -30,17 +29,17 @@ KEYS = (
 
 def test_the_lens_says_for_every_key_what_the_platform_answers(sandbox):
     for operation, id in (
-        ("transactions.read", paid_id(sandbox)),
-        ("accounts.read", sandbox.account("merchant")),
-        ("accounts.read", sandbox.account("other_merchant")),
-        ("terminals.read", terminal_id(sandbox, "merchant")),
+        ("transactions.read", sandbox.paid_id()),
+        ("accounts.read", sandbox.account_id("merchant")),
+        ("accounts.read", sandbox.account_id("other_merchant")),
+        ("terminals.read", sandbox.terminal_id("merchant")),
     ):
         row = next(row for row in OPERATIONS if row.name == operation)
         address = row.path.partition("{")[0] + id
 
         seen = {key: looked(sandbox, key, operation, id) for key in KEYS}
 
-        answers = {key: ask(sandbox, row.method, address, by=key).status for key in KEYS}
+        answers = {key: sandbox.ask(row.method, address, key=key).status for key in KEYS}
         assert {key: one["status"] for key, one in seen.items()} == answers, operation
         assert len(set(answers.values())) > 1
         could = {one["cast"] for one in seen["merchant"]["could"]}
@@ -48,7 +47,7 @@ def test_the_lens_says_for_every_key_what_the_platform_answers(sandbox):
 
 
 def test_a_refusal_names_the_permission_that_is_missing_and_the_clause(sandbox):
-    seen = looked(sandbox, "merchant_read_only", "payments.capture", paid_id(sandbox))
+    seen = looked(sandbox, "merchant_read_only", "payments.capture", sandbox.paid_id())
 
     assert (seen["status"], seen["allowed"]) == (401, False)
     assert seen["missing"] == ["payments:capture"]
@@ -57,7 +56,7 @@ def test_a_refusal_names_the_permission_that_is_missing_and_the_clause(sandbox):
 
 
 def test_looking_changes_nothing_and_is_not_a_use_of_a_key(sandbox):
-    id = paid_id(sandbox)
+    id = sandbox.paid_id()
     before = everything(sandbox)
 
     looked(sandbox, "second_merchant", "accounts.read", "second_merchant")

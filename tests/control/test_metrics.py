@@ -8,7 +8,6 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.driving import InProcess, serving
-from tests.support.payments import pay
 from tests.webhooks.receiving import receiving
 
 ROOT = Path(__file__).parents[2]
@@ -36,7 +35,7 @@ def read(sandbox: InProcess) -> dict[str, dict[tuple[str, ...], float]]:
 
 @pytest.mark.proves("assumed D25-metrics")
 def test_requests_are_counted_by_route_and_status(sandbox):
-    assert [pay(sandbox, amount).status for amount in (100, 100, -1)] == [200, 200, 400]
+    assert [sandbox.pay(amount).status for amount in (100, 100, -1)] == [200, 200, 400]
     sandbox.ask("GET", "/nowhere", key="merchant")
     sandbox.control("GET", "/worlds/nowhere")
 
@@ -57,7 +56,7 @@ def test_requests_are_counted_by_route_and_status(sandbox):
 
 def test_what_was_counted_in_a_world_that_is_gone_stays(sandbox):
     sandbox.control("POST", "/worlds", {"id": "mine"})
-    pay(replace(sandbox, world="mine"))
+    replace(sandbox, world="mine").pay()
     before = read(sandbox)
 
     sandbox.control("DELETE", "/worlds/mine")

@@ -25,7 +25,7 @@ def test_a_message_is_shown_with_its_body_and_what_it_is_about(sandbox):
     (message,) = sandbox.look("messages")["messages"]
 
     assert message["event_type"] == "api_key.created"
-    assert message["account_id"] == sandbox.account("merchant")
+    assert message["account_id"] == sandbox.account_id("merchant")
     assert (message["subject"], message["created_at"]) == (id, NOW)
     assert (message["body"]["id"], message["deliveries"]) == (id, [])
     assert sandbox.look(f"messages/{message['id']}") == message
@@ -85,7 +85,7 @@ def test_an_entry_tells_a_request_from_its_beginning_to_its_answer(sandbox):
     assert (entry["at"], entry["method"], entry["path"]) == (NOW, "POST", "/v5/apikeys")
     assert (entry["query"], entry["route"], entry["status"]) == ("x=1 2", "apikeys.create", 201)
     assert entry["key"] == "****" + sandbox.key("merchant")[-4:]
-    assert entry["account_id"] == sandbox.account("merchant")
+    assert entry["account_id"] == sandbox.account_id("merchant")
     assert entry["duration_ms"] >= 0
     assert (entry["request"], entry["response"]) == (KEY, answer.json() | {"key": "****"})
     assert (entry["outcome"], entry["near_misses"], entry["notes"]) == (None, [], [])

@@ -7,15 +7,6 @@ import pytest
 from sandbox.control.overview import DUE_MAX, FEED_MAX
 from tests.support.open_requests import desk_opens, open_request, tap
 from tests.support.open_requests import sale as sale_of
-from tests.support.payments import (
-    act,
-    ask,
-    ask_on_loop,
-    close_batch,
-    edit_batch,
-    paid,
-    prompted,
-)
 from tests.webhooks.calling import add
 
 WORLD = "/worlds/default"
@@ -28,10 +19,10 @@ def needs(sandbox):
 @pytest.mark.proves("assumed D35-action")
 def test_payments_are_counted_and_not_the_records_of_actions(sandbox):
     sandbox.control("PUT", f"{WORLD}/readings", {"record_of_an_action": "own"})
-    sale = paid(sandbox)
-    act(sandbox, sale, "refund", amount=300)
-    act(sandbox, sale, "refund", amount=200)
-    paid(sandbox)
+    sale = sandbox.paid()
+    sandbox.act(sale, "refund", amount=300)
+    sandbox.act(sale, "refund", amount=200)
+    sandbox.paid()
 
     assert sandbox.look("overview")["statuses"] == {"captured": 2}
 
@@ -50,8 +41,8 @@ def test_a_new_world_needs_no_attention_and_says_which_scenario_runs(sandbox):
 
 def test_the_feed_tells_who_decided_and_why_something_was_refused(sandbox):
     hook = add(sandbox)["id"]
-    sale = paid(sandbox, 1250, outcome="insufficient_funds")
-    ask(sandbox, "POST", "/v3/payment", {"amount": 5})
+    sale = sandbox.paid(1250, outcome="insufficient_funds")
+    sandbox.post("/v3/payment", {"amount": 5})
     sandbox.ask("GET", "/v1/accounts", headers=[])
 
     seen = sandbox.look("overview")
@@ -87,7 +78,7 @@ def test_the_feed_tells_who_decided_and_why_something_was_refused(sandbox):
 
 def test_the_feed_has_the_newest_requests_only(sandbox):
     for _ in range(FEED_MAX + 2):
-        ask(sandbox, "GET", "/v1/accounts")
+        sandbox.get("/v1/accounts")
 
     seen = sandbox.look("overview")
 
@@ -98,7 +89,7 @@ def test_the_feed_has_the_newest_requests_only(sandbox):
 
 
 def test_an_unanswered_surcharge_is_a_need(sandbox):
-    tx = prompted(sandbox, 2000)
+    tx = sandbox.prompted(2000)
 
     (need,) = sandbox.look("overview")["needs"]
 
@@ -108,9 +99,9 @@ def test_an_unanswered_surcharge_is_a_need(sandbox):
 
 def test_a_batch_is_a_need_until_what_came_back_is_in_a_batch_again(sandbox):
     sandbox.control("PUT", f"{WORLD}/switches", {"batch.settlement": "manual"})
-    kept, back = paid(sandbox, 2500), paid(sandbox, 700)
+    kept, back = sandbox.paid(2500), sandbox.paid(700)
     first = kept["batch_id"]
-    close_batch(sandbox, first)
+    sandbox.close_batch(first)
     result = {"answer": "partially_accepted", "rejected": [back["transaction_id"]]}
     sandbox.control("POST", f"{WORLD}/batches/{first}/answer", result)
 
@@ -118,11 +109,11 @@ def test_a_batch_is_a_need_until_what_came_back_is_in_a_batch_again(sandbox):
     assert (need["kind"], need["id"], need["amount"]) == ("batch", first, 700)
     assert need["says"].startswith("has 1 returned record")
 
-    second = paid(sandbox)["batch_id"]
-    edit_batch(sandbox, second, added_transactions=[back["transaction_id"]])
+    second = sandbox.paid()["batch_id"]
+    sandbox.edit_batch(second, added_transactions=[back["transaction_id"]])
     assert needs(sandbox) == []
 
-    close_batch(sandbox, second)
+    sandbox.close_batch(second)
     result = {"answer": "rejected", "reason": "hash_mismatch"}
     sandbox.control("POST", f"{WORLD}/batches/{second}/answer", result)
     assert needs(sandbox) == [("batch", second)]
@@ -130,7 +121,7 @@ def test_a_batch_is_a_need_until_what_came_back_is_in_a_batch_again(sandbox):
 
 def test_a_key_is_a_need_once_a_request_with_it_fails_and_an_endpoint_once_it_is_off(sandbox):
     assert needs(sandbox) == []
-    ask(sandbox, "GET", "/v1/accounts", by="revoked")
+    sandbox.get("/v1/accounts", by="revoked")
 
     (key,) = sandbox.look("overview")["needs"]
 
@@ -149,7 +140,7 @@ def test_an_awaited_card_is_a_need(sandbox):
 
     async def while_it_waits():
         selling = await open_request(sandbox, sale_of(sandbox, amount=1500))
-        waiting = await ask_on_loop(sandbox, "GET", f"/_sandbox{WORLD}/overview")
+        waiting = await sandbox.ask_on_loop("GET", f"/_sandbox{WORLD}/overview")
         (need,) = waiting.json()["needs"]
         await tap(sandbox, need["id"], cancel="user")
         await selling

@@ -4,21 +4,20 @@ import json
 
 import pytest
 
-from tests.directory.making import terminal_id
-from tests.support.payments import acted, fresh_sandbox, paid_id, pay, read
+from tests.driving import fresh
 
 
 @pytest.fixture(scope="module")
 def till():
     """A sandbox with four payments of two merchants: by name, its id."""
-    sandbox = fresh_sandbox()
+    sandbox = fresh()
     ids = {
-        "small": paid_id(sandbox, 500),
-        "hold": paid_id(sandbox, 9000, operation="auth", card="tok_amex"),
-        "declined": pay(sandbox, 700, outcome="insufficient_funds").json()["transaction_id"],
-        "hotel": paid_id(sandbox, 4000, at="second_merchant"),
+        "small": sandbox.paid_id(500),
+        "hold": sandbox.paid_id(9000, operation="auth", card="tok_amex"),
+        "declined": sandbox.pay(700, outcome="insufficient_funds").json()["transaction_id"],
+        "hotel": sandbox.paid_id(4000, at="second_merchant"),
     }
-    acted(sandbox, ids["hotel"], "refund", amount=1500)
+    sandbox.acted(ids["hotel"], "refund", amount=1500)
     return sandbox, ids
 
 
@@ -33,7 +32,7 @@ def test_a_row_says_what_a_list_needs_in_at_most_500_bytes(till):
 
     row = sandbox.look("payments", q=ids["hotel"])["payments"][0]
 
-    whole = read(sandbox, ids["hotel"])
+    whole = sandbox.read(ids["hotel"])
     told = {"type": "refund", "total": 4000, "refunded": 1500, "brand": "Visa", "last4": "0011"}
     told |= {"updated_at": "2026-03-01T12:00:00.002Z", "merchant": whole["merchant_name"]}
     told |= {name: whole[name] for name in ("status", "status_reason", "currency", "batch_id")}
@@ -58,8 +57,8 @@ def test_each_parameter_narrows_or_orders_the_search(till):
         ({"account": "psp", "amount_min": 600, "amount_max": 4000}, ["hotel", "declined"]),
         ({"card_brand": "Amex"}, ["hold"]),
         ({"terminal": "merchant"}, ["declined", "hold", "small"]),
-        ({"terminal": terminal_id(sandbox, "merchant")}, ["declined", "hold", "small"]),
-        ({"batch": read(sandbox, ids["small"])["batch_id"]}, ["small"]),
+        ({"terminal": sandbox.terminal_id("merchant")}, ["declined", "hold", "small"]),
+        ({"batch": sandbox.read(ids["small"])["batch_id"]}, ["small"]),
         ({"since": "2026-03-01T12:00:00Z", "until": "2026-03-01T12:00:00Z", "limit": 1}, ["hotel"]),
         ({"since": "2026-03-02T00:00:00Z"}, []),
         ({"q": "no such text"}, []),
@@ -68,9 +67,9 @@ def test_each_parameter_narrows_or_orders_the_search(till):
 
 
 def test_pages_lead_to_each_payment_once_even_while_new_ones_come(sandbox):
-    ids = [paid_id(sandbox) for _ in range(5)]
+    ids = [sandbox.paid_id() for _ in range(5)]
     first = sandbox.look("payments", limit=2)
-    paid_id(sandbox)
+    sandbox.paid_id()
 
     second = sandbox.look("payments", limit=2, before=first["next"])
     third = sandbox.look("payments", limit=2, before=second["next"])

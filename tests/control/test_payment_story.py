@@ -2,8 +2,8 @@
 
 import pytest
 
+from tests.driving import InProcess, fresh
 from tests.readings.choosing import choose
-from tests.support.payments import acted, ask, fresh_sandbox, held, pay, read, sold
 
 WORLD = "/worlds/default"
 
@@ -21,13 +21,13 @@ def move(sandbox, tx, operation, **query):
 
 
 def test_a_story_has_attempts_refusals_of_strangers_messages_and_what_is_due(sandbox):
-    tx = held(sandbox, 1000)
+    tx = sandbox.held(1000)
     id = tx["transaction_id"]
-    ask(sandbox, "POST", f"/v3/payments/{id}/capture", {}, by="other_merchant")
+    sandbox.post(f"/v3/payments/{id}/capture", {}, by="other_merchant")
 
     told = sandbox.look(f"payments/{tx['transaction_id']}")
 
-    assert told["payment"] == read(sandbox, tx)
+    assert told["payment"] == sandbox.read(tx)
     assert [(one["kind"], one["amount"], one["says"]) for one in told["story"]][:2] == [
         ("attempt", 1000, "auth: pending (pending)"),
         ("message", None, "transaction.create: not sent"),
@@ -45,11 +45,11 @@ def test_a_story_has_attempts_refusals_of_strangers_messages_and_what_is_due(san
 
 @pytest.mark.proves("assumed 2.2")
 def test_the_money_of_a_payment_is_told_before_and_after_the_capture(sandbox):
-    tx = held(sandbox, 1000)
-    acted(sandbox, tx, "reverse", amount=100)
+    tx = sandbox.held(1000)
+    sandbox.acted(tx, "reverse", amount=100)
     before = sandbox.look(f"payments/{tx['transaction_id']}")["ledger"]
-    acted(sandbox, tx, "capture", amount=700)
-    acted(sandbox, tx, "refund", amount=250)
+    sandbox.acted(tx, "capture", amount=700)
+    sandbox.acted(tx, "refund", amount=250)
 
     after = sandbox.look(f"payments/{tx['transaction_id']}")
 
@@ -73,7 +73,7 @@ def test_the_money_of_a_payment_is_told_before_and_after_the_capture(sandbox):
 
 
 def test_an_authorization_can_be_captured_and_not_refunded_and_each_names_its_row(sandbox):
-    tx = held(sandbox, 1000)
+    tx = sandbox.held(1000)
 
     shown = moves(sandbox, tx)
 
@@ -100,11 +100,11 @@ def test_an_authorization_can_be_captured_and_not_refunded_and_each_names_its_ro
 
 
 LIMITS = [
-    (held, "capture", 1, 1000, 1000),
-    (held, "reverse", 1, 1000, 1000),
-    (held, "increment", 1, 99_998_999, None),
-    (sold, "adjust", 0, 1000, None),
-    (lambda sandbox: acted(sandbox, sold(sandbox), "refund", amount=300), "refund", 1, 700, 700),
+    (InProcess.held, "capture", 1, 1000, 1000),
+    (InProcess.held, "reverse", 1, 1000, 1000),
+    (InProcess.held, "increment", 1, 99_998_999, None),
+    (InProcess.sold, "adjust", 0, 1000, None),
+    (lambda sandbox: sandbox.acted(sandbox.sold(), "refund", amount=300), "refund", 1, 700, 700),
 ]
 """How a payment is made, an action, its least and greatest amount, and that without one."""
 
@@ -114,24 +114,24 @@ def test_the_limits_are_those_at_which_the_platform_begins_to_refuse(sandbox):
         tx = made(sandbox)
 
         shown = move(sandbox, tx, operation)
-        example = ask(sandbox, "POST", shown["path"], shown["example"] | {"amount": most + 1})
-        at_most = ask(sandbox, "POST", shown["path"], shown["example"] | {"amount": most})
+        example = sandbox.post(shown["path"], shown["example"] | {"amount": most + 1})
+        at_most = sandbox.post(shown["path"], shown["example"] | {"amount": most})
 
         assert (shown["min"], shown["max"], shown["amount"]) == (least, most, amount), operation
         assert (example.status, at_most.status) == (400, shown["status"])
     # By the readings of the world.
     choose(sandbox, above_the_hold="small_tip", increment_amount="new_total")
     for made, operation, least, most in (
-        (sold, "adjust", 0, 200),
-        (held, "increment", 1001, 99_999_999),
+        (InProcess.sold, "adjust", 0, 200),
+        (InProcess.held, "increment", 1001, 99_999_999),
     ):
         shown = move(sandbox, made(sandbox), operation)
         assert (shown["min"], shown["max"], shown["possible"]) == (least, most, True)
 
 
 def test_a_surcharge_can_be_accepted_with_its_own_total_or_declined():
-    sandbox = fresh_sandbox()
-    tx = pay(sandbox, 7942, at="surcharge_merchant").json()
+    sandbox = fresh()
+    tx = sandbox.pay(7942, at="surcharge_merchant").json()
     assert tx["status"] == "surcharge_pending"
 
     accept, decline = (
@@ -141,22 +141,22 @@ def test_a_surcharge_can_be_accepted_with_its_own_total_or_declined():
     assert (accept["amount"], accept["next_status"]) == (tx["total_amount"], "captured")
     assert (decline["amount"], decline["next_status"]) == (None, "canceled")
     assert move(sandbox, tx, "reverse")["next_status"] == "canceled"
-    answer = ask(sandbox, "POST", decline["path"], decline["example"])
+    answer = sandbox.post(decline["path"], decline["example"])
     assert (answer.status, answer.json()["status"]) == (decline["status"], "canceled")
 
 
 def test_every_example_of_a_possible_move_succeeds(sandbox):
     for operation in ("capture", "increment", "reverse"):
-        shown = move(sandbox, held(sandbox), operation)
+        shown = move(sandbox, sandbox.held(), operation)
 
-        answer = ask(sandbox, "POST", shown["path"], shown["example"])
+        answer = sandbox.post(shown["path"], shown["example"])
 
         assert answer.status == shown["status"], answer.text
 
 
 @pytest.mark.proves("assumed D35-refund")
 def test_a_reading_that_refuses_refunds_before_settlement_refuses_the_move(sandbox):
-    tx = sold(sandbox)
+    tx = sandbox.sold()
     sandbox.control("PUT", f"{WORLD}/readings", {"refund_before_settlement": "refused"})
 
     shown = move(sandbox, tx, "refund")
@@ -165,7 +165,7 @@ def test_a_reading_that_refuses_refunds_before_settlement_refuses_the_move(sandb
 
 
 def test_a_key_that_may_not_act_is_told_what_a_client_would_get(sandbox):
-    tx = held(sandbox)
+    tx = sandbox.held()
 
     for key, possible, status, says in (
         ("partner", True, 200, "leads to captured"),

@@ -3,7 +3,6 @@
 import pytest
 
 from tests.control.refusals import assert_refused
-from tests.support.payments import pay
 
 NEXT = "/worlds/default/scenario/next"
 
@@ -24,7 +23,7 @@ def queued(sandbox):
 def test_a_queued_outcome_is_that_of_the_next_attempt_alone(sandbox):
     entry = queue(sandbox, outcome="insufficient_funds")
 
-    first, second = pay(sandbox), pay(sandbox)
+    first, second = sandbox.pay(), sandbox.pay()
 
     unset = dict.fromkeys(("operation", "method", "path", "amount", "fault", "approved_amount"))
     assert entry == unset | {"id": "next_1", "outcome": "insufficient_funds", "delay_ms": 0}
@@ -40,7 +39,7 @@ def test_the_queue_is_in_order_until_its_entries_are_used_removed_cleared_or_res
 
     assert sandbox.control("DELETE", f"{NEXT}/{ids[1]}").status == 204
     assert_refused(sandbox.control("DELETE", f"{NEXT}/{ids[1]}"), 404, "not_found")
-    pay(sandbox)
+    sandbox.pay()
     assert [one["operation"] for one in queued(sandbox)] == [None, "capture"]
     assert queue(sandbox, outcome="lost_card")["id"] not in ids
     assert sandbox.control("DELETE", NEXT).status == 204

@@ -7,9 +7,7 @@ import json
 import pytest
 
 from tests.control.refusals import assert_refused
-from tests.directory.making import account_id
 from tests.readings.choosing import choose
-from tests.support.payments import acted, ask, edit_batch, held, paid, settled, sold
 
 WORLD = "/worlds/default"
 
@@ -43,10 +41,10 @@ def kinds(found):
 
 @pytest.mark.proves("assumed D56")
 def test_the_settlement_of_a_batch_is_csv_with_a_row_for_each_record(sandbox):
-    sale, hold = sold(sandbox, 2500), held(sandbox)
-    acted(sandbox, sale, "refund", amount=400, event_id="back")
-    acted(sandbox, hold, "capture", amount=900)
-    settled(sandbox, sale["batch_id"])
+    sale, hold = sandbox.sold(2500), sandbox.held()
+    sandbox.acted(sale, "refund", amount=400, event_id="back")
+    sandbox.acted(hold, "capture", amount=900)
+    sandbox.settled(sale["batch_id"])
     path = f"{WORLD}/batches/{sale['batch_id']}"
 
     answer = sandbox.control("GET", path, query="format=csv")
@@ -68,8 +66,8 @@ def test_the_settlement_of_a_batch_is_csv_with_a_row_for_each_record(sandbox):
 
 
 def test_a_batch_without_records_is_a_header(sandbox):
-    sale = sold(sandbox)
-    edit_batch(sandbox, sale["batch_id"], removed_transactions=[sale["transaction_id"]])
+    sale = sandbox.sold()
+    sandbox.edit_batch(sale["batch_id"], removed_transactions=[sale["transaction_id"]])
     path = f"{WORLD}/batches/{sale['batch_id']}"
 
     text = sandbox.control("GET", path, query="format=csv").body.decode()
@@ -79,9 +77,9 @@ def test_a_batch_without_records_is_a_header(sandbox):
 
 
 def test_no_cell_is_a_formula_for_a_spreadsheet(sandbox):
-    path = f"{WORLD}/batches/{sold(sandbox)['batch_id']}"
+    path = f"{WORLD}/batches/{sandbox.sold()['batch_id']}"
     for name in ('=HYPERLINK("http://x")', "+1", "-1", "@SUM(A1)", "\tx"):
-        ask(sandbox, "PUT", f"/v1/accounts/{account_id(sandbox, 'merchant')}", {"name": name})
+        sandbox.put(f"/v1/accounts/{sandbox.account_id('merchant')}", {"name": name})
 
         text = sandbox.control("GET", path, query="format=csv").body.decode()
 
@@ -94,7 +92,7 @@ def test_no_cell_is_a_formula_for_a_spreadsheet(sandbox):
 
 @pytest.mark.proves("assumed D57")
 def test_a_file_that_has_all_that_the_world_has_has_no_difference(sandbox):
-    payments = [sold(sandbox), held(sandbox, 700), paid(sandbox, outcome="do_not_honor")]
+    payments = [sandbox.sold(), sandbox.held(700), sandbox.paid(outcome="do_not_honor")]
     rows = [row(tx) for tx in payments]
 
     for text in (
@@ -110,7 +108,7 @@ def test_a_file_that_has_all_that_the_world_has_has_no_difference(sandbox):
 
 @pytest.mark.proves("assumed D57")
 def test_every_kind_of_difference_is_told_with_its_line(sandbox):
-    same, other, status, left_out = (sold(sandbox) for _ in range(4))
+    same, other, status, left_out = (sandbox.sold() for _ in range(4))
     text = as_csv(
         row(same),
         row(other, amount=999),
@@ -139,9 +137,9 @@ def test_every_kind_of_difference_is_told_with_its_line(sandbox):
 
 @pytest.mark.proves("assumed D57")
 def test_a_file_of_event_ids_is_compared_attempt_by_attempt(sandbox):
-    sale = sold(sandbox, event_id="sale")
-    acted(sandbox, sale, "refund", amount=300, event_id="first")
-    acted(sandbox, sale, "refund", amount=200, event_id="second")
+    sale = sandbox.sold(event_id="sale")
+    sandbox.acted(sale, "refund", amount=300, event_id="first")
+    sandbox.acted(sale, "refund", amount=200, event_id="second")
     rows = [
         {"event_id": "sale", "amount": 1000, "status": "captured"},
         {"event_id": "first", "amount": 301, "status": ""},
@@ -152,15 +150,15 @@ def test_a_file_of_event_ids_is_compared_attempt_by_attempt(sandbox):
     assert kinds(found) == [("other_amount", 3, 301, 300), ("missing_there", None, None, 200)]
     assert found["differences"][-1]["event_id"] == "second"
     assert compared(sandbox, as_csv(*rows), status="declined")["counts"] == {"other_amount": 1}
-    settled(sandbox, sale["batch_id"])
+    sandbox.settled(sale["batch_id"])
     refund = {"event_id": "second", "amount": 200, "status": "settled"}
     assert "other_status" not in compared(sandbox, as_csv(refund))["counts"]
 
 
 def test_records_of_actions_are_transactions_like_others(sandbox):
     choose(sandbox, record_of_an_action="own")
-    sale = sold(sandbox, event_id="sale")
-    refund = acted(sandbox, sale, "refund", amount=300, event_id="back")
+    sale = sandbox.sold(event_id="sale")
+    refund = sandbox.acted(sale, "refund", amount=300, event_id="back")
 
     assert compared(sandbox, as_csv(row(sale), row(refund)))["differences"] == []
     rows = [{"event_id": "sale", "amount": 1000}, {"event_id": "back", "amount": 300}]
@@ -172,8 +170,8 @@ def test_records_of_actions_are_transactions_like_others(sandbox):
 
 
 def test_a_file_of_one_account_batch_or_status_lacks_nothing_of_others(sandbox):
-    first, second = sold(sandbox), sold(sandbox, at="second_merchant")
-    declined = paid(sandbox, outcome="do_not_honor")
+    first, second = sandbox.sold(), sandbox.sold(at="second_merchant")
+    declined = sandbox.paid(outcome="do_not_honor")
     text = as_csv(row(first))
 
     assert compared(sandbox, text, account="merchant", status="captured")["differences"] == []
@@ -218,7 +216,7 @@ def test_a_bad_file_is_refused_with_its_line_and_the_nearest_word(sandbox):
 
 
 def test_columns_of_other_names_are_not_compared_and_named(sandbox):
-    sale = sold(sandbox)
+    sale = sandbox.sold()
 
     found = compared(sandbox, as_csv(row(sale, order="7", total_amount=5)))
 

@@ -9,7 +9,6 @@ from sandbox.control.routes import CONTROL
 from sandbox.control.routing import PREFIX
 from tests.control.refusals import assert_refused, everything
 from tests.openapi.described import fresh_checked
-from tests.support.payments import close_batch, paid
 
 UNKNOWN = "unknown_world: "
 NOT_FOUND = "not_found: "
@@ -246,9 +245,9 @@ ASKED = {"method": "POST", "path": "/v3/payment", "key": "partner", "body": {"am
 @pytest.mark.proves("assumed D24, D25-send, D41")
 def test_what_cannot_be_asked_is_refused_with_the_nearest_word_and_changes_nothing(sandbox):
     sandbox.control("PUT", "/worlds/default/switches", {"batch.settlement": "manual"})
-    sale = paid(sandbox)
+    sale = sandbox.paid()
     ids = {"batch": sale["batch_id"], "payment": sale["transaction_id"]}
-    close_batch(sandbox, ids["batch"])
+    sandbox.close_batch(ids["batch"])
     before = everything(sandbox)
 
     rows = [(f"GET /worlds/default/{path}", ..., near) for path, near in QUERIES]

@@ -5,8 +5,8 @@ import json
 
 import pytest
 
+from tests.driving import fresh
 from tests.support.open_requests import desk_opens, open_request, sale
-from tests.support.payments import acted, ask, fresh_sandbox, held, paid_id, pay
 from tests.webhooks.calling import control
 
 REQUESTS = "/worlds/default/requests"
@@ -19,12 +19,12 @@ def routes(sandbox, **query):
 @pytest.fixture(scope="module")
 def day():
     """A sandbox in which a payment was taken, declined, captured, and asked for by a stranger."""
-    sandbox = fresh_sandbox()
-    tx = held(sandbox, 1234)
-    pay(sandbox, 700, outcome="insufficient_funds")
-    ask(sandbox, "POST", f"/v3/payments/{tx['transaction_id']}/capture", {}, by="other_merchant")
+    sandbox = fresh()
+    tx = sandbox.held(1234)
+    sandbox.pay(700, outcome="insufficient_funds")
+    sandbox.post(f"/v3/payments/{tx['transaction_id']}/capture", {}, by="other_merchant")
     sandbox.control("POST", "/worlds/default/clock/advance", {"by": "1h"})
-    acted(sandbox, tx, "capture")
+    sandbox.acted(tx, "capture")
     return sandbox, tx["transaction_id"]
 
 
@@ -74,10 +74,10 @@ def test_a_row_is_short_and_has_the_deciding_sentence_of_a_refusal(day):
 
 
 def test_an_entry_says_which_program_asked_and_about_what():
-    sandbox = fresh_sandbox()
+    sandbox = fresh()
     agent = b"till/2.1 (kiosk) svc_uat_demomerchant_Rahy5R22dHat85afU6lKXIXOEWGwLG82"
     headers = [(b"user-agent", agent), (b"authorization", b"Bearer secret")]
-    id = paid_id(sandbox)
+    id = sandbox.paid_id()
     key = sandbox.control("GET", "/worlds/default").json()["keys"]["partner"]["key"]
     headers.append((b"x-service-apikey", key.encode()))
     sandbox.ask("GET", f"/v1/transactions/{id}", headers=headers)

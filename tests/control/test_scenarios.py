@@ -11,7 +11,6 @@ from sandbox.scenario_examples.own_sandbox import run_examples
 from sandbox.scenarios.parser import parse_scenario, to_toml
 from tests.control.refusals import assert_refused
 from tests.scenarios.running import LOST, SCENARIO, counts, running, source
-from tests.support.payments import pay
 from tests.webhooks.calling import control
 
 KNOWN, TITLE = "insufficient_funds_then_success", "Insufficient funds, then success"
@@ -35,17 +34,17 @@ UNUSABLE = [
 
 def test_a_scenario_takes_the_place_of_the_one_before_until_it_is_stopped(sandbox):
     running(sandbox, {"name": "before", "then": LOST})
-    pay(sandbox)
+    sandbox.pay()
 
     running(sandbox, {"name": "after", "then": {"outcome": "stolen_card"}})
 
     assert counts(sandbox) == [("after", 0, 0, False)]
-    assert source(pay(sandbox)) == "scenario after"
+    assert source(sandbox.pay()) == "scenario after"
     stopped = sandbox.control("DELETE", SCENARIO)
     again = sandbox.control("DELETE", SCENARIO)
 
     assert (stopped.status, stopped.body, again.status) == (204, b"", 204)
-    assert source(pay(sandbox)) == "default default"
+    assert source(sandbox.pay()) == "default default"
     assert_refused(sandbox.control("GET", SCENARIO), 404, "no_scenario")
     assert sandbox.control("GET", "/worlds/default").json()["scenario"] is None
 
@@ -54,7 +53,7 @@ def test_a_scenario_that_cannot_be_used_is_a_400_and_leaves_the_one_before_and_m
     sandbox,
 ):
     running(sandbox, {"name": "before", "then": LOST | {"times": 2}})
-    pay(sandbox)
+    sandbox.pay()
     for scenario, error, nearest, said in UNUSABLE:
         body = {"name": scenario} if isinstance(scenario, str) else scenario
 
@@ -65,7 +64,7 @@ def test_a_scenario_that_cannot_be_used_is_a_400_and_leaves_the_one_before_and_m
         assert_refused(begun, 400, error, nearest)
         assert said in begun.json()["message"]
     assert counts(sandbox) == [("before", 1, 1, False)]
-    assert source(pay(sandbox)) == "scenario before"
+    assert source(sandbox.pay()) == "scenario before"
     assert sandbox.control("GET", "/worlds").json()["total"] == 1
 
 
@@ -130,9 +129,9 @@ def test_a_scenario_of_the_library_is_read_as_its_file(sandbox):
 
 def test_a_file_runs_and_shows_what_its_rules_decided(sandbox):
     answer = sandbox.control("PUT", SCENARIO, {"toml": TOML})
-    pay(sandbox, amount=500)
-    last = pay(sandbox, amount=500).headers["x-sandbox-request-id"]
-    pay(sandbox, amount=600)
+    sandbox.pay(amount=500)
+    last = sandbox.pay(amount=500).headers["x-sandbox-request-id"]
+    sandbox.pay(amount=600)
 
     shown = sandbox.control("GET", SCENARIO).json()
 

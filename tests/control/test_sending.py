@@ -5,10 +5,8 @@ import asyncio
 import pytest
 
 from tests.control.refusals import assert_refused
-from tests.directory.making import terminal_id
 from tests.openapi.described import fresh_checked
 from tests.support.open_requests import desk_opens, tap, taps
-from tests.support.payments import ask_on_loop
 from tests.webhooks.calling import control
 
 WORLD = "/worlds/default"
@@ -24,7 +22,7 @@ def sandbox():
 def sale(sandbox, **more):
     body = {
         "amount": 1000,
-        "terminal_id": terminal_id(sandbox, "merchant"),
+        "terminal_id": sandbox.terminal_id("merchant"),
         "card_reader_data": {"paymentCardData": "tok_visa_credit"},
     }
     return {"method": "POST", "path": "/v3/payment", "key": "partner", "body": body} | more
@@ -94,7 +92,7 @@ def test_without_waiting_the_id_comes_before_the_answer(sandbox):
             await asyncio.sleep(0)
         await tap(sandbox, waiting[0]["transaction_id"], card="tok_visa_credit")
         path = f"/_sandbox{WORLD}/requests/{begun.json()['request_id']}"
-        while (kept := await ask_on_loop(sandbox, "GET", path)).status == 404:
+        while (kept := await sandbox.ask_on_loop("GET", path)).status == 404:
             await asyncio.sleep(0)
         return begun, kept.json()
 

@@ -20,7 +20,6 @@ from tests.conftest import NOW
 from tests.control.reading import STREAM, WAIT_S, asking_for, reading, told
 from tests.driving import InProcess, Served, serving
 from tests.support.open_requests import desk_opens, open_request, sale, tap
-from tests.support.payments import pay
 from tests.webhooks.calling import add, living, sample
 
 CLOCK = "/worlds/default/clock"
@@ -46,7 +45,7 @@ def has_readers(sandbox: InProcess, world: str = "default") -> bool:
 
 
 def test_a_payment_is_told_in_order_as_the_journal_and_the_messages_show_it(sandbox):
-    happened = told(sandbox, lambda: pay(sandbox), 4)
+    happened = told(sandbox, lambda: sandbox.pay(), 4)
 
     assert [(kind, number) for kind, number, _ in happened] == [
         *(("message", 1), ("message", 2), ("message", 3), ("request", 4))
@@ -102,7 +101,7 @@ def test_only_the_kinds_that_are_asked_for_are_told_and_numbers_are_those_of_the
     sandbox.ask("GET", "/v5/apikeys", key="merchant")
 
     def pays_and_waits() -> None:
-        pay(sandbox)
+        sandbox.pay()
         sandbox.control("POST", f"{CLOCK}/advance", {"by": "1h"})
 
     happened = told(sandbox, pays_and_waits, 2, query="kinds=clock,request")
@@ -253,9 +252,9 @@ def test_a_stream_that_ends_while_its_client_does_not_read_is_cut_off(sandbox, m
 
 def test_a_stream_goes_on_when_its_world_is_reset(sandbox):
     def pays_resets_and_pays() -> None:
-        pay(sandbox)
+        sandbox.pay()
         sandbox.control("POST", "/worlds/default/reset")
-        pay(sandbox)
+        sandbox.pay()
 
     happened = told(sandbox, pays_resets_and_pays, 9)
 
@@ -278,7 +277,7 @@ def test_a_stream_whose_world_goes_before_it_begins_ends_at_once(sandbox, mine):
 
 def test_records_and_rows_are_told_as_lists_show_them_and_are_small(sandbox):
     happened = told(
-        sandbox, lambda: pay(sandbox), 6, query="kinds=record,message,request&shape=row"
+        sandbox, lambda: sandbox.pay(), 6, query="kinds=record,message,request&shape=row"
     )
 
     shown = {one["kind"]: one for kind, _, one in happened if kind == "record"}
@@ -312,7 +311,7 @@ def test_a_scenario_a_name_and_what_falls_due_are_told(sandbox):
     def does():
         sandbox.control("PUT", "/worlds/default/scenario", {"name": "approve_all"})
         sandbox.control("PATCH", "/worlds/default", {"name": "Release 7"})
-        pay(sandbox, operation="auth")
+        sandbox.pay(operation="auth")
         sandbox.control("DELETE", "/worlds/default/scenario")
 
     happened = told(sandbox, does, 6, query="kinds=scenario,world,agenda")

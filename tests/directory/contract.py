@@ -7,17 +7,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.directory.making import (
-    ACCOUNT,
-    ADDRESS,
-    NOBODY,
-    TERMINAL,
-    account_id,
-    made,
-    post,
-    terminal_body,
-)
 from tests.driving import InProcess
+from tests.support.directory import ACCOUNT, ADDRESS, NOBODY, TERMINAL
 
 Values = Iterable[tuple[str, Any]]
 Body = dict[str, Any]
@@ -54,7 +45,7 @@ class Resource:
 
     def create(self, sandbox: InProcess, **more: Any) -> Body:
         """A record with the least, and more."""
-        return made(post(sandbox, self.paths[0], self.body(sandbox) | more))
+        return sandbox.post(self.paths[0], self.body(sandbox) | more).expect(201)
 
     def item(self, record: Body, path: str = "") -> str:
         """The path of a record, below another one of `paths` if it is named."""
@@ -64,9 +55,9 @@ class Resource:
         """What a record created with the least has to be."""
         names = {self.id: record[self.id]}
         if self.name == "account":
-            above = [account_id(sandbox, name) for name in ("psp", "partner")]
+            above = [sandbox.account_id(name) for name in ("psp", "partner")]
             return self.least | names | {"parent_account_ids": above}
-        return self.least | names | {"account_id": account_id(sandbox, "merchant")}
+        return self.least | names | {"account_id": sandbox.account_id("merchant")}
 
 
 def with_value(field: str, value: Any) -> Body:
@@ -181,7 +172,7 @@ _TERMINAL_STRINGS = [
 TERMINALS = Resource(
     name="terminal",
     paths=("/v2/terminals",),
-    body=terminal_body,
+    body=InProcess.terminal_body,
     id="terminal_id",
     least={
         **dict.fromkeys(_TERMINAL_STRINGS),
@@ -239,7 +230,7 @@ _LOCATION_STRINGS = ["name", "phone", "email", "country_code", "currency", "proc
 LOCATIONS = Resource(
     name="location",
     paths=("/v1/locations",),
-    body=lambda sandbox: {"account_id": account_id(sandbox, "merchant"), "name": "Patio"},
+    body=lambda sandbox: {"account_id": sandbox.account_id("merchant"), "name": "Patio"},
     least={
         **dict.fromkeys(_LOCATION_STRINGS),
         "name": "Patio",
@@ -300,7 +291,7 @@ BAD_PINS = ["", "19384", "1938477", 193847]
 CREDENTIALS = Resource(
     name="credential",
     paths=("/v1/accounts/credentials",),
-    body=lambda sandbox: {"account_id": account_id(sandbox, "merchant")},
+    body=lambda sandbox: {"account_id": sandbox.account_id("merchant")},
     beside={"is_active": False, "pin": "193847"},
     bad_created=[
         *(("code", value) for value in ("", CODE[1:], CODE + "5", int(CODE), [CODE], True)),

@@ -6,28 +6,7 @@ import pytest
 
 from sandbox.domain.permissions import CONCRETE
 from tests.directory.contract import ACCOUNTS
-from tests.directory.making import (
-    ACCOUNT,
-    ADDRESS,
-    LISTINGS,
-    NOBODY,
-    a_credential,
-    a_location,
-    a_terminal,
-    account_id,
-    an_account,
-    delete,
-    detail,
-    events,
-    get,
-    location_id,
-    made,
-    messages,
-    mint,
-    post,
-    shown,
-    terminal_id,
-)
+from tests.support.directory import ACCOUNT, ADDRESS, LISTINGS, NOBODY
 
 BOTH = ("/v1/accounts", "/v2/accounts")
 
@@ -37,7 +16,7 @@ def path_of(account):
 
 
 def ids_of(sandbox, *names):
-    return [account_id(sandbox, name) for name in names]
+    return [sandbox.account_id(name) for name in names]
 
 
 # --- fields -----------------------------------------------------------------------------------
@@ -47,9 +26,9 @@ def ids_of(sandbox, *names):
 def test_a_new_account_has_the_fields_that_it_may_choose_and_no_others(sandbox):
     admins = {"admin_email": "a@b.example", "admin_first_name": "A", "admin_last_name": 7}
     decided = {"id": "x", "status": "blocked", "created_at": "x", "organization_id": "x"}
-    answer = post(sandbox, "/v1/accounts", ACCOUNT | admins | {"address": {"city": "Austin"}})
-    account = made(answer)
-    chosen = an_account(sandbox, **decided)
+    answer = sandbox.post("/v1/accounts", ACCOUNT | admins | {"address": {"city": "Austin"}})
+    account = answer.expect(201)
+    chosen = sandbox.an_account(**decided)
 
     address = dict.fromkeys(ADDRESS) | {"city": "Austin"}
     assert account == ACCOUNTS.expected(sandbox, account) | {"address": address}
@@ -62,16 +41,16 @@ def test_a_new_account_has_the_fields_that_it_may_choose_and_no_others(sandbox):
 
 @pytest.mark.proves("spec 1-kinds", "assumed 1.3-create, 1.3-kinds")
 def test_an_account_is_below_its_creator_or_a_descendant_and_lists_its_ancestors(sandbox):
-    branch = an_account(sandbox, type="partner", name="Branch")
+    branch = sandbox.an_account(type="partner", name="Branch")
     for path in BOTH:
-        account = an_account(sandbox, path=path)
+        account = sandbox.an_account(path=path)
         assert account["parent_account_ids"] == ids_of(sandbox, "psp", "partner")
 
-    leaf = an_account(sandbox, parent_id=branch["id"], by="psp")
+    leaf = sandbox.an_account(parent_id=branch["id"], by="psp")
 
     assert leaf["parent_account_ids"] == [*ids_of(sandbox, "psp", "partner"), branch["id"]]
     for type in ("admin", "psp", "partner", "merchant"):
-        account = an_account(sandbox, type=type, by="admin")
+        account = sandbox.an_account(type=type, by="admin")
         assert (account["type"], account["parent_account_ids"]) == (type, ids_of(sandbox, "admin"))
 
 
@@ -80,12 +59,12 @@ def test_a_merchant_as_parent_and_reserved_kinds_are_refused(sandbox):
     before = sandbox.state()
 
     for path in BOTH:
-        merchant = {"parent_id": account_id(sandbox, "merchant")}
-        assert "parent_id" in detail(post(sandbox, path, ACCOUNT | merchant))
+        merchant = {"parent_id": sandbox.account_id("merchant")}
+        assert "parent_id" in sandbox.post(path, ACCOUNT | merchant).detail()
         for type in ("admin", "psp"):
             for caller in ("psp", "partner"):
-                answer = post(sandbox, path, ACCOUNT | {"type": type}, by=caller)
-                assert f"create it. type: {type}" in detail(answer, 403, "forbidden")
+                answer = sandbox.post(path, ACCOUNT | {"type": type}, by=caller)
+                assert f"create it. type: {type}" in answer.detail(403, "forbidden")
     assert sandbox.state() == before
 
 
@@ -103,15 +82,15 @@ PARENTS = ["partner", "merchant", "other_merchant", "admin", "deleted_merchant",
 def test_the_type_decides_which_permission_a_creation_needs(sandbox):
     # spec 2.2: accounts have create:partner and create:merchant
     for held, statuses in CREATIONS.items():
-        key = mint(sandbox, [held], by="psp", account="partner")["key"]
+        key = sandbox.mint([held], by="psp", account="partner")["key"]
         for path in BOTH:
             for type, status in statuses.items():
-                answer = post(sandbox, path, ACCOUNT | {"type": type}, by=key)
+                answer = sandbox.post(path, ACCOUNT | {"type": type}, by=key)
                 assert answer.status == status, (held, type, answer.body)
                 # What is denied is denied whatever the parent.
                 for parent in PARENTS if status == 401 else ():
-                    body = ACCOUNT | {"type": type, "parent_id": account_id(sandbox, parent)}
-                    detail(post(sandbox, path, body, by=key), 401, "permission_denied")
+                    body = ACCOUNT | {"type": type, "parent_id": sandbox.account_id(parent)}
+                    sandbox.post(path, body, by=key).detail(401, "permission_denied")
 
 
 # --- the key that comes along -----------------------------------------------------------------
@@ -131,7 +110,7 @@ def test_a_v2_account_comes_with_an_organization_and_a_key_that_is_shown_once(sa
     # spec 4.4: creation under v2 provisions; what exactly is assumed 1.3.
     for type, permissions in (("merchant", FOR_A_MERCHANT), ("partner", FOR_A_PARTNER)):
         for by in ("partner", "psp"):
-            account = an_account(sandbox, by=by, path="/v2/accounts", type=type)
+            account = sandbox.an_account(by=by, path="/v2/accounts", type=type)
             key = account["api_key"]
             assert re.fullmatch(r"org_[A-Za-z0-9]{27}", account["organization_id"])
             assert re.fullmatch(r"svc_uat_[A-Za-z0-9]{12}_[A-Za-z0-9]{32}", key["key"])
@@ -139,10 +118,10 @@ def test_a_v2_account_comes_with_an_organization_and_a_key_that_is_shown_once(sa
                 f"{ACCOUNT['name']} default key",
                 permissions,
             )
-            assert events(sandbox)[-2:] == ["account.created", "api_key.created"]
-            kept = shown(get(sandbox, f"/v5/apikeys/{key['id']}", by=by))
+            assert sandbox.fired()[-2:] == ["account.created", "api_key.created"]
+            kept = sandbox.get(f"/v5/apikeys/{key['id']}", by=by).expect(200)
             assert kept == key | {"account_id": account["id"], "key": None}
-            assert "api_key" not in shown(get(sandbox, f"/v2/accounts/{account['id']}", by=by))
+            assert "api_key" not in sandbox.get(f"/v2/accounts/{account['id']}", by=by).expect(200)
 
 
 MERCHANT, PARTNER = "accounts:create:merchant", "accounts:create:partner"
@@ -169,16 +148,16 @@ PASSED_ON = [
 @pytest.mark.proves("assumed 1.3-provisioned, D19")
 def test_the_key_that_comes_along_never_holds_more_than_its_creator_and_may_be_missing(sandbox):
     for account, type, held, permissions in PASSED_ON:
-        creator = mint(sandbox, held, by="psp", account=account)["key"]
-        known = len(events(sandbox))
-        created = an_account(sandbox, by=creator, path="/v2/accounts", type=type)
+        creator = sandbox.mint(held, by="psp", account=account)["key"]
+        known = len(sandbox.fired())
+        created = sandbox.an_account(by=creator, path="/v2/accounts", type=type)
         key = created["api_key"]
         assert created["organization_id"].startswith("org_")
         assert (key and key["permissions"]) == permissions, held
         query = f"account_id={created['id']}"
         listed = sandbox.ask("GET", "/v5/apikeys", key="partner", query=query).json()
         if permissions is None:
-            assert events(sandbox)[known:] == ["account.created"]
+            assert sandbox.fired()[known:] == ["account.created"]
             assert listed == []
 
 
@@ -187,66 +166,66 @@ def test_the_key_that_comes_along_never_holds_more_than_its_creator_and_may_be_m
 
 @pytest.mark.proves("assumed 1.3-delete")
 def test_an_account_is_deleted_by_another_one_and_after_its_descendants(sandbox):
-    branch = an_account(sandbox, type="partner", name="Branch")
-    leaf = an_account(sandbox, parent_id=branch["id"], by="psp")
+    branch = sandbox.an_account(type="partner", name="Branch")
+    leaf = sandbox.an_account(parent_id=branch["id"], by="psp")
     before = sandbox.state()
 
     for by in ("merchant", "partner", "psp", "admin"):
-        detail(delete(sandbox, f"/v1/accounts/{account_id(sandbox, by)}", by=by), 409, "conflict")
-    for above in (branch, {"id": account_id(sandbox, "partner")}):
-        detail(delete(sandbox, path_of(above), by="psp"), 409, "conflict")
+        sandbox.delete(f"/v1/accounts/{sandbox.account_id(by)}", by=by).detail(409, "conflict")
+    for above in (branch, {"id": sandbox.account_id("partner")}):
+        sandbox.delete(path_of(above), by="psp").detail(409, "conflict")
     assert sandbox.state() == before
-    assert delete(sandbox, path_of(leaf)).status == 204
-    assert delete(sandbox, path_of(branch)).status == 204
+    assert sandbox.delete(path_of(leaf)).status == 204
+    assert sandbox.delete(path_of(branch)).status == 204
 
 
 @pytest.mark.proves("assumed 4.7-deleted-account")
 def test_what_belongs_to_a_deleted_account_is_gone_with_it_and_announced_with_it_alone(sandbox):
-    shop = an_account(sandbox, path="/v2/accounts")
+    shop = sandbox.an_account(path="/v2/accounts")
     id, key = shop["id"], shop["api_key"]
     paths = [
-        f"/v2/terminals/{a_terminal(sandbox, id)['terminal_id']}",
-        f"/v1/locations/{a_location(sandbox, id)['id']}",
-        f"/v1/accounts/credentials/{a_credential(sandbox, id)['id']}",
+        f"/v2/terminals/{sandbox.a_terminal(id)['terminal_id']}",
+        f"/v1/locations/{sandbox.a_location(id)['id']}",
+        f"/v1/accounts/credentials/{sandbox.a_credential(id)['id']}",
         f"/v5/apikeys/{key['id']}",
     ]
-    known = len(messages(sandbox))
+    known = len(sandbox.messages())
 
-    delete(sandbox, path_of(shop))
+    sandbox.delete(path_of(shop))
 
-    (message,) = messages(sandbox)[known:]
+    (message,) = sandbox.messages()[known:]
     assert (message["event_type"], message["body"]) == ("account.deleted", {"id": id})
     agenda = sandbox.control("GET", "/worlds/default/agenda").json()["agenda"]
     assert key["id"] not in [one["subject"]["id"] for one in agenda]
-    assert [get(sandbox, path).status for path in paths] == [404, 404, 404, 404]
-    listings = [get(sandbox, path, query="limit=200").body for path in LISTINGS.values()]
+    assert [sandbox.get(path).status for path in paths] == [404, 404, 404, 404]
+    listings = [sandbox.get(path, query="limit=200").body for path in LISTINGS.values()]
     assert not any(id.encode() in listing for listing in listings)
-    stopped = get(sandbox, "/v2/terminals", by=key["key"])
+    stopped = sandbox.get("/v2/terminals", by=key["key"])
     assert (stopped.status, stopped.json()["error"]) == (401, "authentication_failed")
     # The numbers of its terminal are free again, and what belongs to others is as it was.
-    assert a_terminal(sandbox, "merchant")["status"] == "active"
+    assert sandbox.a_terminal("merchant")["status"] == "active"
     for path in (
-        f"/v2/terminals/{terminal_id(sandbox, 'merchant')}",
-        f"/v1/locations/{location_id(sandbox, 'merchant')}",
+        f"/v2/terminals/{sandbox.terminal_id('merchant')}",
+        f"/v1/locations/{sandbox.location_id('merchant')}",
     ):
-        assert get(sandbox, path, by="merchant").status == 200
+        assert sandbox.get(path, by="merchant").status == 200
 
 
 @pytest.mark.proves("assumed D45")
 @pytest.mark.parametrize(("result", "status"), [(None, 409), ("rejected", 409), ("accepted", 204)])
 def test_a_merchant_is_deleted_once_its_batches_have_settled_or_are_empty(sandbox, result, status):
     sandbox.control("PUT", "/worlds/default/switches", {"batch.settlement": "manual"})
-    merchant = f"/v1/accounts/{account_id(sandbox, 'merchant')}"
-    place = {"terminal_id": terminal_id(sandbox, "merchant")}
-    batch = made(post(sandbox, "/v1/batches/open", place, by="merchant"))["id"]
+    merchant = f"/v1/accounts/{sandbox.account_id('merchant')}"
+    place = {"terminal_id": sandbox.terminal_id("merchant")}
+    batch = sandbox.post("/v1/batches/open", place, by="merchant").expect(201)["id"]
     assert sandbox.ask(
         "POST", "/v3/payment", key="merchant", json_body=place | {"amount": 1}
     ).json()
     if result is not None:
-        shown(post(sandbox, f"/v1/batches/{batch}/close", {}, by="merchant"))
-        assert delete(sandbox, merchant).status == 409
+        sandbox.post(f"/v1/batches/{batch}/close", {}, by="merchant").expect(200)
+        assert sandbox.delete(merchant).status == 409
         sandbox.control("POST", f"/worlds/default/batches/{batch}/answer", {"answer": result})
         if result == "accepted":
-            made(post(sandbox, "/v1/batches/open", place, by="merchant"))
+            sandbox.post("/v1/batches/open", place, by="merchant").expect(201)
 
-    assert delete(sandbox, merchant).status == status
+    assert sandbox.delete(merchant).status == status

@@ -3,13 +3,6 @@
 import pytest
 
 from tests.directory.contract import RESOURCES
-from tests.directory.making import (
-    get,
-    messages,
-    put,
-    set_clock,
-    shown,
-)
 
 
 def fields_of(kind, verb):
@@ -21,11 +14,11 @@ def fields_of(kind, verb):
 
 def by_alias(sandbox, path, kind, verb):
     # The body is not read.
-    return shown(sandbox.ask("POST", f"{path}/{verb}", key="partner", body=b'{"status": '))
+    return sandbox.ask("POST", f"{path}/{verb}", key="partner", body=b'{"status": ').expect(200)
 
 
 def by_update(sandbox, path, kind, verb):
-    return shown(put(sandbox, path, fields_of(kind, verb)))
+    return sandbox.put(path, fields_of(kind, verb)).expect(200)
 
 
 @pytest.fixture(params=RESOURCES, ids=lambda one: one.name)
@@ -44,7 +37,7 @@ def path(sandbox, resource):
 
 
 def announced(sandbox):
-    return [(one["event_type"], one["body"]) for one in messages(sandbox)]
+    return [(one["event_type"], one["body"]) for one in sandbox.messages()]
 
 
 @pytest.mark.proves(
@@ -56,18 +49,18 @@ def announced(sandbox):
 def test_each_change_of_status_is_announced_and_the_same_status_again_is_not(
     sandbox, resource, kind, path, way
 ):
-    created = shown(get(sandbox, path))
+    created = sandbox.get(path).expect(200)
     dates = iter(f"2026-03-01T13:00:0{n}.000Z" for n in range(4))
 
     def change(verb):
-        set_clock(sandbox, now := next(dates))
+        sandbox.set_clock(now := next(dates))
         return way(sandbox, path, kind, verb), {} if kind == "credential" else {"updated_at": now}
 
     assert change("unblock")[0] == created
     blocked, dated = change("block")
-    assert blocked == created | fields_of(kind, "block") | dated == shown(get(sandbox, path))
+    assert blocked == created | fields_of(kind, "block") | dated == sandbox.get(path).expect(200)
     assert change("block")[0] == blocked
-    listed = shown(get(sandbox, resource.paths[0]))[f"{kind}s"]
+    listed = sandbox.get(resource.paths[0]).expect(200)[f"{kind}s"]
     assert [one for one in listed if one[resource.id] == created[resource.id]] == [blocked]
     unblocked, dated = change("unblock")
     assert unblocked == created | dated
@@ -82,10 +75,10 @@ def test_each_change_of_status_is_announced_and_the_same_status_again_is_not(
 def test_an_update_before_a_block_is_announced_first_as_the_record_was_then(sandbox, kind, path):
     if kind == "credential":
         return
-    name = shown(get(sandbox, path))["name"]
+    name = sandbox.get(path).expect(200)["name"]
 
-    shown(put(sandbox, path, {"name": name, "status": "blocked"}))
-    changed = shown(put(sandbox, path, {"name": "Renamed", "status": "active"}))
+    sandbox.put(path, {"name": name, "status": "blocked"}).expect(200)
+    changed = sandbox.put(path, {"name": "Renamed", "status": "active"}).expect(200)
 
     assert announced(sandbox)[2:] == [
         (f"{kind}.updated", changed | {"status": "blocked"}),
@@ -97,7 +90,7 @@ def test_an_update_before_a_block_is_announced_first_as_the_record_was_then(sand
 
 @pytest.mark.proves("assumed D32")
 def test_a_blocked_account_cannot_lift_its_own_block_and_one_above_can(sandbox):
-    id = sandbox.account("merchant")
+    id = sandbox.account_id("merchant")
 
     for method, path, body in (
         ("POST", f"/v1/accounts/{id}/unblock", ...),
@@ -105,12 +98,12 @@ def test_a_blocked_account_cannot_lift_its_own_block_and_one_above_can(sandbox):
         ("PUT", f"/v2/accounts/{id}", {"name": "Free", "status": "active"}),
     ):
         item = path.removesuffix("/unblock")
-        put(sandbox, item, {"status": "blocked"})
+        sandbox.put(item, {"status": "blocked"})
         # It may still change its other fields.
-        blocked = shown(put(sandbox, item, {"name": path, "status": "blocked"}, by="merchant"))
+        blocked = sandbox.put(item, {"name": path, "status": "blocked"}, by="merchant").expect(200)
         own = sandbox.ask(method, path, key="merchant", json_body=body)
         assert (own.status, own.json()["error"]) == (423, "account_blocked")
-        assert shown(get(sandbox, item, by="merchant")) == blocked
+        assert sandbox.get(item, by="merchant").expect(200) == blocked
         assert (blocked["name"], blocked["status"]) == (path, "blocked")
         above = sandbox.ask(method, path, key="partner", json_body=body)
         assert (above.status, above.json()["status"]) == (200, "active")

@@ -3,19 +3,7 @@
 import pytest
 
 from tests.directory.contract import LARGE, RESOURCES, with_value
-from tests.directory.making import (
-    LISTINGS,
-    account_id,
-    delete,
-    detail,
-    events,
-    get,
-    made,
-    post,
-    put,
-    set_clock,
-    shown,
-)
+from tests.support.directory import LISTINGS
 
 
 @pytest.fixture(params=RESOURCES, ids=lambda one: one.name)
@@ -46,19 +34,19 @@ def test_a_new_record_has_what_it_is_created_with_and_defaults_for_the_rest(sand
         set_fields = {name: one for name, one in given.items() if one is not None}
         assert record == large.expected(sandbox, record) | set_fields
         for path in large.paths:
-            assert shown(get(sandbox, large.item(record, path))) == record
-        delete(sandbox, large.item(record))
+            assert sandbox.get(large.item(record, path)).expect(200) == record
+        sandbox.delete(large.item(record))
 
 
 @pytest.mark.proves("assumed C8")
 def test_an_unknown_field_is_ignored_and_the_journal_says_so(sandbox, large):
     for field, hint in large.unknown:
-        answer = post(sandbox, large.paths[0], large.body(sandbox) | {field: "x"})
-        record, (note,) = made(answer), sandbox.journal(answer)["notes"]
+        answer = sandbox.post(large.paths[0], large.body(sandbox) | {field: "x"})
+        record, (note,) = answer.expect(201), sandbox.journal(answer)["notes"]
         assert record == large.expected(sandbox, record)
         assert f"'{field}' is unknown and was ignored" in note
         assert hint is None or repr(hint) in note
-        delete(sandbox, large.item(record))
+        sandbox.delete(large.item(record))
 
 
 @pytest.mark.proves(
@@ -70,14 +58,14 @@ def test_a_creation_with_a_bad_or_missing_value_is_refused_and_the_field_named(s
     before = sandbox.state()
 
     for field, value in (*resource.bad, *resource.bad_created):
-        answer = post(sandbox, resource.paths[0], body | with_value(field, value))
-        assert field in detail(answer), (field, value)
+        answer = sandbox.post(resource.paths[0], body | with_value(field, value))
+        assert field in answer.detail(), (field, value)
         assert sandbox.state() == before, (field, value)
     for path in resource.paths:
         for field in resource.required:
             without = {name: value for name, value in body.items() if name != field}
             for sent in (without, body | {field: None}):
-                assert field in detail(post(sandbox, path, sent)), field
+                assert field in sandbox.post(path, sent).detail(), field
     assert sandbox.state() == before
 
 
@@ -98,15 +86,15 @@ def test_an_update_changes_the_one_field_that_it_names_dates_it_and_is_announced
         for path in large.paths:
             # Of several paths, the later ones change nothing any more.
             is_first, moment = path == large.paths[0], f"2026-03-01T12:{number:02}:05.250Z"
-            set_clock(sandbox, moment)
+            sandbox.set_clock(moment)
             was = record[field]
-            record = shown(put(sandbox, large.item(record, path), {field: value}))
+            record = sandbox.put(large.item(record, path), {field: value}).expect(200)
             if is_first and was != value:
                 heard.append(f"{large.name}.updated")
                 assert record["updated_at"] == moment, field
             assert record[field] == value
-            assert shown(get(sandbox, large.item(record))) == record
-    assert events(sandbox) == heard
+            assert sandbox.get(large.item(record)).expect(200) == record
+    assert sandbox.fired() == heard
     expected = large.expected(sandbox, record) | large.full | dict(changes)
     assert record == expected | {"updated_at": record["updated_at"]}
 
@@ -117,16 +105,16 @@ def test_an_update_with_a_bad_value_is_refused_and_the_field_named(sandbox, reso
     item, before = resource.item(record), sandbox.state()
 
     for field, value in (*resource.bad, *resource.bad_updated):
-        answer = put(sandbox, item, resource.beside | with_value(field, value))
-        assert field in detail(answer), (field, value)
+        answer = sandbox.put(item, resource.beside | with_value(field, value))
+        assert field in answer.detail(), (field, value)
         assert sandbox.state() == before, (field, value)
     for field in resource.never_null:
-        answer = put(sandbox, item, {field: None})
+        answer = sandbox.put(item, {field: None})
         if record.get(field, 0) is None:
             # What it is already may be sent back (assumed D42).
-            assert shown(answer)[field] is None
+            assert answer.expect(200)[field] is None
         else:
-            assert field in detail(answer), field
+            assert field in answer.detail(), field
     assert sandbox.state() == before
 
 
@@ -136,18 +124,18 @@ def test_an_update_with_a_bad_value_is_refused_and_the_field_named(sandbox, reso
 )
 def test_what_changes_nothing_is_not_announced_and_what_cannot_change_is_noted(sandbox, resource):
     record = resource.create(sandbox, **resource.full)
-    set_clock(sandbox, "2026-03-02T00:00:00Z")
+    sandbox.set_clock("2026-03-02T00:00:00Z")
     item, before = resource.item(record), sandbox.state()
 
     for field, value in resource.ignored:
-        answer = put(sandbox, item, {field: account_id(sandbox, value)})
+        answer = sandbox.put(item, {field: sandbox.account_id(value)})
         (note,) = sandbox.journal(answer)["notes"]
-        assert shown(answer) == record
+        assert answer.expect(200) == record
         assert f"'{field}'" in note
     for same in ({}, resource.full if resource in LARGE else {}, *resource.same):
-        assert shown(put(sandbox, item, same)) == record
+        assert sandbox.put(item, same).expect(200) == record
     assert sandbox.state() == before
-    assert events(sandbox) == [f"{resource.name}.created"]
+    assert sandbox.fired() == [f"{resource.name}.created"]
 
 
 RATES = [(350, 3.5), (100, 1.0), (10_000, 100.0), (99, 99.0), (3, 3.0), (3.5, 3.5), (0, 0.0)]
@@ -160,9 +148,9 @@ def test_a_rate_is_shown_in_percent_whichever_way_it_was_sent(sandbox, large):
             created = large.create(sandbox, **{field: sent})
             item = large.item(created)
             assert created[field] == percent, sent
-            assert shown(get(sandbox, item)) == created
-            assert shown(put(sandbox, item, {field: sent})) == created
-            delete(sandbox, item)
+            assert sandbox.get(item).expect(200) == created
+            assert sandbox.put(item, {field: sent}).expect(200) == created
+            sandbox.delete(item)
 
 
 # --- delete, and what is sent back ------------------------------------------------------------
@@ -176,12 +164,12 @@ def test_a_deleted_record_is_announced_and_no_longer_listed(sandbox, large):
     for path in large.paths:
         record = large.create(sandbox)
         item = large.item(record, path)
-        answer = delete(sandbox, item)
+        answer = sandbox.delete(item)
         assert (answer.status, answer.body) == (204, b"")
         assert "content-type" not in answer.headers
-        listed = shown(get(sandbox, LISTINGS[plural], query="limit=200"))[plural]
+        listed = sandbox.get(LISTINGS[plural], query="limit=200").expect(200)[plural]
         assert record[large.id] not in [one[large.id] for one in listed]
-        assert events(sandbox)[-2:] == [f"{large.name}.created", f"{large.name}.deleted"]
+        assert sandbox.fired()[-2:] == [f"{large.name}.created", f"{large.name}.deleted"]
 
 
 @pytest.mark.proves("assumed D42")
@@ -189,15 +177,15 @@ def test_a_deleted_record_is_announced_and_no_longer_listed(sandbox, large):
 def test_every_record_can_be_sent_back_as_it_is_shown(sandbox, resource, unset):
     sandbox.control("PUT", "/worlds/default/readings", {"unset_strings": unset})
     resource.create(sandbox)
-    records = shown(get(sandbox, resource.paths[0], by="psp", query="limit=100"))
+    records = sandbox.get(resource.paths[0], by="psp", query="limit=100").expect(200)
     items = [
         resource.item(one, path) for one in records[f"{resource.name}s"] for path in resource.paths
     ]
 
     for item in items:
-        record = shown(get(sandbox, item, by="psp"))
-        back = shown(put(sandbox, item, record, by="psp"))
+        record = sandbox.get(item, by="psp").expect(200)
+        back = sandbox.put(item, record, by="psp").expect(200)
         assert back == record, item
     if resource in LARGE:
         # An empty text still changes what is set.
-        assert "name" in detail(put(sandbox, items[0], {"name": ""}, by="psp"))
+        assert "name" in sandbox.put(items[0], {"name": ""}, by="psp").detail()

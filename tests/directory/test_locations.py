@@ -2,22 +2,7 @@
 
 import pytest
 
-from tests.directory.making import (
-    NOBODY,
-    a_location,
-    a_terminal,
-    account_id,
-    delete,
-    detail,
-    events,
-    get,
-    location_id,
-    made,
-    post,
-    put,
-    shown,
-    terminal_id,
-)
+from tests.support.directory import NOBODY
 
 PATH = "/v1/locations"
 
@@ -25,40 +10,40 @@ PATH = "/v1/locations"
 @pytest.mark.proves("spec 2.8-status")
 def test_a_location_can_be_created_blocked(sandbox):
     # assumed 1.5 lists status among the fields of a creation.
-    assert a_location(sandbox, status="blocked")["status"] == "blocked"
+    assert sandbox.a_location(status="blocked")["status"] == "blocked"
 
 
 @pytest.mark.proves("spec 2.8-null-fields", "assumed 1.5-metadata")
 def test_metadata_is_accepted_in_any_form_and_shown_as_null(sandbox):
-    body = {"account_id": account_id(sandbox, "merchant"), "name": "Patio"}
+    body = {"account_id": sandbox.account_id("merchant"), "name": "Patio"}
 
     # spec 2.8: null in the shape seen
     for metadata in ({"a": 1}, [], "text", 7, True, {"b": {"c": None}}):
-        answer = post(sandbox, PATH, body | {"metadata": metadata})
-        location = made(answer)
+        answer = sandbox.post(PATH, body | {"metadata": metadata})
+        location = answer.expect(201)
         assert location["metadata"] is None
         assert sandbox.journal(answer)["notes"] == []
-        changed = put(sandbox, f"{PATH}/{location['id']}", {"metadata": metadata})
-        assert shown(changed) == location
-    assert set(events(sandbox)) == {"location.created"}
+        changed = sandbox.put(f"{PATH}/{location['id']}", {"metadata": metadata})
+        assert changed.expect(200) == location
+    assert set(sandbox.fired()) == {"location.created"}
 
 
 @pytest.mark.proves("assumed 1.5-create")
 def test_a_location_points_at_a_live_terminal_of_its_account_and_at_no_other(sandbox):
-    own = a_terminal(sandbox)["terminal_id"]
-    location = a_location(sandbox, terminal_id=own)
+    own = sandbox.a_terminal()["terminal_id"]
+    location = sandbox.a_location(terminal_id=own)
     assert location["terminal_id"] == own
-    delete(sandbox, f"/v2/terminals/{own}")
+    sandbox.delete(f"/v2/terminals/{own}")
     # What it is already may be sent back (assumed D42).
-    assert shown(put(sandbox, f"{PATH}/{location['id']}", location)) == location
-    item = f"{PATH}/{location_id(sandbox, 'merchant')}"
-    others = [terminal_id(sandbox, name) for name in ("second_merchant", "other_merchant")]
+    assert sandbox.put(f"{PATH}/{location['id']}", location).expect(200) == location
+    item = f"{PATH}/{sandbox.location_id('merchant')}"
+    others = [sandbox.terminal_id(name) for name in ("second_merchant", "other_merchant")]
     before = sandbox.state()
 
     for id in (*others, NOBODY, own):
-        body = {"account_id": account_id(sandbox, "merchant"), "name": "x", "terminal_id": id}
-        created, changed = post(sandbox, PATH, body), put(sandbox, item, body, by="merchant")
-        assert "terminal_id" in detail(created)
+        body = {"account_id": sandbox.account_id("merchant"), "name": "x", "terminal_id": id}
+        created, changed = sandbox.post(PATH, body), sandbox.put(item, body, by="merchant")
+        assert "terminal_id" in created.detail()
         # They are told apart by nothing.
         assert (changed.status, changed.body) == (created.status, created.body)
     assert sandbox.state() == before
@@ -79,10 +64,10 @@ FOUND = {
 
 @pytest.mark.proves("assumed 1.5, 0.5-lists")
 def test_each_filter_of_the_listing_alone_and_with_others(sandbox):
-    path = f"{PATH}/{location_id(sandbox, 'merchant')}"
-    shown(sandbox.ask("POST", f"{path}/block", key="partner"))
+    path = f"{PATH}/{sandbox.location_id('merchant')}"
+    sandbox.ask("POST", f"{path}/block", key="partner").expect(200)
 
     for query, names in FOUND.items():
-        listed = shown(get(sandbox, PATH, query=query))
+        listed = sandbox.get(PATH, query=query).expect(200)
         assert [one["name"] for one in listed["locations"]] == names, query
         assert listed["total"] == len(names)

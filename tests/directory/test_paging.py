@@ -2,18 +2,8 @@
 
 import pytest
 
-from tests.directory.making import (
-    LISTINGS,
-    a_credential,
-    a_location,
-    a_terminal,
-    account_id,
-    an_account,
-    detail,
-    get,
-    set_clock,
-    shown,
-)
+from tests.driving import InProcess
+from tests.support.directory import LISTINGS
 
 KEYS = {"accounts": "id", "terminals": "terminal_id", "locations": "id", "credentials": "id"}
 
@@ -22,16 +12,16 @@ def add(sandbox, plural, number, account="merchant", by="psp"):
     """One more record of the kind, in the partner's tree; its id."""
     if plural == "accounts":
         parent = account if account.endswith("partner") else "partner"
-        return an_account(sandbox, by=by, parent_id=account_id(sandbox, parent))["id"]
+        return sandbox.an_account(by=by, parent_id=sandbox.account_id(parent))["id"]
     if plural == "terminals":
-        return a_terminal(sandbox, account, by=by, tid=f"{number:08d}")["terminal_id"]
-    create = a_location if plural == "locations" else a_credential
+        return sandbox.a_terminal(account, by=by, tid=f"{number:08d}")["terminal_id"]
+    create = InProcess.a_location if plural == "locations" else InProcess.a_credential
     return create(sandbox, account, by=by)["id"]
 
 
 def window(sandbox, plural, query="", by="partner"):
     """A listing: the ids in it, and the rest of the answer."""
-    page = shown(get(sandbox, LISTINGS[plural], by=by, query=query))
+    page = sandbox.get(LISTINGS[plural], by=by, query=query).expect(200)
     rows = page.pop(plural)
     return [row[KEYS[plural]] for row in rows], page
 
@@ -42,20 +32,20 @@ def window(sandbox, plural, query="", by="partner"):
 @pytest.mark.proves("spec 4.4-paths-gap", "assumed 0.5-lists, Q28, 1.3-list, 1.4-list, 1.6")
 def test_a_listing_shows_total_limit_offset_and_page_beside_its_rows_newest_first(sandbox):
     for plural, total in {"accounts": 8, "terminals": 7, "locations": 8, "credentials": 0}.items():
-        page = shown(get(sandbox, LISTINGS[plural]))
+        page = sandbox.get(LISTINGS[plural]).expect(200)
         assert list(page) == [plural, "total", "limit", "offset", "page"]
         assert list(page.values())[1:] == [total, 50, 0, 1]
         assert len(page[plural]) == total
         # All of them are made at one instant.
         added = [add(sandbox, plural, number) for number in range(100, 105)]
         assert window(sandbox, plural)[0][:5] == added[::-1]
-        for row in shown(get(sandbox, LISTINGS[plural]))[plural]:
-            assert shown(get(sandbox, f"{LISTINGS[plural]}/{row[KEYS[plural]]}")) == row
+        for row in sandbox.get(LISTINGS[plural]).expect(200)[plural]:
+            assert sandbox.get(f"{LISTINGS[plural]}/{row[KEYS[plural]]}").expect(200) == row
 
 
 def test_a_record_made_later_with_an_earlier_clock_still_comes_first(sandbox):
     first = add(sandbox, "locations", 1)
-    set_clock(sandbox, "2025-12-01T00:00:00Z")
+    sandbox.set_clock("2025-12-01T00:00:00Z")
     second = add(sandbox, "locations", 2)
 
     assert window(sandbox, "locations")[0][:2] == [second, first]
@@ -104,26 +94,26 @@ def test_a_parameter_has_a_value_that_it_takes_and_only_one(sandbox):
     for path, parameters in ONCE.items():
         for name, values in REFUSED.items():
             for value in values:
-                assert name in detail(get(sandbox, path, query=f"{name}={value}")), (path, value)
+                assert name in sandbox.get(path, query=f"{name}={value}").detail(), (path, value)
         for parameter in ["limit=5", "offset=0", *parameters]:
             name, _, value = parameter.partition("=")
-            sent = f"{name}={account_id(sandbox, value)}"
+            sent = f"{name}={sandbox.account_id(value)}"
             for query in (f"{sent}&{sent}", f"{sent}&{name}="):
-                assert name in detail(get(sandbox, path, query=query)), (path, query)
-    said = detail(get(sandbox, "/v1/batches", query="limit=01"))
+                assert name in sandbox.get(path, query=query).detail(), (path, query)
+    said = sandbox.get("/v1/batches", query="limit=01").detail()
     assert "limit: must be a whole number, written in digits only" in said
     for path in ("/v1/accounts", "/v2/terminals"):
         for value in ("", "null", "deleted", "Active", "active,blocked"):
-            assert "status" in detail(get(sandbox, path, query=f"status={value}")), value
+            assert "status" in sandbox.get(path, query=f"status={value}").detail(), value
     for value in ("", "null", "shop"):
-        assert "type" in detail(get(sandbox, "/v1/accounts", query=f"type={value}")), value
+        assert "type" in sandbox.get("/v1/accounts", query=f"type={value}").detail(), value
 
 
 def test_an_unknown_parameter_is_ignored_and_the_journal_says_so(sandbox):
     for path in LISTINGS.values():
-        answer = get(sandbox, path, query="limt=3&limt=4")
+        answer = sandbox.get(path, query="limt=3&limt=4")
         (note,) = sandbox.journal(answer)["notes"]
-        assert shown(answer)["limit"] == 50
+        assert answer.expect(200)["limit"] == 50
         assert "'limt' is unknown and was ignored" in note
         assert "'limit'" in note
 
@@ -156,7 +146,7 @@ def test_a_listing_shows_the_hierarchy_of_the_caller_or_of_the_account_it_names(
         assert set(holders(by=by)) == set(names), by
     for by in ("psp", "admin"):
         for named in ("psp", "partner", "other_partner", "merchant"):
-            query = f"account_id={account_id(sandbox, named)}"
+            query = f"account_id={sandbox.account_id(named)}"
             assert set(holders(query, by)) == set(TREES[named]), named
 
 
@@ -190,10 +180,10 @@ ACCOUNTS = [
 @pytest.mark.proves("assumed 1.3-list, 1.3-alias, D20")
 def test_each_filter_of_accounts_alone_and_with_others_under_either_version(sandbox):
     for by, parent, filters, expected in ACCOUNTS:
-        query = (f"parent_id={account_id(sandbox, parent)}&" if parent else "") + filters
+        query = (f"parent_id={sandbox.account_id(parent)}&" if parent else "") + filters
         ids, rest = window(sandbox, "accounts", query, by)
         found = {name for name, id in sandbox.cast.accounts.items() if id in ids}
         assert found == expected, (by, parent, filters)
         assert rest["total"] == len(ids)
-        newer = get(sandbox, "/v2/accounts", by=by, query=query)
-        assert newer.body == get(sandbox, "/v1/accounts", by=by, query=query).body
+        newer = sandbox.get("/v2/accounts", by=by, query=query)
+        assert newer.body == sandbox.get("/v1/accounts", by=by, query=query).body

@@ -2,20 +2,6 @@
 
 import pytest
 
-from tests.directory.making import (
-    a_terminal,
-    account_id,
-    an_account,
-    delete,
-    detail,
-    get,
-    made,
-    post,
-    put,
-    shown,
-    terminal_body,
-)
-
 PATH = "/v2/terminals"
 
 
@@ -24,7 +10,7 @@ def path_of(terminal):
 
 
 def block(sandbox, path, by="partner"):
-    shown(sandbox.ask("POST", f"{path}/block", key=by))
+    sandbox.ask("POST", f"{path}/block", key=by).expect(200)
 
 
 # --- fields -----------------------------------------------------------------------------------
@@ -32,13 +18,13 @@ def block(sandbox, path, by="partner"):
 
 def test_two_fields_have_older_names_and_the_newer_one_wins(sandbox):
     old = {"terminal_name": "patio", "terminal_description": "behind the bar"}
-    body = terminal_body(sandbox)
+    body = sandbox.terminal_body()
     del body["name"]
 
-    answer = post(sandbox, PATH, body | old)
-    terminal = made(answer)
-    changed = shown(put(sandbox, path_of(terminal), {"terminal_name": "a", "name": "b"}))
-    again = shown(put(sandbox, path_of(terminal), old))
+    answer = sandbox.post(PATH, body | old)
+    terminal = answer.expect(201)
+    changed = sandbox.put(path_of(terminal), {"terminal_name": "a", "name": "b"}).expect(200)
+    again = sandbox.put(path_of(terminal), old).expect(200)
 
     assert (terminal["name"], terminal["description"]) == tuple(old.values())
     assert not terminal.keys() & old.keys()
@@ -49,18 +35,18 @@ def test_two_fields_have_older_names_and_the_newer_one_wins(sandbox):
 
 @pytest.mark.proves("assumed 1.4-config")
 def test_a_terminal_has_a_processor_that_its_account_lists_if_it_lists_any(sandbox):
-    terminal = a_terminal(sandbox)
+    terminal = sandbox.a_terminal()
     before = sandbox.state()
 
     # assumed 1.4-config: the merchant of the cast lists one.
     for config in ("cfg-pass-001", "cfg-tsys-002", "CFG-TSYS-001"):
         change = {"processor_config_id": config, "name": "x", "status": "blocked"}
-        body = terminal_body(sandbox, processor_config_id=config)
-        for answer in (post(sandbox, PATH, body), put(sandbox, path_of(terminal), change)):
-            assert "processor_config_id" in detail(answer)
+        body = sandbox.terminal_body(processor_config_id=config)
+        for answer in (sandbox.post(PATH, body), sandbox.put(path_of(terminal), change)):
+            assert "processor_config_id" in answer.detail()
     assert sandbox.state() == before
-    shop = an_account(sandbox)["id"]
-    a_terminal(sandbox, shop, processor_config_id="cfg-anything-9")
+    shop = sandbox.an_account()["id"]
+    sandbox.a_terminal(shop, processor_config_id="cfg-anything-9")
 
 
 # --- VAR sheets -------------------------------------------------------------------------------
@@ -91,19 +77,19 @@ PAYROC_SHEET = {"processing_merchant_id": "5289003", "processing_terminal_id": "
 
 def board(sandbox, sheet, **more):
     """The answer to a creation with a VAR sheet in place of mid and tid."""
-    body = terminal_body(sandbox, "partner")
+    body = sandbox.terminal_body("partner")
     del body["mid"], body["tid"]
-    return post(sandbox, PATH, body | {"var_sheet": sheet} | more)
+    return sandbox.post(PATH, body | {"var_sheet": sheet} | more)
 
 
 @pytest.mark.proves("assumed 1.4-var-sheet")
 def test_a_var_sheet_fills_the_terminal_and_is_not_shown(sandbox):
     answer = board(sandbox, TSYS_SHEET)
-    terminal = made(answer)
-    payroc = made(board(sandbox, PAYROC_SHEET, processor_config_id="cfg-payroc-001"))
-    other = a_terminal(sandbox, "partner")
-    delete(sandbox, path_of(terminal))
-    changed = shown(put(sandbox, path_of(other), {"var_sheet": TSYS_SHEET}))
+    terminal = answer.expect(201)
+    payroc = board(sandbox, PAYROC_SHEET, processor_config_id="cfg-payroc-001").expect(201)
+    other = sandbox.a_terminal("partner")
+    sandbox.delete(path_of(terminal))
+    changed = sandbox.put(path_of(other), {"var_sheet": TSYS_SHEET}).expect(200)
 
     assert terminal == terminal | FROM_TSYS
     assert sandbox.journal(answer)["notes"] == []
@@ -114,12 +100,12 @@ def test_a_var_sheet_fills_the_terminal_and_is_not_shown(sandbox):
 @pytest.mark.proves("assumed 1.4-var-sheet, 1.4-create")
 def test_a_var_sheet_gives_what_is_not_given_beside_it(sandbox):
     for number, tid in (("1", "00000001"), ("12345678", "12345678"), ("7001", "00007001")):
-        assert made(board(sandbox, TSYS_SHEET | {"terminal_number": number}))["tid"] == tid
+        assert board(sandbox, TSYS_SHEET | {"terminal_number": number}).expect(201)["tid"] == tid
     named = {"tid": "00000099", "merchant_name": "Pecan Street Outfitters"}
-    beside = made(board(sandbox, TSYS_SHEET, **named))
+    beside = board(sandbox, TSYS_SHEET, **named).expect(201)
     assert beside == beside | FROM_TSYS | named
     # assumed C10: in a creation null is the same as leaving the field out.
-    unset = made(board(sandbox, TSYS_SHEET | {"store_number": None}, mid=None, tid=None))
+    unset = board(sandbox, TSYS_SHEET | {"store_number": None}, mid=None, tid=None).expect(201)
     assert unset == unset | FROM_TSYS | {"store_number": None}
 
 
@@ -137,10 +123,10 @@ def test_a_bad_or_missing_value_in_a_var_sheet_is_refused_and_the_field_named(sa
     for name, field in fields.items():
         sheet = PAYROC_SHEET if name in PAYROC_SHEET else TSYS_SHEET
         for value in (7, [], {}, True):
-            assert field in detail(board(sandbox, sheet | {name: value})), (name, value)
+            assert field in board(sandbox, sheet | {name: value}).detail(), (name, value)
     for name in ("merchant_number", "terminal_number"):
         for value in ("", None):
-            assert fields[name] in detail(board(sandbox, TSYS_SHEET | {name: value})), name
+            assert fields[name] in board(sandbox, TSYS_SHEET | {name: value}).detail(), name
 
 
 # --- duplicates -------------------------------------------------------------------------------
@@ -150,27 +136,27 @@ OTHERWISE = [{"mid": "886000002001"}, {"tid": "00000043"}, {"processor_config_id
 
 @pytest.mark.proves("assumed 1.4-duplicate")
 def test_live_terminals_share_two_of_processor_mid_and_tid_and_never_all_three(sandbox):
-    first = a_terminal(sandbox, "partner")
-    others = [a_terminal(sandbox, "partner", **other) for other in OTHERWISE]
+    first = sandbox.a_terminal("partner")
+    others = [sandbox.a_terminal("partner", **other) for other in OTHERWISE]
     block(sandbox, path_of(first))
     before = sandbox.state()
 
     for account in ("partner", "merchant", "second_merchant"):
-        detail(post(sandbox, PATH, terminal_body(sandbox, account)), 409, "conflict")
+        sandbox.post(PATH, sandbox.terminal_body(account)).detail(409, "conflict")
     for other in others:
-        change = terminal_body(sandbox, "partner") | {"status": "blocked"}
-        detail(put(sandbox, path_of(other), change), 409, "conflict")
+        change = sandbox.terminal_body("partner") | {"status": "blocked"}
+        sandbox.put(path_of(other), change).detail(409, "conflict")
     assert sandbox.state() == before
 
 
 def test_numbers_are_free_again_after_their_terminal_was_deleted_or_took_others(sandbox):
-    first = a_terminal(sandbox)
-    shown(put(sandbox, path_of(first), {"tid": "00000043"}))
-    second = a_terminal(sandbox)
+    first = sandbox.a_terminal()
+    sandbox.put(path_of(first), {"tid": "00000043"}).expect(200)
+    second = sandbox.a_terminal()
     block(sandbox, path_of(second))
-    assert delete(sandbox, path_of(second)).status == 204
+    assert sandbox.delete(path_of(second)).status == 204
 
-    assert a_terminal(sandbox)["tid"] == "00000042"
+    assert sandbox.a_terminal()["tid"] == "00000042"
 
 
 # --- filters and search -----------------------------------------------------------------------
@@ -219,16 +205,16 @@ account_id=passthrough_merchant&processor_config_id=cfg-tsys-001
 def test_each_filter_of_the_listing_alone_and_with_others(sandbox):
     for name, (account, title, mid, tid, config) in BOARDED.items():
         more = {"name": title, "mid": mid, "tid": tid, "processor_config_id": config}
-        terminal = a_terminal(sandbox, account, by="psp", description=name, **more)
+        terminal = sandbox.a_terminal(account, by="psp", description=name, **more)
         if name == "beta":
             block(sandbox, path_of(terminal), by="psp")
 
     def found(query, by="partner"):
         account, _, rest = query.partition("&")
         if account.startswith("account_id="):
-            id = account_id(sandbox, account.removeprefix("account_id="))
+            id = sandbox.account_id(account.removeprefix("account_id="))
             query = f"account_id={id}&{rest}"
-        listed = shown(get(sandbox, PATH, by=by, query=query))
+        listed = sandbox.get(PATH, by=by, query=query).expect(200)
         names = [one["description"] for one in listed["terminals"]]
         assert len(names) == listed["total"]
         return [name for name in names if name in BOARDED]

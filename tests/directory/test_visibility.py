@@ -6,22 +6,9 @@ import pytest
 
 from sandbox.domain.directory import relate_to_its_records
 from sandbox.platform.operation import Row
-from tests.directory.making import (
-    CASES,
-    NOBODY,
-    SERVED,
-    WRITTEN,
-    a_credential,
-    a_terminal,
-    account_id,
-    delete,
-    events,
-    location_id,
-    mint,
-    terminal_id,
-)
+from tests.directory.cases import CASES, SERVED, WRITTEN
 from tests.driving import InProcess, Response
-from tests.support.payments import pay, sold
+from tests.support.directory import NOBODY
 
 
 def test_every_written_case_has_its_row_and_names_its_second_permission():
@@ -40,25 +27,25 @@ def target_of(sandbox: InProcess, name: str, holder: str) -> str:
     if CASES[name].on:
         return paid_target_of(sandbox, CASES[name].on, holder)
     if "{terminal_id}" in path:
-        return terminal_id(sandbox, holder)
+        return sandbox.terminal_id(holder)
     if "{location_id}" in path:
-        return location_id(sandbox, holder)
+        return sandbox.location_id(holder)
     if "{credential_id}" in path:
-        return str(a_credential(sandbox, holder, by="psp")["id"])
+        return str(sandbox.a_credential(holder, by="psp")["id"])
     if "{key_id}" in path:
-        return str(mint(sandbox, ["payments:read"], by="psp", account=holder)["id"])
-    return account_id(sandbox, holder)
+        return str(sandbox.mint(["payments:read"], by="psp", account=holder)["id"])
+    return sandbox.account_id(holder)
 
 
 def paid_target_of(sandbox: InProcess, kind: str, holder: str) -> str:
     """The id of a terminal, of a payment in the state that the row is about, or of its batch."""
     if kind == "terminal":
-        return terminal_id(sandbox, holder)
+        return sandbox.terminal_id(holder)
     if kind == "batch":
-        return str(sold(sandbox, at=holder, by="psp")["batch_id"])
+        return str(sandbox.sold(at=holder, by="psp")["batch_id"])
     outcome = "surcharge_prompt" if kind == "prompt" else None
     start = "auth" if kind == "auth" else "sale"
-    tx = pay(sandbox, at=holder, by="psp", operation=start, outcome=outcome).json()
+    tx = sandbox.pay(at=holder, by="psp", operation=start, outcome=outcome).json()
     return str(tx["transaction_id"])
 
 
@@ -66,25 +53,25 @@ def gone_target_of(sandbox: InProcess, name: str) -> str:
     """The id of a record of the partner's tree that was deleted, or whose account was."""
     path, kind = SERVED[name].path, CASES[name].on
     if kind == "terminal":
-        id = a_terminal(sandbox, by="psp")["terminal_id"]
-        assert delete(sandbox, f"/v2/terminals/{id}", by="psp").status == 204
+        id = sandbox.a_terminal(by="psp")["terminal_id"]
+        assert sandbox.delete(f"/v2/terminals/{id}", by="psp").status == 204
         return str(id)
     if kind:
         id = paid_target_of(sandbox, kind, "second_merchant")
-        account = account_id(sandbox, "second_merchant")
+        account = sandbox.account_id("second_merchant")
         query = f"account_id={account}"
         listed = sandbox.ask("GET", "/v1/batches", key="psp", query=query).json()["batches"]
         for batch in listed:
             # An account with an unsettled batch is not deleted (assumed D45).
             path = f"/v1/batches/{batch['id']}/close"
             sandbox.ask("POST", path, key="psp", json_body={})
-        assert delete(sandbox, f"/v1/accounts/{account}", by="psp").status == 204
+        assert sandbox.delete(f"/v1/accounts/{account}", by="psp").status == 204
         return id
     if "{" not in path:
-        return account_id(sandbox, "deleted_merchant")
+        return sandbox.account_id("deleted_merchant")
     id = target_of(sandbox, name, "second_merchant")
     item = path[: path.index("}") + 1]
-    answer = delete(sandbox, _filled(item, id), by="psp")
+    answer = sandbox.delete(_filled(item, id), by="psp")
     assert answer.status in (200, 204), answer.body
     return id
 
@@ -133,7 +120,7 @@ HELD = {
 
 
 def key_with(sandbox, held, case):
-    return mint(sandbox, HELD[held](case), by="partner")["key"]
+    return sandbox.mint(HELD[held](case), by="partner")["key"]
 
 
 def outlives_its_account(row: Row) -> bool:
@@ -166,9 +153,9 @@ def test_all_that_is_hidden_is_one_404_and_all_that_is_denied_one_401(sandbox, n
         "missing": NOBODY,
     }
     if name.startswith("accounts."):
-        ids |= {above: account_id(sandbox, above) for above in ("psp", "admin", "other_partner")}
+        ids |= {above: sandbox.account_id(above) for above in ("psp", "admin", "other_partner")}
     blind, denied, *holding = (key_with(sandbox, held, case) for held in HELD)
-    before = events(sandbox)
+    before = sandbox.fired()
     bodies = {HIDDEN: set(), DENIED: set()}
 
     for at, id in ids.items():
@@ -182,7 +169,7 @@ def test_all_that_is_hidden_is_one_404_and_all_that_is_denied_one_401(sandbox, n
             bodies.get(seen, set()).add(answer.body)
 
     assert [len(one) for one in bodies.values()] == [1, 1]
-    assert events(sandbox) == before
+    assert sandbox.fired() == before
 
 
 @pytest.mark.proves(
@@ -216,12 +203,12 @@ def test_a_merchants_key_reaches_its_own_account_and_nothing_else(sandbox, name)
     case = CASES[name]
     granted = case.needs_own or case.needs
     keys = [
-        mint(sandbox, [granted, *case.also], by="merchant")["key"],
-        mint(sandbox, ["all"], by="merchant")["key"],
+        sandbox.mint([granted, *case.also], by="merchant")["key"],
+        sandbox.mint(["all"], by="merchant")["key"],
     ]
     own = [target_of(sandbox, name, "merchant") for _ in keys]
     others = [target_of(sandbox, name, other) for other in ("second_merchant", "other_merchant")]
-    others += [account_id(sandbox, above) for above in ("partner", "psp", "admin")]
+    others += [sandbox.account_id(above) for above in ("partner", "psp", "admin")]
 
     outside = [ask(sandbox, name, id, key=key) for key in keys for id in others]
     inside = ask(sandbox, name, own[0], key=keys[0], granted=granted)
@@ -264,10 +251,10 @@ ENOUGH = [
 @pytest.mark.parametrize("name", ["payments.create", "payments.preauth"])
 def test_the_platform_decides_which_permission_a_tap_needs_whatever_exists(sandbox, name):
     # assumed 1.9; before anything is looked up, so that nothing is told of what exists.
-    places = [terminal_id(sandbox, "merchant"), terminal_id(sandbox, "other_merchant"), NOBODY]
+    places = [sandbox.terminal_id("merchant"), sandbox.terminal_id("other_merchant"), NOBODY]
 
     for tap in (IOS, ANDROID):
-        key = mint(sandbox, [tap, "payments:read"], by="partner")["key"]
+        key = sandbox.mint([tap, "payments:read"], by="partner")["key"]
         for sent, enough in ENOUGH:
             allowed = [(200, None), HIDDEN, HIDDEN] if tap in enough else [DENIED] * 3
             for place, expected in zip(places, allowed, strict=True):
@@ -278,14 +265,19 @@ def test_the_platform_decides_which_permission_a_tap_needs_whatever_exists(sandb
 
 @pytest.mark.proves("assumed 4.7")
 def test_everything_that_a_payment_names_must_be_visible(sandbox):
-    cast = {"terminal_id": terminal_id, "location_id": location_id, "account_id": account_id}
-    body = {"amount": 1000} | {name: find(sandbox, "merchant") for name, find in cast.items()}
-    key = mint(sandbox, ["all"], by="partner")["key"]
+    cast = sandbox.cast
+    places = {
+        "terminal_id": cast.terminals,
+        "location_id": cast.locations,
+        "account_id": cast.accounts,
+    }
+    body = {"amount": 1000} | {name: ids["merchant"] for name, ids in places.items()}
+    key = sandbox.mint(["all"], by="partner")["key"]
     assert sandbox.ask("POST", "/v3/payment", key=key, json_body=body).status == 200
-    fired = events(sandbox)
+    fired = sandbox.fired()
 
-    for field, find in cast.items():
-        for id in (find(sandbox, "other_merchant"), NOBODY):
+    for field, ids in places.items():
+        for id in (ids["other_merchant"], NOBODY):
             answer = sandbox.ask("POST", "/v3/payment", key=key, json_body=body | {field: id})
             assert verdict(answer) == HIDDEN, field
-    assert events(sandbox) == fired
+    assert sandbox.fired() == fired

@@ -116,7 +116,7 @@ def _conflicting(request: Request) -> Response:
     """The second of two requests that cannot both be carried out."""
     sandbox, name = request.sandbox, request.operation["operationId"].removesuffix("_v2")
     if name == "accounts.delete":
-        return request.send(id=sandbox.account("partner"))
+        return request.send(id=sandbox.account_id("partner"))
     if name == "credentials.create":
         request.body = {"code": "100000000001"}
     if name == "terminals.update":
@@ -146,7 +146,7 @@ def _sold(sandbox: Checked, **other: Any) -> Any:
 def _blocked(request: Request) -> Response:
     """The same, once the account in question is blocked."""
     of_partner = request.operation["operationId"].startswith("payments.confirm")
-    account = request.sandbox.account("surcharge_merchant" if of_partner else "merchant")
+    account = request.sandbox.account_id("surcharge_merchant" if of_partner else "merchant")
     request.sandbox.ask("POST", f"/v1/accounts/{account}/block", key="partner")
     if request.operation["operationId"].startswith("accounts."):
         request.body = request.body and {"status": "active"}

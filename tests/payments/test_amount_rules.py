@@ -5,28 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sandbox.domain.payments.edits import broken
+from tests.driving import fresh
 from tests.properties import examples
 from tests.readings.choosing import choose
-from tests.support.payments import (
-    act,
-    acted,
-    batch,
-    chosen,
-    error,
-    fresh_sandbox,
-    held,
-    in_state,
-    kind,
-    ledger,
-    operate,
-    paid,
-    parts,
-    read,
-    record_of,
-    refused,
-    sums,
-    unchanged,
-)
+from tests.support.payments import kind, ledger, parts
 
 DINNER = {"subtotal": 10_000, "taxAmount": 875, "tipAmount": 3_000}
 """13875 in all."""
@@ -96,25 +78,25 @@ def total_of(breakdown):
 )
 def test_a_capture_scales_what_was_authorized_or_takes_the_parts_it_states(sandbox):
     for breakdown, body, expected in CAPTURES:
-        tx = held(sandbox, total_of(breakdown), breakdown=breakdown)
+        tx = sandbox.held(total_of(breakdown), breakdown=breakdown)
 
-        after = acted(sandbox, tx, "capture", **body)
+        after = sandbox.acted(tx, "capture", **body)
 
         captured = sum(expected)
         assert parts(after) == (*expected, captured), body
         assert ledger(after) == (total_of(breakdown), captured, 0, 0)
         assert after["surcharge_applied"] is (expected[3] > 0)
-    tx = held(sandbox, 13_875, breakdown=DINNER)
-    acted(sandbox, tx, "reverse", amount=6_875)
+    tx = sandbox.held(13_875, breakdown=DINNER)
+    sandbox.acted(tx, "reverse", amount=6_875)
     # What was reversed before scales a capture without an amount.
-    after = acted(sandbox, tx, "capture")
+    after = sandbox.acted(tx, "capture")
     assert parts(after) == (5_045, 441, 1_514, 0, 7_000)
     assert ledger(after) == (13_875, 7_000, 0, 6_875)
 
 
 @pytest.mark.proves("assumed F11, M3, 2.5-headroom")
 def test_a_capture_beyond_hold_and_headroom_is_refused(sandbox):
-    tx = held(sandbox)
+    tx = sandbox.held()
     for body in (
         {"amount": 1001},
         {"amount": 1201, "tip_amount": 200},
@@ -124,19 +106,19 @@ def test_a_capture_beyond_hold_and_headroom_is_refused(sandbox):
         {"breakdown": {"subtotal": 950, "taxAmount": 51}},
         {"breakdown": {"subtotal": 500, "tipAmount": 501}},
     ):
-        assert error(act(sandbox, tx, "capture", **body)) == (400, "exceeds_original_auth"), body
-        after = read(sandbox, tx)
+        assert sandbox.act(tx, "capture", **body).error() == (400, "exceeds_original_auth"), body
+        after = sandbox.read(tx)
         assert (ledger(after), parts(after)) == ((1000, 0, 0, 0), (1000, 0, 0, 0, 1000))
 
 
 @pytest.mark.proves("assumed 2.5-surcharge-rate, 2.5-breakdown, 2.5-increment, 2.8-never, D12")
 def test_a_follow_up_that_makes_no_sense_is_refused_without_a_trace(sandbox):
-    tx, debit = held(sandbox), held(sandbox, card="tok_visa_debit")
+    tx, debit = sandbox.held(), sandbox.held(card="tok_visa_debit")
     # The first is a mistake in the request, even if the whole is below the hold.
     for goods in (500, 1000):
         breakdown = {"subtotal": goods, "surchargeAmount": 32, "surchargeRate": 3}
-        with unchanged(sandbox):
-            said = refused(sandbox, act(sandbox, tx, "capture", breakdown=breakdown))
+        with sandbox.unchanged():
+            said = sandbox.refused(sandbox.act(tx, "capture", breakdown=breakdown))
         assert "surchargeAmount: 32 is more than its rate of 3 %" in said
     stated = {"subtotal": 1000, "surcharge": {"amount": 30}}
     for on, operation, body in (
@@ -148,12 +130,12 @@ def test_a_follow_up_that_makes_no_sense_is_refused_without_a_trace(sandbox):
         (tx, "increment", {"amount": None}),
         (tx, "increment", {"amount": 99_999_999}),
     ):
-        with unchanged(sandbox):
-            assert error(act(sandbox, on, operation, **body)) == (400, "validation_error"), body
+        with sandbox.unchanged():
+            assert sandbox.act(on, operation, **body).error() == (400, "validation_error"), body
 
 
 SMALL = st.integers(min_value=0, max_value=3_000)
-MANY = fresh_sandbox()
+MANY = fresh()
 
 
 @pytest.mark.proves("assumed 2.5-capture, M1")
@@ -174,9 +156,9 @@ def test_scaled_components_are_their_shares_rounded_half_up(subtotal, tax, tip, 
         "tipAmount": tip,
         "surcharge": {"amount": surcharge},
     }
-    tx = held(MANY, total, breakdown=breakdown)
+    tx = MANY.held(total, breakdown=breakdown)
 
-    after = parts(acted(MANY, tx, "capture", amount=amount))
+    after = parts(MANY.acted(tx, "capture", amount=amount))
 
     shares = [(2 * part * amount + total) // (2 * total) for part in (tax, tip, surcharge)]
     assert after[4] == amount == sum(after[:4])
@@ -190,17 +172,17 @@ def test_scaled_components_are_their_shares_rounded_half_up(subtotal, tax, tip, 
 
 @pytest.mark.proves("assumed 2.5-increment, F13")
 def test_increments_add_up_to_every_component_and_all_of_it_can_be_captured(sandbox):
-    tx = held(sandbox, 13_875, breakdown=DINNER)
+    tx = sandbox.held(13_875, breakdown=DINNER)
     more = {"subtotal": 1_000, "taxAmount": 88, "tipAmount": 200, "surcharge": {"amount": 12}}
-    acted(sandbox, tx, "increment", amount=1_300, breakdown=more)
-    grown = acted(sandbox, tx, "increment", amount=1)
+    sandbox.acted(tx, "increment", amount=1_300, breakdown=more)
+    grown = sandbox.acted(tx, "increment", amount=1)
 
-    too_much = act(sandbox, tx, "capture", amount=15_177)
-    after = acted(sandbox, tx, "capture", amount=15_176)
+    too_much = sandbox.act(tx, "capture", amount=15_177)
+    after = sandbox.acted(tx, "capture", amount=15_176)
 
     assert parts(grown) == (11_001, 963, 3_200, 12, 15_176)
     assert ledger(grown) == (15_176, 0, 0, 0)
-    assert error(too_much) == (400, "exceeds_original_auth")
+    assert too_much.error() == (400, "exceeds_original_auth")
     assert ledger(after) == (15_176, 15_176, 0, 0)
 
 
@@ -225,25 +207,23 @@ UNCONFIRMED = [
 @pytest.mark.proves("assumed F1, F5, D12, 2.1-silent")
 def test_a_confirmation_takes_the_proposal_or_what_overrides_it(sandbox):
     for body, expected in CONFIRMED:
-        tx = in_state(sandbox, "surcharge_pending")
-        after = acted(sandbox, tx, "confirm", **({"confirm": True} | body))
+        tx = sandbox.in_state("surcharge_pending")
+        after = sandbox.acted(tx, "confirm", **({"confirm": True} | body))
         assert (parts(after), ledger(after)) == (expected, (expected[4], expected[4], 0, 0))
         # assumed M8
         assert after["surcharge_applied"] is (expected[3] > 0)
     # One that the rate does not give has no rate.
-    tx = acted(
-        sandbox, in_state(sandbox, "surcharge_pending"), "confirm", confirm=True, amount=1010
-    )
+    tx = sandbox.acted(sandbox.in_state("surcharge_pending"), "confirm", confirm=True, amount=1010)
     assert (tx["surcharge_rate"], tx["surcharge_source"]) == (0, "transaction")
-    tx = in_state(sandbox, "surcharge_pending")
-    with unchanged(sandbox):
+    tx = sandbox.in_state("surcharge_pending")
+    with sandbox.unchanged():
         for body in UNCONFIRMED:
-            answer = act(sandbox, tx, "confirm", **({"confirm": True} | body))
-            assert error(answer) == (400, "validation_error")
+            answer = sandbox.act(tx, "confirm", **({"confirm": True} | body))
+            assert answer.error() == (400, "validation_error")
     # One that is called off takes its proposal back.
     for amount in (None, 1000, 1030):
-        tx = in_state(sandbox, "surcharge_pending")
-        after = acted(sandbox, tx, "reverse", amount=amount)
+        tx = sandbox.in_state("surcharge_pending")
+        after = sandbox.acted(tx, "reverse", amount=amount)
         assert (after["status"], parts(after)) == ("canceled", (1000, 0, 0, 0, 1000))
 
 
@@ -253,23 +233,23 @@ def test_a_confirmation_takes_the_proposal_or_what_overrides_it(sandbox):
 )
 def test_a_confirmation_can_be_approved_in_part(sandbox, reading, total, left):
     choose(sandbox, total_of_partial_approval=reading)
-    tx = in_state(sandbox, "surcharge_pending")
+    tx = sandbox.in_state("surcharge_pending")
     part = {"outcome": "partial_approval", "operation": "confirm", "approved_amount": 500}
     sandbox.control("POST", "/worlds/default/scenario/next", part)
 
-    after = acted(sandbox, tx, "confirm", confirm=True)
+    after = sandbox.acted(tx, "confirm", confirm=True)
 
     assert (kind(after), after["total_amount"]) == ("sale/captured/partial_approval", total)
     assert ledger(after) == (500, 500, 0, 0)
     assert after["additional_details"]["remaining_amount"] == left
-    assert sums(sandbox, after["batch_id"]) == (500, 0, 1)
-    assert broken(record_of(sandbox, tx["transaction_id"])) == []
+    assert sandbox.sums(after["batch_id"]) == (500, 0, 1)
+    assert broken(sandbox.record_of(tx["transaction_id"])) == []
     # A part that is all of it approves it.
-    other = in_state(sandbox, "surcharge_pending")["transaction_id"]
+    other = sandbox.in_state("surcharge_pending")["transaction_id"]
     sandbox.control("POST", "/worlds/default/scenario/next", part | {"approved_amount": 5000})
-    answer = operate(sandbox, other, "confirm", confirm=True)
+    answer = sandbox.operate(other, "confirm", confirm=True)
     assert kind(answer.json()) == "sale/captured/approved"
-    assert chosen(answer) == "approved; source=queue; rule=queue"
+    assert answer.outcome == "approved; source=queue; rule=queue"
 
 
 # --- adjust -----------------------------------------------------------------------------------
@@ -301,10 +281,10 @@ TIPS = [
 def test_an_adjustment_replaces_the_tip_and_counts_no_surcharge_again(sandbox):
     for subtotal, body, tip in TIPS:
         breakdown = {"subtotal": subtotal, "taxAmount": 80, "tipAmount": 15}
-        sale = paid(sandbox, subtotal + 95, breakdown=breakdown)
-        before = batch(sandbox, sale["batch_id"])["captured_amount"]
+        sale = sandbox.paid(subtotal + 95, breakdown=breakdown)
+        before = sandbox.batch(sale["batch_id"])["captured_amount"]
 
-        after = acted(sandbox, sale, "adjust", **body)
+        after = sandbox.acted(sale, "adjust", **body)
 
         total = subtotal + 80 + tip
         assert parts(after) == (subtotal, 80, tip, 0, total), body
@@ -313,31 +293,31 @@ def test_an_adjustment_replaces_the_tip_and_counts_no_surcharge_again(sandbox):
         is_percentage = body["type"] == "percentage"
         assert after["tip_type"] == ("percentage" if is_percentage else "fixed")
         assert after["tip_capture_mode"] == mode
-        assert batch(sandbox, after["batch_id"])["captured_amount"] - before == tip - 15
-    sale = paid(sandbox, at="quiet_surcharge_merchant")
+        assert sandbox.batch(after["batch_id"])["captured_amount"] - before == tip - 15
+    sale = sandbox.paid(at="quiet_surcharge_merchant")
     for tip in (300, 1000, 0, 70):
-        assert parts(acted(sandbox, sale, "adjust", **fixed(tip)))[2:] == (tip, 30, 1030 + tip)
+        assert parts(sandbox.acted(sale, "adjust", **fixed(tip)))[2:] == (tip, 30, 1030 + tip)
 
 
 @pytest.mark.proves("assumed F23, D11, 2.5-headroom")
 def test_an_adjustment_is_limited_by_what_was_held_and_the_headroom(sandbox):
     # assumed D11: captured afterwards at most A - R0 and 100 % of the subtotal
-    tx = held(sandbox)
-    acted(sandbox, tx, "capture", amount=400)
+    tx = sandbox.held()
+    sandbox.acted(tx, "capture", amount=400)
 
-    too_much = act(sandbox, tx, "adjust", **fixed(1001))
-    after = acted(sandbox, tx, "adjust", **fixed(1000))
+    too_much = sandbox.act(tx, "adjust", **fixed(1001))
+    after = sandbox.acted(tx, "adjust", **fixed(1000))
 
-    assert error(too_much) == (400, "exceeds_original_auth")
+    assert too_much.error() == (400, "exceeds_original_auth")
     assert (parts(after), ledger(after)) == ((400, 0, 1000, 0, 1400), (1000, 1400, 0, 0))
     # assumed M3: the headroom is that of the subtotal that is captured
     for tip in (100, 101, 1000):
-        tx = held(sandbox)
-        acted(sandbox, tx, "reverse", amount=900)
-        act(sandbox, tx, "capture", tip_amount=tip)
-        after = read(sandbox, tx)
+        tx = sandbox.held()
+        sandbox.acted(tx, "reverse", amount=900)
+        sandbox.act(tx, "capture", tip_amount=tip)
+        after = sandbox.read(tx)
         assert ledger(after)[1] <= 100 + after["subtotal"]
-        assert broken(record_of(sandbox, tx["transaction_id"])) == []
+        assert broken(sandbox.record_of(tx["transaction_id"])) == []
 
 
 # --- reverse and refund -----------------------------------------------------------------------
@@ -345,10 +325,10 @@ def test_an_adjustment_is_limited_by_what_was_held_and_the_headroom(sandbox):
 
 @pytest.mark.proves("assumed 2.5-refund")
 def test_a_reversal_voids_the_surcharge_too_and_a_refund_takes_its_share_of_it(sandbox):
-    reversed_one, refunded_one = (paid(sandbox, at="quiet_surcharge_merchant") for _ in range(2))
+    reversed_one, refunded_one = (sandbox.paid(at="quiet_surcharge_merchant") for _ in range(2))
 
-    after = acted(sandbox, reversed_one, "reverse")
-    half = acted(sandbox, refunded_one, "refund", amount=515)
+    after = sandbox.acted(reversed_one, "reverse")
+    half = sandbox.acted(refunded_one, "refund", amount=515)
 
     assert (ledger(after), after["batch_id"]) == ((1030, 1030, 0, 1030), None)
     assert (ledger(half), parts(half)) == ((1030, 1030, 515, 0), (1000, 0, 0, 30, 1030))
@@ -366,19 +346,19 @@ def test_a_reversal_voids_the_surcharge_too_and_a_refund_takes_its_share_of_it(s
 @given(amounts=st.lists(st.integers(min_value=1, max_value=700), min_size=1, max_size=8))
 @settings(max_examples=examples(40))
 def test_any_number_of_times_as_long_as_something_is_left(state, operation, entry, code, amounts):
-    tx, left = in_state(MANY, state), 1000
+    tx, left = MANY.in_state(state), 1000
 
     for amount in amounts:
-        answer = act(MANY, tx, operation, amount=amount)
+        answer = MANY.act(tx, operation, amount=amount)
 
         if left == 0:
-            assert error(answer) == (400, "invalid_transaction_state")
+            assert answer.error() == (400, "invalid_transaction_state")
         elif amount > left:
-            assert error(answer) == (400, code)
+            assert answer.error() == (400, code)
         else:
             left -= amount
             assert answer.status == 200
-    assert ledger(read(MANY, tx))[entry] == 1000 - left
+    assert ledger(MANY.read(tx))[entry] == 1000 - left
 
 
 # --- approvals in part ------------------------------------------------------------------------
@@ -388,7 +368,7 @@ def test_any_number_of_times_as_long_as_something_is_left(state, operation, entr
 def test_half_is_approved_rounded_down_by_default(sandbox):
     for amount, approved in ((1000, 500), (1001, 500), (2, 1), (3, 1)):
         for operation in ("sale", "auth"):
-            tx = paid(sandbox, amount, operation=operation, outcome="partial_approval")
+            tx = sandbox.paid(amount, operation=operation, outcome="partial_approval")
 
             assert ledger(tx) == (approved, approved if operation == "sale" else 0, 0, 0)
             assert parts(tx) == (amount, 0, 0, 0, amount)
@@ -412,11 +392,11 @@ IN_PART = [
 @pytest.mark.proves("assumed 2.7, M2, M7")
 def test_only_the_approved_part_can_be_captured_refunded_or_reversed(sandbox):
     for state, operation, body, expected, total, remaining in IN_PART:
-        tx = paid(sandbox, operation=state, outcome="partial_approval")
-        answer = act(sandbox, tx, operation, **body)
-        after = read(sandbox, tx)
+        tx = sandbox.paid(operation=state, outcome="partial_approval")
+        answer = sandbox.act(tx, operation, **body)
+        after = sandbox.read(tx)
         if isinstance(expected, str):
-            assert error(answer) == (400, expected)
+            assert answer.error() == (400, expected)
             assert ledger(after) == ledger(tx)
         else:
             assert (answer.status, ledger(after)) == (200, expected)
@@ -425,7 +405,7 @@ def test_only_the_approved_part_can_be_captured_refunded_or_reversed(sandbox):
     # Nothing remains below zero with a smaller tip.
     for tip in (0, 50, 99, 100):
         breakdown = {"subtotal": 4_950, "tipAmount": 150}
-        tx = paid(sandbox, 5_100, card="tok_mc_prepaid", breakdown=breakdown)
-        act(sandbox, tx, "adjust", **fixed(tip))
-        assert read(sandbox, tx)["additional_details"].get("remaining_amount", 0) >= 0
-        assert broken(record_of(sandbox, tx["transaction_id"])) == []
+        tx = sandbox.paid(5_100, card="tok_mc_prepaid", breakdown=breakdown)
+        sandbox.act(tx, "adjust", **fixed(tip))
+        assert sandbox.read(tx)["additional_details"].get("remaining_amount", 0) >= 0
+        assert broken(sandbox.record_of(tx["transaction_id"])) == []

@@ -5,17 +5,7 @@ Source: assumed 0.5, 1.8, 2.5, 6.4; spec 2.4-card, 6.1.7.
 
 import pytest
 
-from tests.directory.making import NOBODY, account_id, location_id, terminal_id
-from tests.support.payments import (
-    act,
-    ask,
-    held,
-    pay,
-    prompted,
-    refused,
-    sold,
-    unchanged,
-)
+from tests.support.directory import NOBODY
 
 NO_AMOUNTS = [
     *(0, -1, -(10**12), 100_000_000, 10**30, 1.0, 10.5, -0.5, 1e3),
@@ -25,13 +15,13 @@ NO_AMOUNTS = [
 
 @pytest.mark.proves("assumed 1.8-amount, 2.1-silent")
 def test_an_amount_that_is_not_a_number_from_1_to_99999999_is_refused(sandbox):
-    assert [sold(sandbox, one)["total_amount"] for one in (1, 99_999_999)] == [1, 99_999_999]
-    auth, prompt = held(sandbox), prompted(sandbox)
+    assert [sandbox.sold(one)["total_amount"] for one in (1, 99_999_999)] == [1, 99_999_999]
+    auth, prompt = sandbox.held(), sandbox.prompted()
 
-    with unchanged(sandbox):
+    with sandbox.unchanged():
         for amount in (*NO_AMOUNTS, None):
             for operation in ("sale", "auth"):
-                assert "amount" in refused(sandbox, pay(sandbox, amount, operation=operation))
+                assert "amount" in sandbox.refused(sandbox.pay(amount, operation=operation))
         for amount in NO_AMOUNTS:
             for tx, action, more in (
                 (auth, "capture", {}),
@@ -40,8 +30,8 @@ def test_an_amount_that_is_not_a_number_from_1_to_99999999_is_refused(sandbox):
                 (prompt, "refund", {}),
                 (prompt, "confirm", {"confirm": True}),
             ):
-                answer = act(sandbox, tx, action, amount=amount, **more)
-                assert "amount" in refused(sandbox, answer), (action, amount)
+                answer = sandbox.act(tx, action, amount=amount, **more)
+                assert "amount" in sandbox.refused(answer), (action, amount)
 
 
 NO_TIPS = [
@@ -54,14 +44,14 @@ NO_TIPS = [
 
 @pytest.mark.proves("assumed 1.8-adjust, 1.8-confirm")
 def test_a_tip_that_is_none_and_an_answer_that_is_neither_true_nor_false_are_refused(sandbox):
-    sale, prompt = sold(sandbox), prompted(sandbox)
+    sale, prompt = sandbox.sold(), sandbox.prompted()
 
-    with unchanged(sandbox):
+    with sandbox.unchanged():
         for body in NO_TIPS:
-            refused(sandbox, act(sandbox, sale, "adjust", **body))
+            sandbox.refused(sandbox.act(sale, "adjust", **body))
         for confirm in (None, "true", 1, 0, [], {}, "no"):
-            answer = act(sandbox, prompt, "confirm", confirm=confirm)
-            assert "confirm" in refused(sandbox, answer)
+            answer = sandbox.act(prompt, "confirm", confirm=confirm)
+            assert "confirm" in sandbox.refused(answer)
 
 
 NO_BREAKDOWNS = {
@@ -89,69 +79,69 @@ NO_BREAKDOWNS = {
 
 @pytest.mark.proves("assumed 1.8-sum, 2.5-breakdown")
 def test_a_breakdown_that_does_not_add_up_is_refused(sandbox):
-    tx = held(sandbox, 1000)
+    tx = sandbox.held(1000)
 
-    with unchanged(sandbox):
+    with sandbox.unchanged():
         for why, breakdown in NO_BREAKDOWNS.items():
             for answer in (
-                pay(sandbox, 1000, breakdown=breakdown),
-                pay(sandbox, 1000, operation="auth", breakdown=breakdown),
-                act(sandbox, tx, "capture", amount=1000, breakdown=breakdown),
-                act(sandbox, tx, "increment", amount=1000, breakdown=breakdown),
+                sandbox.pay(1000, breakdown=breakdown),
+                sandbox.pay(1000, operation="auth", breakdown=breakdown),
+                sandbox.act(tx, "capture", amount=1000, breakdown=breakdown),
+                sandbox.act(tx, "increment", amount=1000, breakdown=breakdown),
             ):
-                assert refused(sandbox, answer), why
+                assert sandbox.refused(answer), why
 
 
 @pytest.mark.proves("assumed 1.8-where, 1.8-currency, 1.8-details, 1.8-standalone, D27")
 def test_places_currencies_and_details_that_cannot_be_are_refused(sandbox):
-    terminal = terminal_id(sandbox, "merchant")
+    terminal = sandbox.terminal_id("merchant")
 
-    with unchanged(sandbox):
-        nowhere = ask(sandbox, "POST", "/v3/payment", {"amount": 1000})
-        assert "terminal_id" in refused(sandbox, nowhere)
+    with sandbox.unchanged():
+        nowhere = sandbox.post("/v3/payment", {"amount": 1000})
+        assert "terminal_id" in sandbox.refused(nowhere)
         for field in ("terminal_id", "location_id", "account_id"):
             for value in (1, [], {}):
-                assert field in refused(sandbox, pay(sandbox, **{field: value}))
+                assert field in sandbox.refused(sandbox.pay(**{field: value}))
             for value in (NOBODY, "\u0000", "x" * 10_000, "../../v1/accounts"):
-                answer = pay(sandbox, **{field: value})
-                refused(sandbox, answer, 404, "not_found", clause="spec 7-404")
+                answer = sandbox.pay(**{field: value})
+                sandbox.refused(answer, 404, "not_found", clause="spec 7-404")
         for places in (
-            {"terminal_id": terminal, "account_id": account_id(sandbox, "second_merchant")},
-            {"terminal_id": terminal, "location_id": location_id(sandbox, "second_merchant")},
-            {"location_id": location_id(sandbox, "merchant_patio")},
-            {"account_id": account_id(sandbox, "partner")},
+            {"terminal_id": terminal, "account_id": sandbox.account_id("second_merchant")},
+            {"terminal_id": terminal, "location_id": sandbox.location_id("second_merchant")},
+            {"location_id": sandbox.location_id("merchant_patio")},
+            {"account_id": sandbox.account_id("partner")},
         ):
-            refused(sandbox, pay(sandbox, **places))
+            sandbox.refused(sandbox.pay(**places))
         # test_fields has those that no currency is.
         for currency in ("EUR", "978", 840, [], True):
-            assert "currency" in refused(sandbox, pay(sandbox, currency=currency))
+            assert "currency" in sandbox.refused(sandbox.pay(currency=currency))
         # They would hide what the platform reports.
         for details in (
             *({"authorized_amount": 1}, {"captured_amount": None}, {"remaining_amount": {}}),
             *({"a": 1, "remaining_amount": 0}, [], "x", 1, True),
         ):
-            answer = pay(sandbox, additional_details=details)
-            assert "additional_details" in refused(sandbox, answer)
+            answer = sandbox.pay(additional_details=details)
+            assert "additional_details" in sandbox.refused(answer)
         for id in (None, 1, []):
-            answer = ask(sandbox, "POST", "/v3/refund", {"transaction_id": id})
-            assert "transaction_id" in refused(sandbox, answer)
+            answer = sandbox.post("/v3/refund", {"transaction_id": id})
+            assert "transaction_id" in sandbox.refused(answer)
 
 
 @pytest.mark.proves("assumed D4")
 def test_an_outcome_that_is_misspelt_or_sent_twice_is_refused_and_nothing_happens(sandbox):
-    tx = held(sandbox)
+    tx = sandbox.held()
     twice = [
         (b"x-service-apikey", sandbox.key("merchant").encode()),
         (b"content-type", b"application/json"),
         (b"x-sandbox-outcome", b"approved"),
         (b"x-sandbox-outcome", b"do_not_honor"),
     ]
-    body = {"amount": 1000, "terminal_id": terminal_id(sandbox, "merchant")}
+    body = {"amount": 1000, "terminal_id": sandbox.terminal_id("merchant")}
 
-    with unchanged(sandbox):
+    with sandbox.unchanged():
         for sent, nearest in (("aproved", "approved"), ("do_not_honour", "do_not_honor")):
-            for answer in (pay(sandbox, outcome=sent), act(sandbox, tx, "capture", outcome=sent)):
-                said = refused(sandbox, answer, clause="assumed D4")
+            for answer in (sandbox.pay(outcome=sent), sandbox.act(tx, "capture", outcome=sent)):
+                said = sandbox.refused(answer, clause="assumed D4")
                 assert nearest in said
                 assert "x-sandbox-outcome" in said
-        refused(sandbox, sandbox.ask("POST", "/v3/payment", headers=twice, json_body=body))
+        sandbox.refused(sandbox.ask("POST", "/v3/payment", headers=twice, json_body=body))

@@ -4,21 +4,19 @@ import json
 
 import pytest
 
-from tests.directory.making import delete, messages, set_clock, terminal_id
 from tests.scenarios.running import running
-from tests.support.payments import advance, batch, batches, fired, opened_batch, sold, unchanged
 
 SCHEDULES = "/worlds/default/batch-schedules"
 
 
 def scheduled(sandbox, *times, zone="UTC", **more):
-    path = f"{SCHEDULES}/{terminal_id(sandbox, 'merchant')}"
+    path = f"{SCHEDULES}/{sandbox.terminal_id('merchant')}"
     return sandbox.control("PUT", path, {"times": list(times), "zone": zone} | more)
 
 
 def closings(sandbox, by):
     """When batches closed on schedule while the time went on."""
-    return [at for at, kind, _ in advance(sandbox, by) if kind == "batch_closes"]
+    return [at for at, kind, _ in sandbox.advance(by) if kind == "batch_closes"]
 
 
 def listed(sandbox):
@@ -28,23 +26,23 @@ def listed(sandbox):
 @pytest.mark.proves("assumed B16")
 def test_the_open_batch_closes_at_the_local_time_and_nothing_is_opened(sandbox):
     set_ = scheduled(sandbox, "23:30", zone="America/New_York")
-    id = sold(sandbox)["batch_id"]
-    count = len(messages(sandbox))
+    id = sandbox.sold()["batch_id"]
+    count = len(sandbox.messages())
 
     # New York is five hours behind until 8 March.
     assert (set_.status, set_.json()["next"]) == (200, "2026-03-02T04:30:00.000Z")
     assert closings(sandbox, "16h") == []
-    assert batch(sandbox, id)["status"] == "open"
+    assert sandbox.batch(id)["status"] == "open"
     assert closings(sandbox, "1h") == ["2026-03-02T04:30:00.000Z"]
 
-    closed = batch(sandbox, id)
+    closed = sandbox.batch(id)
     assert (closed["status"], closed["closed_at"]) == ("accepted", "2026-03-02T04:30:00.000Z")
-    assert fired(sandbox, count) == ["batch.submitted", "batch.accepted"]
-    assert len(batches(sandbox)) == 1
+    assert sandbox.fired(count) == ["batch.submitted", "batch.accepted"]
+    assert len(sandbox.batches()) == 1
     # One that is empty is closed too (assumed B13).
-    empty = opened_batch(sandbox)["id"]
-    advance(sandbox, "1d")
-    assert batch(sandbox, empty)["status"] == "accepted"
+    empty = sandbox.opened_batch()["id"]
+    sandbox.advance("1d")
+    assert sandbox.batch(empty)["status"] == "accepted"
 
 
 @pytest.mark.proves("assumed B16")
@@ -55,7 +53,7 @@ def test_it_closes_once_a_day_also_when_the_clocks_change(sandbox):
         ("2026-10-31T12:00:00Z", "01:30", "America/New_York", ["11-01T05:30", "11-02T06:30"]),
         ("2026-11-07T12:00:00Z", "00:00", "Pacific/Auckland", ["11-08T11:00", "11-09T11:00"]),
     ):
-        set_clock(sandbox, now)
+        sandbox.set_clock(now)
         scheduled(sandbox, time, zone=zone)
         assert closings(sandbox, "47h") == [f"2026-{one}:00.000Z" for one in expected]
 
@@ -75,13 +73,13 @@ def test_the_scenario_that_runs_says_what_becomes_of_it(sandbox):
     then = {"batch": "rejected", "follow": follow}
     running(sandbox, {"name": "no", "when": {"operation": "close_batch"}, "then": then})
     scheduled(sandbox, "23:30")
-    id = sold(sandbox)["batch_id"]
+    id = sandbox.sold()["batch_id"]
 
-    advance(sandbox, "12h")
+    sandbox.advance("12h")
 
-    assert batch(sandbox, id)["status"] == "rejected"
+    assert sandbox.batch(id)["status"] == "rejected"
     # No key closed the batch, so none is revoked.
-    assert sold(sandbox)["status"] == "captured"
+    assert sandbox.sold()["status"] == "captured"
 
 
 def test_a_snapshot_keeps_the_schedule_and_one_that_makes_no_sense_is_refused(sandbox):
@@ -100,13 +98,13 @@ def test_a_snapshot_keeps_the_schedule_and_one_that_makes_no_sense_is_refused(sa
 
 @pytest.mark.proves("assumed B16, 8.2-cut-off")
 def test_a_deleted_terminal_has_no_schedule_and_without_one_a_batch_stays_open(sandbox):
-    sale = sold(sandbox, at="second_merchant")
+    sale = sandbox.sold(at="second_merchant")
     scheduled(sandbox, "23:30")
-    delete(sandbox, f"/v2/terminals/{terminal_id(sandbox, 'merchant')}")
+    sandbox.delete(f"/v2/terminals/{sandbox.terminal_id('merchant')}")
 
     assert listed(sandbox) == []
     assert closings(sandbox, "9d") == []
-    assert batch(sandbox, sale["batch_id"])["status"] == "open"
+    assert sandbox.batch(sale["batch_id"])["status"] == "open"
 
 
 WRONG = [
@@ -132,7 +130,7 @@ def test_an_invalid_schedule_is_refused_and_changes_nothing(sandbox):
 
         assert answer.status == 400
         assert said in str(answer.json())
-    with unchanged(sandbox):
+    with sandbox.unchanged():
         for method in ("PUT", "DELETE"):
             body = {"times": ["23:30"], "zone": "UTC"}
             assert sandbox.control(method, f"{SCHEDULES}/nowhere", body).status == 404

@@ -6,26 +6,9 @@ import pytest
 
 from sandbox.domain.batches import BATCH_LIFE, BATCH_STATUSES
 from sandbox.domain.states import NoSuchStep
-from tests.directory.making import NOBODY, a_terminal, messages, shown, terminal_id
+from tests.driving import InProcess
 from tests.payments.driving_money import shown_sums
-from tests.support.payments import (
-    acted,
-    batch,
-    close_batch,
-    edit_batch,
-    fired,
-    held,
-    open_batch,
-    opened_batch,
-    pay,
-    read,
-    refused,
-    set_switch,
-    settled,
-    sold,
-    sums,
-    unchanged,
-)
+from tests.support.directory import NOBODY
 
 TABLE = {
     ("-", "open"): ("open", "batch.opened"),
@@ -58,29 +41,29 @@ def a_batch_that_is(sandbox, status):
     """A batch of the merchant's with two payments that came to be in this state."""
     amounts = {"rejected": 900402, "partially_accepted": 900401}
     if status == "submitted":
-        set_switch(sandbox, "batch.settlement", "manual")
-    first = sold(sandbox, amounts.get(status, 1000))
-    sold(sandbox, 700)
+        sandbox.set_switch("batch.settlement", "manual")
+    first = sandbox.sold(amounts.get(status, 1000))
+    sandbox.sold(700)
     if status != "open":
-        settled(sandbox, first["batch_id"])
-    assert batch(sandbox, first["batch_id"])["status"] == status
+        sandbox.settled(first["batch_id"])
+    assert sandbox.batch(first["batch_id"])["status"] == status
     return first["batch_id"]
 
 
 @pytest.mark.proves("spec 4.4-paths-batches", "assumed 3.2, B7, B8, B14, B15")
 @pytest.mark.parametrize("status", BATCH_STATUSES)
 def test_edit_and_close_do_what_the_table_says_and_change_nothing_elsewhere(sandbox, status):
-    for trigger, ask in (("edit", edit_batch), ("close", close_batch)):
+    for trigger, ask in (("edit", InProcess.edit_batch), ("close", InProcess.close_batch)):
         id = a_batch_that_is(sandbox, status)
-        count = len(messages(sandbox))
+        count = len(sandbox.messages())
         if (status, trigger) in TABLE:
-            body = shown(ask(sandbox, id))
-            assert (body["status"], fired(sandbox, count)[0]) == TABLE[status, trigger]
+            body = ask(sandbox, id).expect(200)
+            assert (body["status"], sandbox.fired(count)[0]) == TABLE[status, trigger]
             assert (body["closed_at"], body["response"]) == (None, None)
         else:
-            with unchanged(sandbox):
+            with sandbox.unchanged():
                 answer = ask(sandbox, id)
-                assert status in refused(sandbox, answer, clause="assumed 3.2")
+                assert status in sandbox.refused(answer, clause="assumed 3.2")
             possible = ", ".join(one for state, one in TABLE if state == status) or "nothing"
             reason = f"batch: cannot {trigger} from {status}; possible: {possible}"
             assert sandbox.journal(answer)["decisions"][-1]["reason"] == reason
@@ -90,120 +73,118 @@ def test_edit_and_close_do_what_the_table_says_and_change_nothing_elsewhere(sand
     "spec 2.5, 2.5-times, 6.3-batch.opened, 4.4-paths-batches", "assumed 1.11-open, B1, B6"
 )
 def test_a_batch_that_is_opened_is_empty_and_the_only_one_of_its_terminal(sandbox):
-    opened = opened_batch(sandbox)
+    opened = sandbox.opened_batch()
 
     # fixtures/events/batch.opened.json has every field.
-    assert opened["account_id"] == sandbox.account("merchant")
-    assert opened["terminal_id"] == terminal_id(sandbox, "merchant")
+    assert opened["account_id"] == sandbox.account_id("merchant")
+    assert opened["terminal_id"] == sandbox.terminal_id("merchant")
     assert (opened["status"], opened["processor_batch_id"]) == ("open", "001")
     assert (opened["opened_at"], opened["closed_at"]) == ("2026-03-01T12:00:00.000Z", None)
-    assert sums(sandbox, opened["id"]) == (0, 0, 0)
-    assert [(one["event_type"], one["body"]) for one in messages(sandbox)] == [
+    assert sandbox.sums(opened["id"]) == (0, 0, 0)
+    assert [(one["event_type"], one["body"]) for one in sandbox.messages()] == [
         ("batch.opened", opened)
     ]
-    assert batch(sandbox, opened["id"]) == opened
-    with unchanged(sandbox):
-        refused(sandbox, open_batch(sandbox), 409, "conflict", clause="assumed B1")
+    assert sandbox.batch(opened["id"]) == opened
+    with sandbox.unchanged():
+        sandbox.refused(sandbox.open_batch(), 409, "conflict", clause="assumed B1")
 
 
 @pytest.mark.proves("assumed B1, B2, 8.3-order")
 def test_the_first_sale_of_a_terminal_opens_its_batch_and_later_ones_join_it(sandbox):
-    tx = sold(sandbox)
+    tx = sandbox.sold()
 
-    assert fired(sandbox) == ["transaction.create", "batch.opened", "transaction.sale"]
-    created, opened, outcome = (one["body"] for one in messages(sandbox))
+    assert sandbox.fired() == ["transaction.create", "batch.opened", "transaction.sale"]
+    created, opened, outcome = (one["body"] for one in sandbox.messages())
     assert (created["batch_id"], outcome["batch_id"]) == (None, opened["id"])
     # spec 6.3-batch.opened: counts 0, whatever opened it.
     assert (opened["status"], shown_sums(opened)) == ("open", (0, 0, 0))
-    assert tx["batch_id"] == sold(sandbox)["batch_id"] == opened["id"]
-    assert fired(sandbox, 3) == ["transaction.create", "transaction.sale"]
-    places = (a_terminal(sandbox)["terminal_id"], "second_merchant")
-    assert len({tx["batch_id"], *(sold(sandbox, at=at)["batch_id"] for at in places)}) == 3
+    assert tx["batch_id"] == sandbox.sold()["batch_id"] == opened["id"]
+    assert sandbox.fired(3) == ["transaction.create", "transaction.sale"]
+    places = (sandbox.a_terminal()["terminal_id"], "second_merchant")
+    assert len({tx["batch_id"], *(sandbox.sold(at=at)["batch_id"] for at in places)}) == 3
 
 
 @pytest.mark.proves("assumed B5, 3.3-repeated")
 def test_numbers_run_from_001_to_999_and_begin_again_for_each_terminal(sandbox):
-    first = opened_batch(sandbox, processor_batch_id="998")
+    first = sandbox.opened_batch(processor_batch_id="998")
     numbers = [first["processor_batch_id"]]
-    settled(sandbox, first["id"])
+    sandbox.settled(first["id"])
 
     for _ in range(3):
-        opened = opened_batch(sandbox)
+        opened = sandbox.opened_batch()
         numbers.append(opened["processor_batch_id"])
-        settled(sandbox, opened["id"])
+        sandbox.settled(opened["id"])
 
     assert numbers == ["998", "999", "001", "002"]
     # Nor does a name of one's own lead back to a number that its processor would refuse.
     for name, following in (("B-17", "003"), ("997", "004")):
-        settled(sandbox, opened_batch(sandbox, processor_batch_id=name)["id"])
-        opened = opened_batch(sandbox)
-        assert settled(sandbox, opened["id"])["status"] == "accepted"
+        sandbox.settled(sandbox.opened_batch(processor_batch_id=name)["id"])
+        opened = sandbox.opened_batch()
+        assert sandbox.settled(opened["id"])["status"] == "accepted"
         assert opened["processor_batch_id"] == following
-    assert opened_batch(sandbox, at="second_merchant")["processor_batch_id"] == "001"
+    assert sandbox.opened_batch(at="second_merchant")["processor_batch_id"] == "001"
 
 
 @pytest.mark.proves("spec 6.3-batch.edited", "assumed B7, M12")
 def test_an_edit_frees_members_adds_them_again_and_gives_another_number(sandbox):
-    tx, other = sold(sandbox, 1000), sold(sandbox, 500)
-    id, count = tx["batch_id"], len(messages(sandbox))
+    tx, other = sandbox.sold(1000), sandbox.sold(500)
+    id, count = tx["batch_id"], len(sandbox.messages())
 
-    removed = shown(edit_batch(sandbox, id, removed_transactions=[tx["transaction_id"]]))
-    free = read(sandbox, tx)
-    added = shown(edit_batch(sandbox, id, added_transactions=[tx["transaction_id"]]))
-    named = shown(edit_batch(sandbox, id, processor_batch_id="night"))
+    removed = sandbox.edit_batch(id, removed_transactions=[tx["transaction_id"]]).expect(200)
+    free = sandbox.read(tx)
+    added = sandbox.edit_batch(id, added_transactions=[tx["transaction_id"]]).expect(200)
+    named = sandbox.edit_batch(id, processor_batch_id="night").expect(200)
 
     assert (removed["captured_amount"], removed["transaction_count"]) == (500, 1)
     assert (free["batch_id"], free["status"]) == (None, "captured")
     assert (added["captured_amount"], added["transaction_count"]) == (1500, 2)
     assert named == added | {"processor_batch_id": "night"}
-    assert read(sandbox, tx)["batch_id"] == read(sandbox, other)["batch_id"] == id
-    assert fired(sandbox, count) == ["batch.edited"] * 3
-    assert messages(sandbox)[-1]["body"] == named
+    assert sandbox.read(tx)["batch_id"] == sandbox.read(other)["batch_id"] == id
+    assert sandbox.fired(count) == ["batch.edited"] * 3
+    assert sandbox.messages()[-1]["body"] == named
     # What was refunded has been captured all the same.
-    acted(sandbox, other, "refund")
-    shown(edit_batch(sandbox, id, removed_transactions=[other["transaction_id"]]))
-    shown(edit_batch(sandbox, id, added_transactions=[other["transaction_id"]]))
-    assert sums(sandbox, id) == (1500, 500, 3)
+    sandbox.acted(other, "refund")
+    sandbox.edit_batch(id, removed_transactions=[other["transaction_id"]]).expect(200)
+    sandbox.edit_batch(id, added_transactions=[other["transaction_id"]]).expect(200)
+    assert sandbox.sums(id) == (1500, 500, 3)
 
 
 @pytest.mark.proves("assumed B7")
 def test_one_bad_addition_or_removal_and_nothing_of_the_edit_is_applied(sandbox):
-    good, member, gone = (sold(sandbox, amount) for amount in (300, 100, 200))
-    acted(sandbox, gone, "reverse")
+    good, member, gone = (sandbox.sold(amount) for amount in (300, 100, 200))
+    sandbox.acted(gone, "reverse")
     bad = {
         "unknown": NOBODY,
         "a member already": member["transaction_id"],
-        "of another terminal": sold(sandbox, at=a_terminal(sandbox)["terminal_id"]),
-        "of another account": sold(sandbox, at="second_merchant"),
-        "authorized": held(sandbox, 100),
+        "of another terminal": sandbox.sold(at=sandbox.a_terminal()["terminal_id"]),
+        "of another account": sandbox.sold(at="second_merchant"),
+        "authorized": sandbox.held(100),
         "reversed": gone,
-        "declined": shown(pay(sandbox, outcome="do_not_honor")),
+        "declined": sandbox.pay(outcome="do_not_honor").expect(200),
         "a batch": member["batch_id"],
     }
     bad = {why: one if isinstance(one, str) else one["transaction_id"] for why, one in bad.items()}
     id, free = member["batch_id"], good["transaction_id"]
-    shown(edit_batch(sandbox, id, removed_transactions=[free]))
+    sandbox.edit_batch(id, removed_transactions=[free]).expect(200)
 
-    with unchanged(sandbox):
+    with sandbox.unchanged():
         for why, one in bad.items():
             body = {"added_transactions": [free, one], "processor_batch_id": "777"}
-            assert one in refused(sandbox, edit_batch(sandbox, id, **body), clause="assumed B7"), (
-                why
-            )
+            assert one in sandbox.refused(sandbox.edit_batch(id, **body), clause="assumed B7"), why
         for why in ("unknown", "authorized", "reversed"):
             body = {"removed_transactions": [member["transaction_id"], bad[why]]}
-            assert bad[why] in refused(sandbox, edit_batch(sandbox, id, **body)), why
+            assert bad[why] in sandbox.refused(sandbox.edit_batch(id, **body)), why
 
 
 def test_a_batch_is_neither_opened_nor_edited_by_a_body_of_the_wrong_shape(sandbox):
-    id, tx = (sold(sandbox)[name] for name in ("batch_id", "transaction_id"))
+    id, tx = (sandbox.sold()[name] for name in ("batch_id", "transaction_id"))
 
-    with unchanged(sandbox):
+    with sandbox.unchanged():
         for number in ("", 7, True, [], {}, "9" * 65):
-            answer = open_batch(sandbox, "second_merchant", processor_batch_id=number)
-            assert "processor_batch_id" in refused(sandbox, answer)
-            refused(sandbox, edit_batch(sandbox, id, processor_batch_id=number))
+            answer = sandbox.open_batch("second_merchant", processor_batch_id=number)
+            assert "processor_batch_id" in sandbox.refused(answer)
+            sandbox.refused(sandbox.edit_batch(id, processor_batch_id=number))
         for value in ("x", [1], {}, [None], [""]):
             for name in ("added_transactions", "removed_transactions"):
-                refused(sandbox, edit_batch(sandbox, id, **{name: value}))
-        refused(sandbox, edit_batch(sandbox, id, removed_transactions=[tx] * 2))
+                sandbox.refused(sandbox.edit_batch(id, **{name: value}))
+        sandbox.refused(sandbox.edit_batch(id, removed_transactions=[tx] * 2))

@@ -7,7 +7,6 @@ import pytest
 
 from sandbox.domain.payments.cards import CARDS
 from tests.platform.secret_texts import everything_kept
-from tests.support.payments import operate, paid_id, pay, ready_for
 
 LIVE = "5555555555554444"
 """A number of no test card, as a real one would be."""
@@ -39,9 +38,9 @@ READERS = (
 def test_what_a_reader_read_is_neither_kept_nor_answered(sandbox):
     for data in (BLOB, LIVE):
         sent = {"card_reader_data": {"paymentCardData": data}}
-        answers = [pay(sandbox, **place(data)) for place in READERS]
+        answers = [sandbox.pay(**place(data)) for place in READERS]
         for operation in ("refund", "capture", "reverse", "tip_adjust"):
-            answers.append(operate(sandbox, ready_for(sandbox, operation), operation, **sent))
+            answers.append(sandbox.operate(sandbox.ready_for(operation), operation, **sent))
         for body in (
             '{"card_reader_data": {"paymentCardData": "%s"',
             '[{"paymentCardData": "%s"}]',
@@ -61,16 +60,16 @@ def test_what_a_reader_read_is_neither_kept_nor_answered(sandbox):
 @pytest.mark.proves("spec 2.4-card, 6.1.7", "assumed 2.11")
 def test_a_record_holds_no_number_of_a_test_card_and_the_journal_masks_a_readers_data(sandbox):
     for row in CARDS.values():
-        answer = pay(sandbox, card=row.pan)
+        answer = sandbox.pay(card=row.pan)
         assert answer.json()["card"] == row.masked
-    paid_id(sandbox, additional_details={"table": "t-42"}, device_id="till-7")
+    sandbox.paid_id(additional_details={"table": "t-42"}, device_id="till-7")
     kept = kept_by(sandbox)
     # It would be found.
     assert all(text in kept for text in ("t-42", "till-7", "476173******0011"))
     assert [row.pan for row in CARDS.values() if row.pan in kept] == []
     reader = {"paymentCardData": "tok_declined", "generalCardData": BLOB, "id": "reader-1"}
 
-    answer = pay(sandbox, card_reader_data=reader)
+    answer = sandbox.pay(card_reader_data=reader)
 
     shown = sandbox.journal(answer)["request"]["card_reader_data"]
     assert (shown["paymentCardData"], shown["generalCardData"]) == ("tok_declined", "****")
@@ -78,8 +77,8 @@ def test_a_record_holds_no_number_of_a_test_card_and_the_journal_masks_a_readers
 
 def test_a_card_number_as_a_json_number_or_in_a_header_is_refused_and_not_kept(sandbox):
     for number in (int(LIVE), float(LIVE), [int(LIVE)]):
-        assert pay(sandbox, additional_details={"note": number}).status == 400
-    forced = pay(sandbox, outcome=LIVE)
+        assert sandbox.pay(additional_details={"note": number}).status == 400
+    forced = sandbox.pay(outcome=LIVE)
 
     assert (forced.status, LIVE in forced.body.decode()) == (400, False)
     assert LIVE not in kept_by(sandbox)

@@ -10,15 +10,6 @@ import pytest
 from sandbox.domain.payments.cards import CARDS, DEFAULT_CARD
 from sandbox.domain.payments.outcomes import OUTCOMES
 from tests.scenarios.running import carrying
-from tests.support.payments import (
-    chosen,
-    operate,
-    paid_id,
-    pay,
-    read,
-    refused,
-    unchanged,
-)
 
 ORDINARY = "approved; source=default; rule=default"
 
@@ -44,13 +35,13 @@ def test_a_card_is_told_by_its_token_and_by_its_number_with_and_without_spaces(s
         rule = f"{card.outcome}; source=card; rule={token}" if card.outcome else ORDINARY
         for sent in (token, card.pan, in_fours(card.pan), " ".join(card.pan)):
             for operation, success in (("sale", "captured"), ("auth", "authorized")):
-                answer = pay(sandbox, 1000, card=sent, operation=operation)
+                answer = sandbox.pay(1000, card=sent, operation=operation)
 
                 assert card_of(answer) == looks(card)
                 expected = success if outcome.is_approval else outcome.verdict
                 assert answer.json()["status"] == expected, token
                 assert answer.json()["status_reason"] == outcome.status_reason
-                assert chosen(answer) == rule
+                assert answer.outcome == rule
 
 
 @pytest.mark.proves("assumed 1.8-reader, D13")
@@ -60,10 +51,10 @@ def test_the_card_is_that_of_the_reader_however_it_is_written_and_else_the_defau
         ";4000000000000002=2512101?",  # the second track of a stripe (ISO/IEC 7813)
         "%B4000000000000002^DOE/JANE^2512101?",  # the first
     ):
-        answer = pay(sandbox, card=sent)
+        answer = sandbox.pay(card=sent)
         assert card_of(answer) == looks(CARDS["tok_declined"])
         assert answer.json()["status"] == "declined"
-    flat = pay(sandbox, paymentCardData="tok_amex", generalCardData="anything")
+    flat = sandbox.pay(paymentCardData="tok_amex", generalCardData="anything")
     assert card_of(flat) == looks(CARDS["tok_amex"])
     other = {"id": "reader-1", "generalCardData": "tok_declined", "outcome": 3}
     blobs = (
@@ -71,9 +62,9 @@ def test_the_card_is_that_of_the_reader_however_it_is_written_and_else_the_defau
         *("token", "\uff10\uff10\uff10", "", " "),  # digits, but none of ASCII
     )
     for more in (*({"card": blob} for blob in blobs), {}, {"card_reader_data": other}):
-        answer = pay(sandbox, **more)
+        answer = sandbox.pay(**more)
         assert card_of(answer) == looks(DEFAULT_CARD)
-        assert (answer.json()["status"], chosen(answer)) == ("captured", ORDINARY), more
+        assert (answer.json()["status"], answer.outcome) == ("captured", ORDINARY), more
 
 
 @pytest.mark.proves("assumed 6.4")
@@ -82,30 +73,30 @@ def test_a_card_declines_one_later_operation_every_time_and_no_other(sandbox):
         ("tok_refund_fails", "refund", "sale"),
         ("tok_increment_fails", "incremental_auth", "auth"),
     ):
-        id = paid_id(sandbox, operation=first, card=token)
-        before = read(sandbox, id)
+        id = sandbox.paid_id(operation=first, card=token)
+        before = sandbox.read(id)
         outcome = CARDS[token].later[operation]
 
         for _ in range(2):
-            answer = operate(sandbox, id, operation)
-            assert chosen(answer) == f"{outcome}; source=card; rule={token}"
+            answer = sandbox.operate(id, operation)
+            assert answer.outcome == f"{outcome}; source=card; rule={token}"
             assert answer.json()["status_reason"] == OUTCOMES[outcome].status_reason
 
-        assert read(sandbox, id) | {"history": []} == before | {"history": []}
-        other = paid_id(sandbox, operation="auth", card=token)
-        answers = [operate(sandbox, other, one) for one in ("capture", "tip_adjust", "reverse")]
-        assert [chosen(one) for one in answers] == [ORDINARY] * 3
+        assert sandbox.read(id) | {"history": []} == before | {"history": []}
+        other = sandbox.paid_id(operation="auth", card=token)
+        answers = [sandbox.operate(other, one) for one in ("capture", "tip_adjust", "reverse")]
+        assert [one.outcome for one in answers] == [ORDINARY] * 3
     # What a card answers at first it does not answer to later operations.
     for token in ("tok_declined", "tok_timeout"):
-        id = paid_id(sandbox, operation="auth", card=token, outcome="approved")
-        answers = [operate(sandbox, id, one) for one in ("incremental_auth", "capture")]
-        assert [chosen(answer) for answer in answers] == [ORDINARY] * 2
+        id = sandbox.paid_id(operation="auth", card=token, outcome="approved")
+        answers = [sandbox.operate(id, one) for one in ("incremental_auth", "capture")]
+        assert [answer.outcome for answer in answers] == [ORDINARY] * 2
 
 
 @pytest.mark.proves("assumed 6.4, 2.7")
 def test_the_prepaid_card_approves_five_thousand_of_what_is_more(sandbox):
     for amount, operation in product((1, 5000, 5001, 99_999_999), ("sale", "auth")):
-        answer = pay(sandbox, amount, operation=operation, card="tok_mc_prepaid")
+        answer = sandbox.pay(amount, operation=operation, card="tok_mc_prepaid")
 
         tx, approved = answer.json(), min(amount, 5000)
         left = {"remaining_amount": amount - 5000} if amount > 5000 else {}
@@ -114,7 +105,7 @@ def test_the_prepaid_card_approves_five_thousand_of_what_is_more(sandbox):
         assert (tx["total_amount"], tx["additional_details"]) == (amount, details | left)
         assert tx["status_reason"] == ("partial_approval" if left else "approved")
         by_card = "partial_approval; source=card; rule=tok_mc_prepaid"
-        assert chosen(answer) == (by_card if left else ORDINARY)
+        assert answer.outcome == (by_card if left else ORDINARY)
 
 
 UNKNOWN_NUMBERS = [
@@ -126,20 +117,20 @@ UNKNOWN_NUMBERS = [
 
 @pytest.mark.proves("assumed D13, 6.4-unknown")
 def test_a_card_that_is_not_of_the_table_is_a_400_that_does_not_repeat_a_number(sandbox):
-    id = paid_id(sandbox)
+    id = sandbox.paid_id()
 
-    with unchanged(sandbox):
-        answer = pay(sandbox, card="tok_visa_debt")
-        assert "tok_visa_debit" in refused(sandbox, answer, clause="assumed 6.4-unknown")
+    with sandbox.unchanged():
+        answer = sandbox.pay(card="tok_visa_debt")
+        assert "tok_visa_debit" in sandbox.refused(answer, clause="assumed 6.4-unknown")
         for number in UNKNOWN_NUMBERS:
-            answer = pay(sandbox, card=number)
-            assert refused(sandbox, answer).endswith(
+            answer = sandbox.pay(card=number)
+            assert sandbox.refused(answer).endswith(
                 "only the card numbers of the test cards may be sent to a sandbox"
             )
             shown = sandbox.journal(answer)["request"]["card_reader_data"]
             assert shown == {"paymentCardData": "****"}
         for card in ("tok_unknown", "5555555555554444"):
-            refused(sandbox, operate(sandbox, id, "refund", **carrying(card)))
+            sandbox.refused(sandbox.operate(id, "refund", **carrying(card)))
     # A refund goes back to the card that paid; what the reader saw now does not choose.
-    answer = operate(sandbox, id, "refund", **carrying("tok_declined"))
+    answer = sandbox.operate(id, "refund", **carrying("tok_declined"))
     assert (answer.json()["status"], card_of(answer)) == ("refunded", looks(DEFAULT_CARD))

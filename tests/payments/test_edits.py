@@ -2,25 +2,9 @@
 
 import pytest
 
-from tests.directory.making import set_clock, shown
 from tests.payments.driving_money import shown_sums, sums_of
 from tests.readings.choosing import choose
-from tests.support.payments import (
-    acted,
-    ask,
-    batches,
-    close_batch,
-    edited,
-    kind,
-    ledger,
-    message_count,
-    messages_since,
-    paid,
-    parts,
-    read,
-    refused,
-    unchanged,
-)
+from tests.support.payments import kind, ledger, parts
 
 # operation; what was told before; what is told now; what it comes to; events; ledger
 TABLE = """
@@ -66,10 +50,10 @@ def fields(text):
 
 def told(sandbox, before, operation="sale"):
     """A passthrough payment of which this was told, one edit after the other."""
-    tx = paid(sandbox, at="passthrough_merchant", operation=operation)
+    tx = sandbox.paid(at="passthrough_merchant", operation=operation)
     for edit in filter(None, before.split(",")):
-        edited(sandbox, tx["transaction_id"], **fields(edit))
-    return read(sandbox, tx)
+        sandbox.edited(tx["transaction_id"], **fields(edit))
+    return sandbox.read(tx)
 
 
 @pytest.mark.proves("spec 3.2-pending", "assumed F8, 1.7-edit, D17, D37")
@@ -77,14 +61,14 @@ def told(sandbox, before, operation="sale"):
 def test_what_the_processor_tells_fires_its_events_and_enters_history_and_batch(sandbox, line):
     operation, before, edit, expected, events, money = line.split(";")
     tx = told(sandbox, before, operation)
-    seen = message_count(sandbox)
+    seen = sandbox.message_count()
 
-    answer = edited(sandbox, tx["transaction_id"], **fields(edit))
+    answer = sandbox.edited(tx["transaction_id"], **fields(edit))
 
-    after = read(sandbox, tx)
+    after = sandbox.read(tx)
     assert after == answer
     assert (kind(after), ledger(after)) == (expected, tuple(map(int, money.split())))
-    fired = [one for one in messages_since(sandbox, seen) if one["event_type"] != "batch.opened"]
+    fired = [one for one in sandbox.messages(offset=seen) if one["event_type"] != "batch.opened"]
     assert [one["event_type"] for one in fired] == [f"transaction.{one}" for one in events.split()]
     new = after["history"][len(tx["history"]) :]
     assert after["history"] == tx["history"] + new
@@ -94,31 +78,31 @@ def test_what_the_processor_tells_fires_its_events_and_enters_history_and_batch(
         was, now = ledger(tx), ledger(after)
         if now[2:] != was[2:]:
             assert new[-1]["amount"] == max(now[2] - was[2], now[3] - was[3])
-    for one in batches(sandbox):
+    for one in sandbox.batches():
         assert shown_sums(one) == sums_of(one["id"], [after])
     assert (after["batch_id"] is not None) == (after["status"] in ("captured", "refunded"))
 
 
 @pytest.mark.proves("assumed 1.7-edit")
 def test_a_breakdown_replaces_all_of_the_old_one(sandbox):
-    waiting = paid(sandbox, at="passthrough_merchant")
+    waiting = sandbox.paid(at="passthrough_merchant")
     breakdown = {"subtotal": 1500, "taxAmount": 100, "tipAmount": 300}
 
-    after = edited(sandbox, waiting["transaction_id"], status="captured", breakdown=breakdown)
+    after = sandbox.edited(waiting["transaction_id"], status="captured", breakdown=breakdown)
 
     assert (parts(after), ledger(after)) == ((1500, 100, 300, 0, 1900), (1900, 1900, 0, 0))
     part = {"status_reason": "partial_approval", "authorized_amount": 600}
-    other = paid(sandbox, at="passthrough_merchant")
-    in_part = edited(sandbox, other["transaction_id"], status="captured", **part)
+    other = sandbox.paid(at="passthrough_merchant")
+    in_part = sandbox.edited(other["transaction_id"], status="captured", **part)
     assert in_part["additional_details"]["remaining_amount"] == 400
     choose(sandbox, total_of_partial_approval="approved")
-    other = paid(sandbox, at="passthrough_merchant")
-    in_part = edited(sandbox, other["transaction_id"], status="captured", **part)
+    other = sandbox.paid(at="passthrough_merchant")
+    in_part = sandbox.edited(other["transaction_id"], status="captured", **part)
     assert (parts(in_part)[4], in_part["additional_details"]["remaining_amount"]) == (600, 400)
     # With its rates, as in the bodies of other operations.
-    other = paid(sandbox, at="passthrough_merchant")
+    other = sandbox.paid(at="passthrough_merchant")
     rates = {"subtotal": 1000, "taxRate": 8, "tipRate": 18}
-    after = edited(sandbox, other["transaction_id"], status="captured", breakdown=rates)
+    after = sandbox.edited(other["transaction_id"], status="captured", breakdown=rates)
     assert (parts(after), after["tip_type"]) == ((1000, 80, 180, 0, 1260), "percentage")
     assert (after["tax_rate"], after["tax_source"]) == (8, "transaction")
 
@@ -127,16 +111,16 @@ def test_a_breakdown_replaces_all_of_the_old_one(sandbox):
 def test_what_was_told_is_captured_like_any_other_and_what_was_not_waits_for_good(sandbox):
     tx, waiting = told(sandbox, "status=authorized", "auth"), told(sandbox, "")
 
-    captured = acted(sandbox, tx, "capture", amount=900)
-    shown(close_batch(sandbox, captured["batch_id"]))
+    captured = sandbox.acted(tx, "capture", amount=900)
+    sandbox.close_batch(captured["batch_id"]).expect(200)
 
-    assert (read(sandbox, tx)["status"], ledger(captured)) == ("settled", (1000, 900, 0, 0))
+    assert (sandbox.read(tx)["status"], ledger(captured)) == ("settled", (1000, 900, 0, 0))
     other = told(sandbox, "status=authorized", "auth")
-    acted(sandbox, other, "capture", amount=900)
-    after = edited(sandbox, other["transaction_id"], status="refunded")
+    sandbox.acted(other, "capture", amount=900)
+    after = sandbox.edited(other["transaction_id"], status="refunded")
     assert (kind(after), ledger(after)) == ("refund/refunded/approved", (1000, 900, 900, 0))
-    set_clock(sandbox, "2030-01-01T00:00:00.000Z")
-    assert read(sandbox, waiting) == waiting
+    sandbox.set_clock("2030-01-01T00:00:00.000Z")
+    assert sandbox.read(waiting) == waiting
 
 
 OPEN = ("approved", "partial_approval", "pending")
@@ -154,7 +138,7 @@ def test_what_cannot_have_happened_is_refused_and_changes_nothing(sandbox):
     waiting, sale = told(sandbox, ""), told(sandbox, "status=captured")
     refunded, returned = (told(sandbox, f"status=captured,{one}=200") for one in BACK)
 
-    with unchanged(sandbox):
+    with sandbox.unchanged():
         for tx, body, said in (
             *(
                 (waiting, f"status={status} status_reason={reason}", f"the status {status}")
@@ -169,7 +153,7 @@ def test_what_cannot_have_happened_is_refused_and_changes_nothing(sandbox):
             (returned, "reversed=100", "reversed: 100 is less than the 200 reported before"),
         ):
             path = f"/v1/transactions/{tx['transaction_id']}"
-            assert said in refused(sandbox, ask(sandbox, "PUT", path, fields(body))), body
+            assert said in sandbox.refused(sandbox.put(path, fields(body))), body
 
 
 BACK = ("refunded", "reversed")
@@ -181,5 +165,5 @@ def test_one_that_shows_refunded_after_a_part_can_be_told_more_refunds(sandbox):
     tx = told(sandbox, "status=captured,refunded=300,refunded=600")
     assert (kind(tx), ledger(tx)) == ("refund/refunded/approved", (1000, 1000, 600, 0))
     path = f"/v1/transactions/{tx['transaction_id']}"
-    answer = ask(sandbox, "PUT", path, {"status": "captured"})
-    refused(sandbox, answer, error="invalid_transaction_state")
+    answer = sandbox.put(path, {"status": "captured"})
+    sandbox.refused(answer, error="invalid_transaction_state")

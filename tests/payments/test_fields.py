@@ -7,15 +7,6 @@ from pathlib import Path
 import pytest
 
 from sandbox.domain.currencies import CURRENCIES
-from tests.directory.making import (
-    a_location,
-    a_terminal,
-    account_id,
-    an_account,
-    location_id,
-    terminal_id,
-)
-from tests.support.payments import ask, pay, refused, sold, unchanged
 
 FIELDS = {
     "processor_mid": "886000001131",
@@ -58,17 +49,17 @@ def test_a_sale_with_tip_and_tax_shows_every_field_and_nothing_besides(sandbox):
     breakdown = {"subtotal": 1000, "taxRate": 8.75, "tipAmount": 200, "tipType": "fixed"}
     golden = json.loads(Path("fixtures/events/transaction.sale.json").read_text())
 
-    sale = sold(sandbox, 1288, breakdown=breakdown, card="tok_mc_credit")
+    sale = sandbox.sold(1288, breakdown=breakdown, card="tok_mc_credit")
 
-    merchant, partner = (sandbox.account(name) for name in ("merchant", "partner"))
+    merchant, partner = (sandbox.account_id(name) for name in ("merchant", "partner"))
     answer, (creation, outcome) = sale["gateway_transaction_response"], sale["history"]
     assert list(sale) == list(golden)
     assert {name: sale[name] for name in FIELDS} == FIELDS
-    assert (sale["mid"], sale["tid"]) == (merchant, terminal_id(sandbox, "merchant"))
-    assert sale["location_id"] == location_id(sandbox, "merchant")
+    assert (sale["mid"], sale["tid"]) == (merchant, sandbox.terminal_id("merchant"))
+    assert sale["location_id"] == sandbox.location_id("merchant")
     assert sale["reader_identifier"] == sale["device_id"]
     assert sale["owner_id"] == partner
-    assert sale["parent_account_ids"] == [sandbox.account("psp"), partner]
+    assert sale["parent_account_ids"] == [sandbox.account_id("psp"), partner]
     assert {name: creation[name] for name in UNANSWERED} == UNANSWERED
     for name in outcome.keys() - {"amount", "created_at"}:
         assert outcome[name] == sale[name]
@@ -93,63 +84,63 @@ PROCESSORS = {
 
 @pytest.mark.proves("assumed 7.1-processors, 7.1-merchant-name")
 def test_processor_gateway_and_merchant_name_are_those_of_the_terminal(sandbox):
-    shop = an_account(sandbox)["id"]
+    shop = sandbox.an_account()["id"]
     numbers = {"mid": "5289003", "tid": "1021"}
 
     for config, expected in PROCESSORS.items():
-        till = a_terminal(sandbox, shop, processor_config_id=config, **numbers)["terminal_id"]
-        shown = pay(sandbox, at=till).json()
+        till = sandbox.a_terminal(shop, processor_config_id=config, **numbers)["terminal_id"]
+        shown = sandbox.pay(at=till).json()
         assert (shown["processor"], shown["gateway"]) == expected
         assert (shown["processor_mid"], shown["processor_tid"]) == ("5289003", "1021")
-    till = a_terminal(sandbox, merchant_name="Bistro Bar")
-    assert sold(sandbox, at=till["terminal_id"])["merchant_name"] == "Bistro Bar"
+    till = sandbox.a_terminal(merchant_name="Bistro Bar")
+    assert sandbox.sold(at=till["terminal_id"])["merchant_name"] == "Bistro Bar"
 
 
 @pytest.mark.proves("assumed 1.8-merchant")
 def test_a_payment_is_the_terminals_merchants_by_whichever_key(sandbox):
     for by in ("merchant", "partner", "psp"):
-        assert sold(sandbox, by=by)["account_id"] == account_id(sandbox, "merchant")
-    partners = a_terminal(sandbox, "partner")["terminal_id"]
-    with unchanged(sandbox):
-        refused(sandbox, pay(sandbox, at=partners), clause="assumed 1.8-merchant")
+        assert sandbox.sold(by=by)["account_id"] == sandbox.account_id("merchant")
+    partners = sandbox.a_terminal("partner")["terminal_id"]
+    with sandbox.unchanged():
+        sandbox.refused(sandbox.pay(at=partners), clause="assumed 1.8-merchant")
 
 
 @pytest.mark.proves("spec 2.10-values", "assumed 7.1-values")
 def test_how_the_card_was_read_is_shown_as_it_was_said(sandbox):
     for method in ("contactlessIcc", "contactlessMsd", "contact", "swiped", "keyed"):
-        assert sold(sandbox, payment_method=method)["payment_method"] == method
-    with unchanged(sandbox):
+        assert sandbox.sold(payment_method=method)["payment_method"] == method
+    with sandbox.unchanged():
         for method in ("", "chip", "CONTACT", 1, [], True):
-            assert "payment_method" in refused(sandbox, pay(sandbox, payment_method=method))
+            assert "payment_method" in sandbox.refused(sandbox.pay(payment_method=method))
 
 
 @pytest.mark.proves("assumed 1.8-currency, 7.2, D30")
 def test_the_currency_is_that_of_the_location_and_else_that_of_the_terminal(sandbox):
-    till = a_terminal(sandbox, currency_code="CAD")["terminal_id"]
-    without = sold(sandbox, at=till)
-    a_location(sandbox, terminal_id=till, currency="USD")
-    euros = a_terminal(sandbox, currency_code="978", tid="00000043")
+    till = sandbox.a_terminal(currency_code="CAD")["terminal_id"]
+    without = sandbox.sold(at=till)
+    sandbox.a_location(terminal_id=till, currency="USD")
+    euros = sandbox.a_terminal(currency_code="978", tid="00000043")
 
     assert without["currency"] == "CAD"
-    assert sold(sandbox, at=till, currency="USD")["currency"] == "USD"
+    assert sandbox.sold(at=till, currency="USD")["currency"] == "USD"
     assert euros["currency_code"] == "978"
     for currency in ("EUR", "978"):
-        assert sold(sandbox, at=euros["terminal_id"], currency=currency)["currency"] == "EUR"
-    assert "EUR" in refused(sandbox, pay(sandbox, at=euros["terminal_id"], currency="USD"))
+        assert sandbox.sold(at=euros["terminal_id"], currency=currency)["currency"] == "EUR"
+    assert "EUR" in sandbox.refused(sandbox.pay(at=euros["terminal_id"], currency="USD"))
 
 
 @pytest.mark.proves("assumed D30")
 def test_a_currency_that_iso_4217_does_not_have_is_refused(sandbox):
-    place = {"account_id": account_id(sandbox, "merchant"), "name": "Patio"}
-    till = f"/v2/terminals/{terminal_id(sandbox, 'merchant')}"
+    place = {"account_id": sandbox.account_id("merchant"), "name": "Patio"}
+    till = f"/v2/terminals/{sandbox.terminal_id('merchant')}"
 
     for wrong in ("usd", "US", "XXX", "XTS", "000", "USDX", ""):
         for answer in (
-            pay(sandbox, currency=wrong),
-            ask(sandbox, "POST", "/v1/locations", place | {"currency": wrong}),
-            ask(sandbox, "PUT", till, {"currency_code": wrong}),
+            sandbox.pay(currency=wrong),
+            sandbox.post("/v1/locations", place | {"currency": wrong}),
+            sandbox.put(till, {"currency_code": wrong}),
         ):
-            said = refused(sandbox, answer)
+            said = sandbox.refused(answer)
             assert "currency" in said
             assert wrong != "usd" or "'USD'" in said
     assert [CURRENCIES[code].exponent for code in ("EUR", "XCG", "JPY", "BHD")] == [2, 2, 0, 3]

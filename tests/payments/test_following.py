@@ -2,23 +2,9 @@
 
 import pytest
 
-from tests.directory.making import messages
 from tests.scenarios.running import after, follows, put, running
 from tests.support.open_requests import DELAY_MS, action, desk_opens, sale
-from tests.support.payments import (
-    advance,
-    chosen,
-    close_batch,
-    event_types,
-    kind,
-    operate,
-    paid,
-    paid_id,
-    parts,
-    pay,
-    read,
-    world_of,
-)
+from tests.support.payments import kind, parts
 
 START_MS = 1_772_366_400_000
 
@@ -27,13 +13,13 @@ def told(sandbox, subject):
     """Every event about the subject, with the status and reason of its moment."""
     return [
         (one["event_type"], one["body"].get("status"), one["body"].get("status_reason"))
-        for one in messages(sandbox, limit="200")
+        for one in sandbox.messages(limit="200")
         if one["subject"] == subject
     ]
 
 
 def state(sandbox, id):
-    body = read(sandbox, id)
+    body = sandbox.read(id)
     return f"{body['status']}/{body['status_reason']}"
 
 
@@ -60,12 +46,12 @@ def test_the_processor_answers_late_to_the_same_attempt(sandbox):
         sandbox.control("POST", "/worlds/default/reset")
         when = {"operation": operation}
         follows(sandbox, after("40s", "late_answer", outcome=late), when=when, outcome=outcome)
-        before = paid(sandbox, operation=operation)
+        before = sandbox.paid(operation=operation)
         id = before["transaction_id"]
 
-        fired = advance(sandbox, "40s")
+        fired = sandbox.advance("40s")
 
-        record = read(sandbox, id)
+        record = sandbox.read(id)
         assert fired == [("2026-03-01T12:00:40.000Z", "late_answer", id)]
         assert state(sandbox, id) == ended, line
         assert record["event_id"] == before["event_id"]
@@ -78,10 +64,10 @@ def test_the_processor_answers_late_to_the_same_attempt(sandbox):
             # It holds from the beginning on, whenever the answer came (assumed 8.1).
             assert record["additional_details"]["authorized_amount"] == 1000
             expiry = ("2026-03-06T12:00:00.000Z", "authorization_expires", id)
-            assert advance(sandbox, "30d") == [expiry]
+            assert sandbox.advance("30d") == [expiry]
         else:
             # What was approved late can be used like any other.
-            assert operate(sandbox, id, "refund").status == (200 if "captured" in ended else 400)
+            assert sandbox.operate(id, "refund").status == (200 if "captured" in ended else 400)
 
 
 def test_a_late_answer_charges_no_unconfirmed_surcharge_and_finds_what_was_called_off(sandbox):
@@ -91,25 +77,25 @@ def test_a_late_answer_charges_no_unconfirmed_surcharge_and_finds_what_was_calle
         when={"operation": "sale"},
         outcome="pending_forever",
     )
-    surcharged, called_off = paid_id(sandbox, at="surcharge_merchant"), paid_id(sandbox)
-    operate(sandbox, called_off, "reverse")
+    surcharged, called_off = sandbox.paid_id(at="surcharge_merchant"), sandbox.paid_id()
+    sandbox.operate(called_off, "reverse")
 
-    fired = advance(sandbox, "5s")
+    fired = sandbox.advance("5s")
 
     assert [done for _, done, _ in fired] == ["late_answer"] * 2
-    assert kind(read(sandbox, surcharged)) == "sale/captured/approved"
-    assert parts(read(sandbox, surcharged)) == (1000, 0, 0, 0, 1000)
+    assert kind(sandbox.read(surcharged)) == "sale/captured/approved"
+    assert parts(sandbox.read(surcharged)) == (1000, 0, 0, 0, 1000)
     assert state(sandbox, called_off) == "canceled/merchant_canceled"
 
 
 @pytest.mark.proves("assumed F4, D24")
 def test_a_prompt_expires_when_the_scenario_says_unless_it_was_confirmed(sandbox):
     follows(sandbox, after("10m", "surcharge_expires"), when={"operation": "sale"})
-    id, confirmed = (paid_id(sandbox, at="surcharge_merchant") for _ in range(2))
-    operate(sandbox, confirmed, "confirm")
+    id, confirmed = (sandbox.paid_id(at="surcharge_merchant") for _ in range(2))
+    sandbox.operate(confirmed, "confirm")
 
     due = ("2026-03-01T12:10:00.000Z", "surcharge_expires", id)
-    assert advance(sandbox, "1h") == [due]
+    assert sandbox.advance("1h") == [due]
     assert state(sandbox, id) == "canceled/surcharge_expired"
     assert state(sandbox, confirmed) == "captured/approved"
 
@@ -117,10 +103,10 @@ def test_a_prompt_expires_when_the_scenario_says_unless_it_was_confirmed(sandbox
 @pytest.mark.proves("assumed D24")
 def test_the_merchant_cancels_at_the_reader_what_is_not_decided(sandbox, requests):
     follows(sandbox, after("20s", "cancel"), when={"operation": "sale"})
-    prompt, captured = paid_id(sandbox, at="surcharge_merchant"), paid_id(sandbox)
+    prompt, captured = sandbox.paid_id(at="surcharge_merchant"), sandbox.paid_id()
     pending = {"outcome": "pending_forever"}
     follows(sandbox, after("20s", "cancel"), when={"operation": "sale"}, **pending)
-    waiting = paid_id(sandbox)
+    waiting = sandbox.paid_id()
     desk_opens(sandbox, follow=[after("20s", "cancel")])
     task = requests.open(sale(sandbox))
 
@@ -128,12 +114,12 @@ def test_the_merchant_cancels_at_the_reader_what_is_not_decided(sandbox, request
 
     assert not requests.is_open(task)
     answer = requests.end(task)
-    assert chosen(answer) == "merchant_canceled; source=scenario; rule=tap"
-    assert event_types(sandbox, answer) == ["transaction.create", "transaction.cancel"]
+    assert answer.outcome == "merchant_canceled; source=scenario; rule=tap"
+    assert sandbox.event_types(answer) == ["transaction.create", "transaction.cancel"]
     for id in (prompt, waiting, answer.json()["transaction_id"]):
         assert state(sandbox, id) == "canceled/merchant_canceled"
         assert told(sandbox, id)[-1] == ("transaction.cancel", "canceled", "merchant_canceled")
-        assert read(sandbox, id)["total_amount"] == 1000
+        assert sandbox.read(id)["total_amount"] == 1000
     assert state(sandbox, captured) == "captured/approved"
     assert [one[0] for one in told(sandbox, captured)] == [
         *("transaction.create", "transaction.sale"),
@@ -153,7 +139,7 @@ def test_the_merchant_cancels_at_the_reader_what_is_not_decided(sandbox, request
 def test_it_follows_the_outcome_however_long_that_took(
     sandbox, requests, operation, follow, then, ended
 ):
-    id = paid_id(sandbox)
+    id = sandbox.paid_id()
     more = {"outcome": then, "delay_ms": DELAY_MS, "times": 1}
     follows(sandbox, {"after": "2s"} | follow, when={"operation": operation}, **more)
     task = requests.open(sale(sandbox) if operation == "sale" else action(id, operation))
@@ -167,7 +153,7 @@ def test_it_follows_the_outcome_however_long_that_took(
     (fired,) = requests.advance("1ms")
     assert fired[:2] == ("2026-03-01T12:00:07.000Z", follow["do"])
     if ended:
-        assert read(sandbox, answer.json(), by="psp")["status"] == ended != before
+        assert sandbox.read(answer.json(), by="psp")["status"] == ended != before
 
 
 @pytest.mark.proves("assumed D24")
@@ -175,7 +161,7 @@ def test_the_key_is_revoked_and_reinstated_and_the_terminal_blocked_and_unblocke
     steps = ("revoke_key", "revoke_key", "block_terminal"), ("reinstate_key", "unblock_terminal")
     waits_for = [after("10s", one) for one in steps[0]] + [after("1m", one) for one in steps[1]]
     follows(sandbox, *waits_for, times=1)
-    tx, key_id = paid(sandbox), sandbox.key_id("partner")
+    tx, key_id = sandbox.paid(), sandbox.key_id("partner")
     seen = []
 
     for wait, due, did in (
@@ -183,9 +169,9 @@ def test_the_key_is_revoked_and_reinstated_and_the_terminal_blocked_and_unblocke
         ("50s", "2026-03-01T12:01:00.000Z", steps[1]),
     ):
         subjects = [tx["tid"] if "terminal" in one else key_id for one in did]
-        fired = advance(sandbox, wait)
+        fired = sandbox.advance(wait)
         assert sorted(fired) == sorted((due, *one) for one in zip(did, subjects, strict=True))
-        seen += [pay(sandbox).status, pay(sandbox, by="psp").json()["status_reason"]]
+        seen += [sandbox.pay().status, sandbox.pay(by="psp").json()["status_reason"]]
 
     # assumed I10: a blocked terminal takes no payment.
     assert seen == [401, "invalid_terminal", 200, "approved"]
@@ -207,13 +193,13 @@ def test_an_action_and_the_close_of_a_batch_are_followed_too(sandbox):
         {"when": {"operation": "close_batch"}, "then": closing},
         {"when": {"operation": "capture"}, "then": capturing},
     )
-    id = paid_id(sandbox, operation="auth")
-    assert advance(sandbox, "1m") == []
-    batch_id = operate(sandbox, id, "capture").json()["batch_id"]
-    assert [done for _, done, _ in advance(sandbox, "1m")] == ["revoke_key"]
-    close_batch(sandbox, batch_id, by="psp")
+    id = sandbox.paid_id(operation="auth")
+    assert sandbox.advance("1m") == []
+    batch_id = sandbox.operate(id, "capture").json()["batch_id"]
+    assert [done for _, done, _ in sandbox.advance("1m")] == ["revoke_key"]
+    sandbox.close_batch(batch_id, by="psp")
 
-    fired = advance(sandbox, "1h")
+    fired = sandbox.advance("1h")
 
     assert [done for _, done, _ in fired] == ["block_terminal", "batch_result"]
 
@@ -222,32 +208,32 @@ def test_two_payments_have_their_own_follow_ups_and_a_reset_forgets_them(sandbox
     late = after("10s", "late_answer", outcome="approved")
     revoking = after("20s", "revoke_key")
     follows(sandbox, late, revoking, outcome="pending_forever")
-    first = paid_id(sandbox)
-    advance(sandbox, "5s")
-    second = paid_id(sandbox)
+    first = sandbox.paid_id()
+    sandbox.advance("5s")
+    second = sandbox.paid_id()
     key_id = sandbox.key_id("partner")
 
-    assert advance(sandbox, "1h") == [
+    assert sandbox.advance("1h") == [
         ("2026-03-01T12:00:10.000Z", "late_answer", first),
         ("2026-03-01T12:00:15.000Z", "late_answer", second),
         ("2026-03-01T12:00:20.000Z", "revoke_key", key_id),
         ("2026-03-01T12:00:25.000Z", "revoke_key", key_id),
     ]
-    paid_id(sandbox, by="psp")
+    sandbox.paid_id(by="psp")
     sandbox.control("POST", "/worlds/default/reset")
-    assert (advance(sandbox, "1h"), len(world_of(sandbox).store.messages())) == ([], 0)
+    assert (sandbox.advance("1h"), len(sandbox.get_world().store.messages())) == ([], 0)
 
 
 def test_what_was_not_done_is_not_followed_and_at_once_is_after_the_answer(sandbox):
     follows(sandbox, after("10s", "revoke_key"), when={"operation": "sale"})
 
-    refused = [pay(sandbox, amount=-5).status, pay(sandbox, event_id="E-1").status]
-    refused.append(pay(sandbox, event_id="E-1").status)
+    refused = [sandbox.pay(amount=-5).status, sandbox.pay(event_id="E-1").status]
+    refused.append(sandbox.pay(event_id="E-1").status)
 
     assert refused == [400, 200, 400]
-    assert len(advance(sandbox, "1h")) == 1
+    assert len(sandbox.advance("1h")) == 1
     follows(sandbox, after("0s", "revoke_key"))
-    assert [pay(sandbox, by="merchant").status for _ in range(2)] == [200, 401]
+    assert [sandbox.pay(by="merchant").status for _ in range(2)] == [200, 401]
 
 
 LATE = after("5s", "late_answer", outcome="approved")

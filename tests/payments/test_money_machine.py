@@ -13,7 +13,7 @@ from hypothesis.stateful import (
 )
 
 from sandbox.domain.payments.edits import broken
-from tests.directory.making import set_clock
+from tests.driving import fresh
 from tests.payments.driving_money import (
     check_account,
     check_amounts,
@@ -27,22 +27,7 @@ from tests.payments.driving_money import (
     sums_of,
 )
 from tests.properties import examples
-from tests.support.payments import (
-    PATHS,
-    act,
-    announced_and_kept,
-    batch,
-    batches,
-    close_batch,
-    edit_batch,
-    fresh_sandbox,
-    ledger,
-    messages_since,
-    open_batch,
-    pay,
-    read,
-    record_of,
-)
+from tests.support.payments import PATHS, ledger
 
 MERCHANTS = ["merchant", "second_merchant", "surcharge_merchant", "quiet_surcharge_merchant"]
 MERCHANTS.append("tax_merchant")
@@ -95,13 +80,19 @@ class Money(RuleBasedStateMachine):
 
     def __init__(self):
         super().__init__()
-        self.sandbox = fresh_sandbox()
-        self.announced, self.kept = announced_and_kept(self.sandbox)
+        self.sandbox = fresh()
+        self.store = self.sandbox.get_world().store
+        self.messages_before, self.announced = len(self.store.messages()), []
+        self._tell, self.store.on_commit = self.store.on_commit, self._note
         self.known = {}
         self.frozen = {}
         self.given_back = {}
         self.seen = 0
         self.days = 0
+
+    def _note(self, unit):
+        self.announced.extend(unit.emitted)
+        self._tell(unit)
 
     # --- payments
 
@@ -130,8 +121,8 @@ class Money(RuleBasedStateMachine):
             parts = {"subtotal": subtotal, "tipAmount": tip, "taxAmount": tax}
             more = {"breakdown": parts | {"surcharge": stated}}
 
-        answer = pay(
-            self.sandbox, amount, at=at, operation="auth" if preauth else "sale", card=card, **more
+        answer = self.sandbox.pay(
+            amount, at=at, operation="auth" if preauth else "sale", card=card, **more
         )
 
         body = answer.json()
@@ -141,14 +132,14 @@ class Money(RuleBasedStateMachine):
             assert more["breakdown"]["surcharge"]
             assert card in ("tok_visa_debit", "tok_mc_prepaid")
             return
-        assert read(self.sandbox, body["transaction_id"]) == body
+        assert self.sandbox.read(body["transaction_id"]) == body
         self.known[body["transaction_id"]] = body
 
     @precondition(lambda self: 2 < len(self.known) < PAYMENTS_MAX)
     @rule(at=st.sampled_from(MERCHANTS), preauth=st.booleans(), amount=AMOUNTS, force=AT_FIRST)
     def begin_badly(self, at, preauth, amount, force):
-        body = pay(
-            self.sandbox, amount, at=at, operation="auth" if preauth else "sale", outcome=force
+        body = self.sandbox.pay(
+            amount, at=at, operation="auth" if preauth else "sale", outcome=force
         ).json()
 
         self.known[body["transaction_id"]] = body
@@ -182,9 +173,9 @@ class Money(RuleBasedStateMachine):
     def follow_up(self, before, operation, style, cents, tip, *, event_id=None, force=None):
         body = body_for(before, operation, style, cents, tip) | {"event_id": event_id}
 
-        answer = act(self.sandbox, before["transaction_id"], operation, **body, outcome=force)
+        answer = self.sandbox.act(before["transaction_id"], operation, **body, outcome=force)
 
-        after = read(self.sandbox, before["transaction_id"])
+        after = self.sandbox.read(before["transaction_id"])
         shown = answer.json()
         assert answer.status in (200, 400)
         failed = answer.status == 400 or shown["status"] in ("declined", "error")
@@ -210,7 +201,7 @@ class Money(RuleBasedStateMachine):
 
         answer = self.sandbox.control("POST", f"{path}/answer", {"outcome": late})
 
-        after = read(self.sandbox, before["transaction_id"])
+        after = self.sandbox.read(before["transaction_id"])
         assert answer.status in (200, 400, 409), answer.body
         if answer.status != 200:
             assert after == before
@@ -228,7 +219,7 @@ class Money(RuleBasedStateMachine):
 
     @rule(at=st.sampled_from(MERCHANTS))
     def open_batch(self, at):
-        answer = open_batch(self.sandbox, at)
+        answer = self.sandbox.open_batch(at)
 
         assert answer.status in (201, 409)
 
@@ -240,10 +231,8 @@ class Money(RuleBasedStateMachine):
         members = [one for one in self.known.values() if one["batch_id"] == chosen["id"]]
         removed = some_of(members, removed)
 
-        answer = edit_batch(
-            *(self.sandbox, chosen["id"]),
-            added_transactions=added,
-            removed_transactions=removed,
+        answer = self.sandbox.edit_batch(
+            chosen["id"], added_transactions=added, removed_transactions=removed
         )
 
         if answer.status == 200:
@@ -251,18 +240,18 @@ class Money(RuleBasedStateMachine):
             assert answer.json()["status"] == "open"
             moved = dict.fromkeys(added, chosen["id"]) | dict.fromkeys(removed)
             for id, place in moved.items():
-                assert read(self.sandbox, id)["batch_id"] == place
+                assert self.sandbox.read(id)["batch_id"] == place
         else:
             # All of it or nothing: assumed B7.
-            assert batch(self.sandbox, chosen["id"]) == chosen
+            assert self.sandbox.batch(chosen["id"]) == chosen
 
     def closable(self):
-        found = batches(self.sandbox)
+        found = self.sandbox.batches()
         return [one for one in found if one["status"] in ("open", "rejected")]
 
     def pick_batch(self, which):
         """One that is open or rejected, and now and then one that is closed for good."""
-        found = batches(self.sandbox) if which > 90 else self.closable()
+        found = self.sandbox.batches() if which > 90 else self.closable()
         return found[which % len(found)]
 
     @precondition(lambda self: self.closable())
@@ -271,15 +260,15 @@ class Money(RuleBasedStateMachine):
         chosen = self.pick_batch(which)
         members = [one for one in self.known.values() if one["batch_id"] == chosen["id"]]
 
-        answer = close_batch(self.sandbox, chosen["id"])
+        answer = self.sandbox.close_batch(chosen["id"])
 
         if chosen["status"] not in ("open", "rejected"):
             assert answer.status == 400
             return
-        after = batch(self.sandbox, chosen["id"])
+        after = self.sandbox.batch(chosen["id"])
         assert (answer.status, answer.json()["status"]) == (200, "submitted")
         assert shown_sums(answer.json()) == shown_sums(chosen) == shown_sums(after)
-        now = {id: read(self.sandbox, id) for id in self.known}
+        now = {id: self.sandbox.read(id) for id in self.known}
         left = [one for one in members if now[one["transaction_id"]]["batch_id"] is None]
         if after["status"] != "rejected":
             self.frozen[chosen["id"]] = shown_sums(after)
@@ -300,7 +289,7 @@ class Money(RuleBasedStateMachine):
     @rule()
     def let_days_pass(self):
         self.days += 6
-        set_clock(self.sandbox, f"2026-03-{1 + self.days:02}T12:00:00.000Z")
+        self.sandbox.set_clock(f"2026-03-{1 + self.days:02}T12:00:00.000Z")
 
     # --- what always holds
 
@@ -308,27 +297,27 @@ class Money(RuleBasedStateMachine):
     def everything_adds_up(self):
         self.check_payments()
         self.check_events()
-        assert self.kept() == self.announced
+        assert list(self.store.messages()[self.messages_before :]) == self.announced
         self.check_batches()
 
     def check_payments(self):
-        now = {id: read(self.sandbox, id) for id in self.known}
+        now = {id: self.sandbox.read(id) for id in self.known}
         for id, transaction in now.items():
             check_payment(transaction)
             check_it_only_grew(self.known[id], transaction)
-            assert broken(record_of(self.sandbox, id)) == []
+            assert broken(self.sandbox.record_of(id)) == []
         self.known = now
         check_event_ids(list(now.values()))
 
     def check_events(self):
-        told = messages_since(self.sandbox, self.seen)
+        told = self.sandbox.messages(offset=self.seen)
         self.seen += len(told)
         for message in told:
             if message["event_type"].startswith("transaction."):
                 check_amounts(message["body"])
 
     def check_batches(self):
-        all_payments, all_batches = list(self.known.values()), batches(self.sandbox)
+        all_payments, all_batches = list(self.known.values()), self.sandbox.batches()
         check_open_batches(all_batches)
         for one in all_batches:
             frozen = self.frozen.get(one["id"])
@@ -344,10 +333,10 @@ class Money(RuleBasedStateMachine):
         """M12: no payment is a member of two batches."""
         members = [
             one["transaction_id"]
-            for found in batches(self.sandbox)
-            for one in batch(self.sandbox, found["id"], members=True)["transactions"]
+            for found in self.sandbox.batches()
+            for one in self.sandbox.batch(found["id"], members=True)["transactions"]
         ]
-        now = [read(self.sandbox, id) for id in self.known]
+        now = [self.sandbox.read(id) for id in self.known]
         assert sorted(members) == sorted(
             one["transaction_id"] for one in now if one["batch_id"] is not None
         )

@@ -9,19 +9,7 @@ from datetime import timedelta
 import pytest
 
 from sandbox.domain.instants import parse_rfc3339, to_wire
-from tests.directory.making import a_terminal, set_clock, shown
-from tests.support.payments import (
-    acted,
-    ask,
-    in_state,
-    kind,
-    ledger,
-    message_count,
-    messages_since,
-    paid,
-    parts,
-    read,
-)
+from tests.support.payments import kind, ledger, parts
 
 START = parse_rfc3339("2026-03-01T12:00:00.000Z")
 PROMPT, UNKNOWN_HOLD = timedelta(minutes=5), timedelta(minutes=1)
@@ -58,14 +46,14 @@ DEADLINES = {
 @pytest.mark.parametrize("name", DEADLINES)
 def test_a_payment_changes_at_its_deadline_and_not_a_millisecond_earlier(sandbox, name):
     request, wait, expected, money, event = DEADLINES[name]
-    before = paid(sandbox, **request)
-    seen = message_count(sandbox)
+    before = sandbox.paid(**request)
+    seen = sandbox.message_count()
 
-    set_clock(sandbox, to_wire(START + wait - timedelta(milliseconds=1)))
-    just_before = read(sandbox, before)
-    set_clock(sandbox, to_wire(START + wait))
+    sandbox.set_clock(to_wire(START + wait - timedelta(milliseconds=1)))
+    just_before = sandbox.read(before)
+    sandbox.set_clock(to_wire(START + wait))
 
-    after = read(sandbox, before)
+    after = sandbox.read(before)
     assert just_before == before
     assert (kind(after), ledger(after)) == (expected, money)
     # A proposed surcharge is taken back.
@@ -74,7 +62,7 @@ def test_a_payment_changes_at_its_deadline_and_not_a_millisecond_earlier(sandbox
     assert after["history"][:-1] == before["history"]
     due = before["created_at"] + wait // timedelta(milliseconds=1)
     assert after["history"][-1]["created_at"] == due
-    (told,) = messages_since(sandbox, seen)
+    (told,) = sandbox.messages(offset=seen)
     assert (told["event_type"], told["body"]) == (event, after)
 
 
@@ -82,17 +70,17 @@ def test_a_payment_changes_at_its_deadline_and_not_a_millisecond_earlier(sandbox
 def test_lodging_and_car_rental_have_thirty_days_whatever_the_brand(sandbox):
     holds = []
     for of_account, of_terminal in (("7011", None), ("7513", None), ("5812", "7512")):
-        account = f"/v1/accounts/{sandbox.account('merchant')}"
-        shown(ask(sandbox, "PUT", account, {"mcc": of_account}))
-        till = a_terminal(sandbox, tid=of_account, merchant_category_code=of_terminal)
-        holds.append(paid(sandbox, operation="auth", terminal_id=till["terminal_id"]))
+        account = f"/v1/accounts/{sandbox.account_id('merchant')}"
+        sandbox.put(account, {"mcc": of_account}).expect(200)
+        till = sandbox.a_terminal(tid=of_account, merchant_category_code=of_terminal)
+        holds.append(sandbox.paid(operation="auth", terminal_id=till["terminal_id"]))
 
-    set_clock(sandbox, "2026-03-31T11:59:59.999Z")
-    assert [read(sandbox, hold) for hold in holds] == holds
-    set_clock(sandbox, "2026-07-01T00:00:00.000Z")
+    sandbox.set_clock("2026-03-31T11:59:59.999Z")
+    assert [sandbox.read(hold) for hold in holds] == holds
+    sandbox.set_clock("2026-07-01T00:00:00.000Z")
 
     for hold in holds:
-        after = read(sandbox, hold)
+        after = sandbox.read(hold)
         assert kind(after) == "auth/canceled/timed_out"
         # One that is found late is dated at its deadline.
         assert after["history"][-1]["created_at"] == hold["created_at"] + 30 * 86_400_000
@@ -100,14 +88,14 @@ def test_lodging_and_car_rental_have_thirty_days_whatever_the_brand(sandbox):
 
 @pytest.mark.proves("assumed 8.1, F21, D11, M6")
 def test_an_increment_restarts_no_window_and_a_capture_ends_it(sandbox):
-    captured = acted(sandbox, in_state(sandbox, "authorized"), "capture")
-    in_part, grown = (in_state(sandbox, one) for one in ("authorized, 300 reversed", "authorized"))
-    set_clock(sandbox, "2026-03-06T11:59:00.000Z")
-    acted(sandbox, grown, "increment", amount=500)
+    captured = sandbox.acted(sandbox.in_state("authorized"), "capture")
+    in_part, grown = (sandbox.in_state(one) for one in ("authorized, 300 reversed", "authorized"))
+    sandbox.set_clock("2026-03-06T11:59:00.000Z")
+    sandbox.acted(grown, "increment", amount=500)
 
-    set_clock(sandbox, "2026-03-06T12:00:00.000Z")
+    sandbox.set_clock("2026-03-06T12:00:00.000Z")
 
-    assert read(sandbox, captured) == captured
-    assert read(sandbox, grown)["status"] == "canceled"
+    assert sandbox.read(captured) == captured
+    assert sandbox.read(grown)["status"] == "canceled"
     # What was reversed before it expired stays reversed (assumed D11).
-    assert ledger(read(sandbox, in_part)) == (0, 0, 0, 300)
+    assert ledger(sandbox.read(in_part)) == (0, 0, 0, 300)

@@ -12,21 +12,7 @@ import pytest
 from sandbox.domain.payments.outcomes import Operation
 from sandbox.domain.payments.transactions import STATUSES
 from sandbox.domain.payments.transitions import TRANSITIONS
-from tests.directory.making import messages, set_clock
-from tests.support.payments import (
-    PATHS,
-    act,
-    acted,
-    ask,
-    held,
-    in_state,
-    kind,
-    ledger,
-    message_count,
-    messages_since,
-    read,
-    rows_taken,
-)
+from tests.support.payments import PATHS, kind, ledger
 
 GRID = """
 status             capture  increment  adjust  reverse  refund  confirm
@@ -209,12 +195,12 @@ def test_every_operation_in_every_state_does_what_its_row_says(sandbox, case):
     operation, row, state, body, force, result, money, *opens = case.split(";")
     is_refused, said = result.startswith("400 "), result.removeprefix("400 ")
     status, _, reason = said.rpartition("/")
-    before, seen = in_state(sandbox, state), message_count(sandbox)
+    before, seen = sandbox.in_state(state), sandbox.message_count()
     forced = None if force == "-" else force
 
-    answer = act(sandbox, before, operation, **body_of(operation, body), outcome=forced)
+    answer = sandbox.act(before, operation, **body_of(operation, body), outcome=forced)
 
-    after, told = read(sandbox, before), messages_since(sandbox, seen)
+    after, told = sandbox.read(before), sandbox.messages(offset=seen)
     assert answer.status == (400 if is_refused else 200), answer.body
     assert not is_refused or answer.json()["error"] == reason
     # What is called off is the sale itself, by whatever operation.
@@ -237,7 +223,7 @@ def test_every_operation_in_every_state_does_what_its_row_says(sandbox, case):
         last = told[-1]["body"]
         assert kind(last) == f"{type}/{said}"
         assert is_refused or answer.json() == last
-    assert rows_taken(sandbox, answer) == {f"assumed {row}"}
+    assert sandbox.rows_taken(answer) == {f"assumed {row}"}
 
 
 # operation; body; what the history tells: type, status, amount, total, refunded, reversed
@@ -259,27 +245,27 @@ TOLD = ("transaction_type", "status", "amount", "total_amount", "refunded", "rev
     "assumed 1.7-history, 2.10, 2.10-order, M11",
 )
 def test_the_history_has_every_attempt_in_strict_order_of_time_and_only_grows(sandbox):
-    tx = held(sandbox, 1000)
+    tx = sandbox.held(1000)
     path = f"/v1/transactions/{tx['transaction_id']}/history"
     expected = [("auth", status, 1000, 1000, 0, 0) for status in ("pending", "authorized")]
 
     for operation, body, told in STEPS:
-        act(sandbox, tx, operation, **body)
+        sandbox.act(tx, operation, **body)
         expected += [told] if told else []
-        history = ask(sandbox, "GET", path).json()
+        history = sandbox.get(path).json()
         assert [tuple(one[name] for name in TOLD) for one in history] == expected
-        assert history == read(sandbox, tx)["history"]
+        assert history == sandbox.read(tx)["history"]
         assert history[:2] == tx["history"]
 
     # While the clock stands still each step is a millisecond later than the one before.
     times = [one["created_at"] for one in history]
     assert times == [tx["created_at"] + number for number in range(len(expected))]
-    bodies = [one["body"] for one in messages(sandbox) if one["subject"] == tx["transaction_id"]]
+    bodies = [one["body"] for one in sandbox.messages() if one["subject"] == tx["transaction_id"]]
     assert [body["history"][-1]["created_at"] for body in bodies] == times
     assert [len(body["history"]) for body in bodies] == list(range(1, len(times) + 1))
     # A step after the clock was set back is later than the one before too.
-    set_clock(sandbox, "2026-02-01T00:00:00Z")
-    times = [one["created_at"] for one in acted(sandbox, tx, "refund", amount=1)["history"]]
+    sandbox.set_clock("2026-02-01T00:00:00Z")
+    times = [one["created_at"] for one in sandbox.acted(tx, "refund", amount=1)["history"]]
     assert times == sorted(set(times))
 
 

@@ -3,18 +3,7 @@
 import pytest
 
 from sandbox.domain.payments.transitions import TRANSITIONS
-from tests.directory.making import shown
-from tests.support.payments import (
-    EVENTS,
-    events_of,
-    kind,
-    ledger,
-    paid,
-    pay,
-    read,
-    rows_taken,
-    set_status,
-)
+from tests.support.payments import EVENTS, kind, ledger
 
 # row; operation; where; forced outcome; what it comes to; ledger; whether it opens a batch
 # A preauthorization is never surcharged by itself, so that nobody is asked: assumed Q15.
@@ -51,9 +40,9 @@ MISCONFIGURED = [
 def try_out(sandbox, line):
     row, operation, at, force, came_to, money, *opens = line.split(";")
 
-    answer = pay(sandbox, at=at, operation=operation, outcome=None if force == "-" else force)
+    answer = sandbox.pay(at=at, operation=operation, outcome=None if force == "-" else force)
 
-    after, messages = shown(answer), events_of(sandbox, answer)
+    after, messages = answer.expect(200), sandbox.events_of(answer)
     status = after["status"]
     second = {"pending": [], "canceled": ["transaction.cancel"]}.get(status, [EVENTS[operation]])
     names = ["transaction.create", *["batch.opened"] * len(opens), *second]
@@ -61,8 +50,8 @@ def try_out(sandbox, line):
     assert sandbox.journal(answer)["events"] == [one["id"] for one in messages]
     assert kind(after) == f"{operation}/{came_to}"
     assert ledger(after) == tuple(map(int, money.split()))
-    assert read(sandbox, after) == after
-    assert rows_taken(sandbox, answer) == {f"assumed {row}"}
+    assert sandbox.read(after) == after
+    assert sandbox.rows_taken(answer) == {f"assumed {row}"}
     assert (after["batch_id"] is not None) == bool(opens)
     check_creation(messages[0]["body"], after)
     # The creation and the outcome are one attempt (assumed D11).
@@ -102,12 +91,12 @@ def test_every_initiation_does_what_its_row_says(sandbox, line):
 @pytest.mark.parametrize("place", ["terminal", "location"])
 @pytest.mark.parametrize("line", MISCONFIGURED)
 def test_a_blocked_terminal_or_location_takes_no_payment(sandbox, line, place):
-    set_status(sandbox, place, "merchant")
+    sandbox.set_status(place, "merchant")
 
     # Nobody is asked, so that nothing can be forced either.
     try_out(sandbox, line)
-    forced = [pay(sandbox, outcome="approved"), pay(sandbox, 900051), pay(sandbox, 900303)]
-    assert [shown(one)["status_reason"] for one in forced] == ["invalid_terminal"] * 3
+    forced = [sandbox.pay(outcome="approved"), sandbox.pay(900051), sandbox.pay(900303)]
+    assert [one.expect(200)["status_reason"] for one in forced] == ["invalid_terminal"] * 3
 
 
 def test_every_row_of_an_initiation_has_a_case_and_every_case_a_row():
@@ -120,10 +109,10 @@ def test_every_row_of_an_initiation_has_a_case_and_every_case_a_row():
 
 @pytest.mark.proves("assumed 1.8-start, 1.8-where", "spec 4.4-paths-payments")
 def test_an_auth_can_be_asked_of_either_path_and_a_terminal_named_by_its_place(sandbox):
-    by_type = paid(sandbox, type="auth")
-    by_path = paid(sandbox, operation="auth", type="sale")
-    by_location = paid(sandbox, location_id=by_type["location_id"])
-    by_account = paid(sandbox, account_id=by_type["account_id"])
+    by_type = sandbox.paid(type="auth")
+    by_path = sandbox.paid(operation="auth", type="sale")
+    by_location = sandbox.paid(location_id=by_type["location_id"])
+    by_account = sandbox.paid(account_id=by_type["account_id"])
 
     assert kind(by_type) == kind(by_path) == "auth/authorized/approved"
     assert {one["tid"] for one in (by_path, by_location, by_account)} == {by_type["tid"]}

@@ -9,27 +9,7 @@ import pytest
 
 from sandbox.domain.payments.outcomes import FORCED_RULES, OUTCOMES, Operation, for_operation
 from sandbox.domain.payments.transactions import STATUS_REASONS
-from tests.support.payments import (
-    EVENTS,
-    INITIATIONS,
-    OPERATIONS,
-    ask,
-    chosen,
-    error,
-    event_types,
-    events_of,
-    kind,
-    operate,
-    paid,
-    paid_id,
-    parts,
-    pay,
-    read,
-    ready_for,
-    refused,
-    set_switch,
-    unchanged,
-)
+from tests.support.payments import EVENTS, INITIATIONS, OPERATIONS, kind, parts
 
 # spec 6.3 names the status of each operation's success; a confirmation completes a sale.
 STATUSES = {
@@ -82,8 +62,8 @@ def tried(operation):
 def attempt(sandbox, operation, outcome, id):
     """The operation, on the payment with this id unless it begins one."""
     if operation in INITIATIONS:
-        return pay(sandbox, operation=operation, outcome=outcome)
-    return operate(sandbox, id, operation, outcome=outcome)
+        return sandbox.pay(operation=operation, outcome=outcome)
+    return sandbox.operate(id, operation, outcome=outcome)
 
 
 def expected_events(row, operation):
@@ -115,14 +95,14 @@ def expected_gateway(row, approval):
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_an_outcome_is_answered_announced_and_kept_as_its_row_says(sandbox, operation):
     for key in tried(operation):
-        id = None if operation in INITIATIONS else ready_for(sandbox, operation)
-        before = None if id is None else read(sandbox, id)
+        id = None if operation in INITIATIONS else sandbox.ready_for(operation)
+        before = None if id is None else sandbox.read(id)
         row = for_operation(key, Operation(operation))
         assert row.status_reason in STATUS_REASONS
 
         answer = attempt(sandbox, operation, key, id)
 
-        shown, announced = answer.json(), events_of(sandbox, answer)
+        shown, announced = answer.json(), sandbox.events_of(answer)
         gateway = shown["gateway_transaction_response"]
         approval = gateway["approvalCode"] if gateway else None
         assert shown["status"] == (STATUSES[operation][1] if row.is_approval else row.verdict), key
@@ -136,13 +116,13 @@ def test_an_outcome_is_answered_announced_and_kept_as_its_row_says(sandbox, oper
         assert bool(approval and re.fullmatch(r"\d{6}", approval)) is row.has_approval_code
         assert shown["processor_response_code"] == row.response_code
         assert shown["processor_response_message"] == row.message
-        assert chosen(answer) == f"{key}; source=header; rule=header"
+        assert answer.outcome == f"{key}; source=header; rule=header"
         types = [one["event_type"] for one in announced if one["event_type"] != "batch.opened"]
         assert types == expected_events(row, operation), key
         if operation in INITIATIONS:
             number = shown["gateway_transaction_id"]
             assert bool(number and re.fullmatch(r"[A-Z0-9]{10}", number)) is row.has_gateway_id
-        kept = read(sandbox, id or shown)
+        kept = sandbox.read(id or shown)
         assert shown["history"] == kept["history"]
         # The creation is the first element; what stays pending adds none to it (assumed D17).
         added = len(kept["history"]) - (0 if before is None else len(before["history"]))
@@ -188,26 +168,26 @@ def check_failed(key, operation, shown, kept, before):
 @pytest.mark.proves("assumed 5.1, D41")
 def test_an_outcome_that_cannot_happen_to_the_operation_is_refused(sandbox):
     for operation in OPERATIONS:
-        id = None if operation in INITIATIONS else ready_for(sandbox, operation)
-        with unchanged(sandbox):
+        id = None if operation in INITIATIONS else sandbox.ready_for(operation)
+        with sandbox.unchanged():
             for key in (key for key in OUTCOMES if not is_for(key, operation)):
                 answer = attempt(sandbox, operation, key, id)
-                said = refused(sandbox, answer, clause="assumed D41")
+                said = sandbox.refused(answer, clause="assumed D41")
                 assert f"x-sandbox-outcome: {key} is for " in said
                 assert f", not for {'sale' if operation == 'auth' else operation}" in said
 
 
 @pytest.mark.proves("assumed D41")
 def test_an_outcome_is_refused_where_nothing_is_paid(sandbox):
-    batch_id = paid(sandbox)["batch_id"]
+    batch_id = sandbox.paid()["batch_id"]
 
-    with unchanged(sandbox):
+    with sandbox.unchanged():
         for method, path in (
             ("GET", "/v2/transactions"),
             ("POST", f"/v1/batches/{batch_id}/close"),
         ):
-            answer = ask(sandbox, method, path, by="psp", outcome="do_not_honor")
-            said = refused(sandbox, answer, clause="assumed D41")
+            answer = sandbox.ask(method, path, key="psp", outcome="do_not_honor")
+            said = sandbox.refused(answer, clause="assumed D41")
             assert "x-sandbox-outcome: do_not_honor cannot happen here" in said
             assert "http_503" in said
 
@@ -218,9 +198,9 @@ def test_a_partial_approval_that_leaves_nothing_over_is_an_approval(sandbox):
         then = {"outcome": "partial_approval", "approved_amount": approved}
         sandbox.control("POST", "/worlds/default/scenario/next", then)
 
-        answer = pay(sandbox, amount)
+        answer = sandbox.pay(amount)
 
-        assert chosen(answer) == "approved; source=queue; rule=queue"
+        assert answer.outcome == "approved; source=queue; rule=queue"
         assert kind(answer.json()) == "sale/captured/approved"
         assert answer.json()["additional_details"]["captured_amount"] == amount
         near = [f"partial_approval: the issuer approves all of {amount}"]
@@ -230,7 +210,7 @@ def test_a_partial_approval_that_leaves_nothing_over_is_an_approval(sandbox):
 @pytest.mark.proves("assumed 5.2-forced, 2.1-rule, 2.1-silent, Q3, Q4")
 def test_a_rule_failure_is_an_event_and_by_the_reading_the_failed_transaction(sandbox):
     # By default it is a 400 (assumed Q3): test_moves_follow_ups.
-    set_switch(sandbox, "lifecycle.rule_failures", "http_200")
+    sandbox.set_switch("lifecycle.rule_failures", "http_200")
     for key, operation, forced in (
         ("exceeds_original_auth", "capture", True),
         ("exceeds_original_auth", "tip_adjust", True),
@@ -238,13 +218,13 @@ def test_a_rule_failure_is_an_event_and_by_the_reading_the_failed_transaction(sa
         ("invalid_tip_adjustment", "tip_adjust", True),
         ("invalid_capture_sequence", "capture", False),
     ):
-        id = ready_for(sandbox, operation) if forced else paid_id(sandbox)
-        before = read(sandbox, id)
+        id = sandbox.ready_for(operation) if forced else sandbox.paid_id()
+        before = sandbox.read(id)
 
-        answer = operate(sandbox, id, operation, outcome=key if forced else None)
+        answer = sandbox.operate(id, operation, outcome=key if forced else None)
 
-        (announced,) = events_of(sandbox, answer)
-        body, after = announced["body"], read(sandbox, id)
+        (announced,) = sandbox.events_of(answer)
+        body, after = announced["body"], sandbox.read(id)
         assert (answer.status, answer.json()) == (200, body)
         assert announced["event_type"] == EVENTS[operation]
         assert kind(body) == f"{operation}/error/{key}"
@@ -253,25 +233,25 @@ def test_a_rule_failure_is_an_event_and_by_the_reading_the_failed_transaction(sa
         assert after["history"] == body["history"] == [*before["history"], body["history"][-1]]
         assert body["history"][-1]["status_reason"] == key
     # assumed F20: no status reason exists for it, and nothing is announced.
-    id = paid_id(sandbox, operation="auth")
-    with unchanged(sandbox):
-        assert error(operate(sandbox, id, "refund")) == (400, "invalid_transaction_state")
+    id = sandbox.paid_id(operation="auth")
+    with sandbox.unchanged():
+        assert sandbox.operate(id, "refund").error() == (400, "invalid_transaction_state")
 
 
 @pytest.mark.proves("assumed 5.2-prompt")
 def test_a_surcharge_prompt_proposes_three_percent_where_one_can_be_charged(sandbox):
-    answer = pay(sandbox, 1000, outcome="surcharge_prompt")
+    answer = sandbox.pay(1000, outcome="surcharge_prompt")
 
     tx = answer.json()
     assert (kind(tx), parts(tx)) == ("sale/surcharge_pending/approved", (1000, 0, 0, 30, 1030))
     assert (tx["surcharge_rate"], tx["surcharge_applied"]) == (3.0, False)
     assert tx["gateway_transaction_response"]["processorResponseCode"] == "00"
-    assert chosen(answer) == "surcharge_prompt; source=header; rule=header"
+    assert answer.outcome == "surcharge_prompt; source=header; rule=header"
     # Nothing is surcharged at an authorization by itself (assumed Q15), nor on a debit card.
-    with unchanged(sandbox):
+    with sandbox.unchanged():
         for more in ({"operation": "auth"}, {"card": "tok_visa_debit"}):
-            answer = pay(sandbox, outcome="surcharge_prompt", **more)
-            said = refused(sandbox, answer, clause="assumed D41")
+            answer = sandbox.pay(outcome="surcharge_prompt", **more)
+            said = sandbox.refused(answer, clause="assumed D41")
             assert "surcharge_prompt: nothing can be surcharged here" in said
 
 
@@ -280,19 +260,19 @@ def test_a_surcharge_prompt_proposes_three_percent_where_one_can_be_charged(sand
 )
 def test_a_prompt_that_comes_to_nothing_is_shown_and_resolved_within_the_request(sandbox):
     for key in ("surcharge_declined_by_payer", "surcharge_expired"):
-        answer = pay(sandbox, 1000, outcome=key)
+        answer = sandbox.pay(1000, outcome=key)
 
         # assumed 5.2-prompt: three events, each with the payment of its moment.
-        tx, announced = answer.json(), events_of(sandbox, answer)
+        tx, announced = answer.json(), sandbox.events_of(answer)
         assert [(one["event_type"], kind(one["body"])) for one in announced] == [
             ("transaction.create", "sale/pending/pending"),
             ("transaction.sale", "sale/surcharge_pending/approved"),
             ("transaction.cancel", f"sale/canceled/{key}"),
         ]
         assert [one["body"]["total_amount"] for one in announced] == [1000, 1030, 1000]
-        assert announced[-1]["body"] == tx == read(sandbox, tx["transaction_id"])
+        assert announced[-1]["body"] == tx == sandbox.read(tx["transaction_id"])
         assert tx["additional_details"] == NOTHING
         # An authorization shows no prompt.
-        hold = pay(sandbox, operation="auth", outcome=key)
+        hold = sandbox.pay(operation="auth", outcome=key)
         assert kind(hold.json()) == f"auth/canceled/{key}"
-        assert event_types(sandbox, hold) == ["transaction.create", "transaction.cancel"]
+        assert sandbox.event_types(hold) == ["transaction.create", "transaction.cancel"]

@@ -4,24 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.directory.making import ADDRESS
+from tests.driving import fresh
 from tests.properties import examples
-from tests.support.payments import (
-    act,
-    acted,
-    drop,
-    error,
-    fresh_sandbox,
-    held,
-    kind,
-    ledger,
-    paid,
-    parts,
-    pay,
-    refused,
-    set_rates,
-    unchanged,
-)
+from tests.support.directory import ADDRESS
+from tests.support.payments import kind, ledger, parts
 
 SURCHARGE = ("surcharge_rate", "surcharge_source", "surcharge_basis", "surcharge_applied")
 TAX = ("tax_rate", "tax_source", "tax_basis")
@@ -34,7 +20,7 @@ def shows(transaction, names):
 
 def quiet(sandbox, kind, **rates):
     """Rates at a level of the merchant of the cast, none of which asks the cardholder."""
-    set_rates(sandbox, kind, "merchant", surcharge_confirmation_required=False, **rates)
+    sandbox.set_rates(kind, "merchant", surcharge_confirmation_required=False, **rates)
 
 
 # --- where a rate comes from ------------------------------------------------------------------
@@ -63,7 +49,7 @@ def test_the_most_specific_level_gives_the_surcharge_and_the_tax(sandbox, rates,
     cents = rate * 100
     for level, value in levels.items():
         quiet(sandbox, level, surcharge_rate=value)
-    sale = paid(sandbox, 10_000)
+    sale = sandbox.paid(10_000)
     assert parts(sale) == (10_000, 0, 0, cents, 10_000 + cents)
     basis = "total" if source else None
     assert shows(sale, SURCHARGE) == (rate, source, basis, source is not None)
@@ -71,9 +57,9 @@ def test_the_most_specific_level_gives_the_surcharge_and_the_tax(sandbox, rates,
     assert sale["surcharge_confirmation_required"] is (False if source else None)
 
     for level, value in levels.items():
-        set_rates(sandbox, level, "merchant", surcharge_rate=None, tax_rate=value)
-    by_location = paid(sandbox, 10_000, location_id=sale["location_id"])
-    for tx in (paid(sandbox, 10_000), held(sandbox, 10_000), by_location):
+        sandbox.set_rates(level, "merchant", surcharge_rate=None, tax_rate=value)
+    by_location = sandbox.paid(10_000, location_id=sale["location_id"])
+    for tx in (sandbox.paid(10_000), sandbox.held(10_000), by_location):
         assert parts(tx) == (10_000, cents, 0, 0, 10_000 + cents)
         assert shows(tx, TAX) == (rate, source, "subtotal" if source else None)
         assert shows(tx, SURCHARGE) == UNSURCHARGED
@@ -85,14 +71,14 @@ def test_the_request_wins_over_every_level_and_a_tax_of_nothing_stops_the_search
         quiet(sandbox, level, surcharge_rate=1, tax_rate=1)
     breakdown = {"subtotal": 10_000, "taxRate": 5, "surcharge": {"percentage": 2}}
 
-    sale = paid(sandbox, 10_500, breakdown=breakdown)
+    sale = sandbox.paid(10_500, breakdown=breakdown)
 
     # 2 % of 10500
     assert parts(sale) == (10_000, 500, 0, 210, 10_710)
     assert shows(sale, TAX) == (5, "transaction", "subtotal")
     assert shows(sale, SURCHARGE) == (2, "transaction", "total", True)
     for stated in ({"taxRate": 0}, {"taxAmount": 0}):
-        sale = paid(sandbox, at="tax_merchant", breakdown={"subtotal": 1000, **stated})
+        sale = sandbox.paid(at="tax_merchant", breakdown={"subtotal": 1000, **stated})
         assert (parts(sale), shows(sale, TAX)) == ((1000, 0, 0, 0, 1000), UNTAXED)
 
 
@@ -110,18 +96,18 @@ def test_surcharge_and_tax_are_counted_on_their_basis_the_surcharge_after_the_ta
         None: 130,
     }.items():
         quiet(sandbox, "account", surcharge_rate=10, surcharge_basis=basis)
-        sale = paid(sandbox, 1300, breakdown=tipped)
+        sale = sandbox.paid(1300, breakdown=tipped)
         assert parts(sale) == (1000, 100, 200, cents, 1300 + cents)
         assert sale["surcharge_basis"] == (basis or "total")
     quiet(sandbox, "account", surcharge_rate=None)
     for basis, cents in {"subtotal": 100, "subtotal_plus_tip": 120, None: 100}.items():
-        set_rates(sandbox, "account", "merchant", tax_rate=10, tax_basis=basis)
-        sale = paid(sandbox, 1200, breakdown={"subtotal": 1000, "tipAmount": 200})
+        sandbox.set_rates("account", "merchant", tax_rate=10, tax_basis=basis)
+        sale = sandbox.paid(1200, breakdown={"subtotal": 1000, "tipAmount": 200})
         assert parts(sale) == (1000, cents, 200, 0, 1200 + cents)
         assert sale["tax_basis"] == (basis or "subtotal")
     # Configured rates may be basis points: 87.5 is 88; 3.5 % of 1088 is 38.08.
     quiet(sandbox, "account", surcharge_rate=350, surcharge_basis=None, tax_rate=875)
-    sale = paid(sandbox, 1_000)
+    sale = sandbox.paid(1_000)
     assert (parts(sale), ledger(sale)) == ((1_000, 88, 0, 38, 1_126), (1_126, 1_126, 0, 0))
     assert (sale["tax_rate"], sale["surcharge_rate"]) == (8.75, 3.5)
 
@@ -172,14 +158,14 @@ def test_percentages_are_rounded_half_up_once_per_component(sandbox):
         # A surcharge by percentage comes on top of what is asked for.
         is_on_top = breakdown and {"surcharge", "surchargeRate"} & set(breakdown)
         amount = expected[4] - (expected[3] if is_on_top else 0)
-        assert parts(paid(sandbox, amount, breakdown=breakdown)) == expected, breakdown
+        assert parts(sandbox.paid(amount, breakdown=breakdown)) == expected, breakdown
     # The client cannot know a configured tax: it is not in the amount that is asked for.
-    sale = paid(sandbox, 1200, at="tax_merchant", breakdown={"subtotal": 1000, "tipAmount": 200})
+    sale = sandbox.paid(1200, at="tax_merchant", breakdown={"subtotal": 1000, "tipAmount": 200})
     assert parts(sale) == (1000, 83, 200, 0, 1283)
 
 
 CENTS = st.integers(min_value=0, max_value=50_000)
-SELLING = fresh_sandbox()
+SELLING = fresh()
 
 
 @pytest.mark.proves("assumed 1.8-sum")
@@ -200,12 +186,12 @@ def test_stated_components_are_taken_exactly_when_they_add_up(subtotal, tax, tip
         "surcharge": {"amount": surcharge},
     }
 
-    answer = pay(SELLING, max(1, total + off), breakdown=breakdown)
+    answer = SELLING.pay(max(1, total + off), breakdown=breakdown)
 
     if max(1, total + off) == total:
         assert parts(answer.json()) == (subtotal, tax, tip, surcharge, total)
     else:
-        assert error(answer) == (400, "validation_error")
+        assert answer.error() == (400, "validation_error")
 
 
 @pytest.mark.proves("assumed 2.8-rounding")
@@ -220,7 +206,7 @@ def test_a_computed_tax_is_its_percentage_rounded_half_up(subtotal, hundredths):
     rate = hundredths / 100
     breakdown = {"subtotal": subtotal, "taxRate": rate}
 
-    sale = paid(SELLING, subtotal + expected, breakdown=breakdown)
+    sale = SELLING.paid(subtotal + expected, breakdown=breakdown)
 
     assert parts(sale) == (subtotal, expected, 0, 0, subtotal + expected)
     assert sale["tax_rate"] == rate
@@ -235,34 +221,34 @@ SURCHARGING = ("surcharge_merchant", "quiet_surcharge_merchant")
 @pytest.mark.parametrize("card", ["tok_visa_debit", "tok_mc_debit", "tok_mc_prepaid"])
 def test_debit_and_prepaid_cards_are_never_surcharged(sandbox, card):
     for at in SURCHARGING:
-        sale = paid(sandbox, at=at, card=card)
+        sale = sandbox.paid(at=at, card=card)
         assert (kind(sale), parts(sale)) == ("sale/captured/approved", (1000, 0, 0, 0, 1000))
         assert shows(sale, SURCHARGE) == UNSURCHARGED
-    with unchanged(sandbox):
+    with sandbox.unchanged():
         for amount, surcharge in ((1030, {"amount": 30}), (1000, {"percentage": 3})):
             breakdown = {"subtotal": 1000, "surcharge": surcharge}
             for operation in ("sale", "auth"):
-                stated = pay(sandbox, amount, card=card, breakdown=breakdown, operation=operation)
-                assert error(stated) == (400, "validation_error")
+                stated = sandbox.pay(amount, card=card, breakdown=breakdown, operation=operation)
+                assert stated.error() == (400, "validation_error")
 
 
 @pytest.mark.proves("assumed 2.8-never, D16")
 def test_states_that_prohibit_it_have_no_surcharge_the_locations_before_the_accounts(sandbox):
     quiet(sandbox, "account", surcharge_rate=3)
     for state in ("CT", "MA", "ME", "PR"):
-        set_rates(sandbox, "location", "merchant", address=ADDRESS | {"state": state})
-        sale = paid(sandbox)
+        sandbox.set_rates("location", "merchant", address=ADDRESS | {"state": state})
+        sale = sandbox.paid()
         assert parts(sale) == (1000, 0, 0, 0, 1000), state
         assert shows(sale, SURCHARGE) == UNSURCHARGED
         stated = {"subtotal": 1000, "surcharge": {"amount": 30}}
         for operation, body in (("capture", {}), ("increment", {"amount": 1030})):
-            answer = act(sandbox, held(sandbox), operation, breakdown=stated, **body)
-            assert f"nothing is surcharged in {state}" in refused(sandbox, answer)
-    set_rates(sandbox, "location", "merchant", address=ADDRESS)
+            answer = sandbox.act(sandbox.held(), operation, breakdown=stated, **body)
+            assert f"nothing is surcharged in {state}" in sandbox.refused(answer)
+    sandbox.set_rates("location", "merchant", address=ADDRESS)
     quiet(sandbox, "account", address=ADDRESS | {"state": "MA"})
-    in_texas = paid(sandbox)
-    drop(sandbox, "location", "merchant")
-    without_location = paid(sandbox)
+    in_texas = sandbox.paid()
+    sandbox.drop("location", "merchant")
+    without_location = sandbox.paid()
     assert (in_texas["surcharge_amount"], in_texas["location_id"] is None) == (30, False)
     assert (without_location["surcharge_amount"], without_location["location_id"]) == (0, None)
 
@@ -271,20 +257,20 @@ def test_states_that_prohibit_it_have_no_surcharge_the_locations_before_the_acco
 @pytest.mark.parametrize("at", SURCHARGING)
 def test_what_the_request_says_of_the_surcharge_stops_computing_and_asking(sandbox, at):
     # A preauthorization is surcharged only explicitly.
-    assert parts(held(sandbox, at=at)) == (1000, 0, 0, 0, 1000)
+    assert parts(sandbox.held(at=at)) == (1000, 0, 0, 0, 1000)
     for amount, surcharge, cents, beside_tax in (
         (1000, {"bypass": True}, 0, 0),
         (1041, {"amount": 41}, 41, 41),
         (1000, {"percentage": 2}, 20, 22),
     ):
         breakdown = {"subtotal": 1000, "surcharge": surcharge}
-        sale = paid(sandbox, amount, at=at, breakdown=breakdown)
-        auth = held(sandbox, amount, at=at, breakdown=breakdown)
+        sale = sandbox.paid(amount, at=at, breakdown=breakdown)
+        auth = sandbox.held(amount, at=at, breakdown=breakdown)
         assert (kind(sale), sale["surcharge_source"]) == ("sale/captured/approved", "transaction")
         assert parts(sale) == parts(auth) == (1000, 0, 0, cents, 1000 + cents)
         assert sale["surcharge_applied"] is (cents > 0)
         # Tax is independent of it: 8.25 % of 1000 is 82.5, and 2 % of 1083 is 21.66.
-        taxed = paid(sandbox, amount, at="tax_merchant", breakdown=breakdown)
+        taxed = sandbox.paid(amount, at="tax_merchant", breakdown=breakdown)
         assert parts(taxed) == (1000, 83, 0, beside_tax, 1083 + beside_tax)
         assert shows(taxed, TAX) == (8.25, "account", "subtotal")
 
@@ -297,9 +283,9 @@ def test_the_cardholder_is_asked_unless_the_most_specific_level_says_no(sandbox)
     # Null at every level asks too: assumed 2.8-prompt.
     for required in (True, None):
         more = {"surcharge_rate": 3, "surcharge_confirmation_required": required}
-        set_rates(sandbox, "account", "merchant", **more)
+        sandbox.set_rates("account", "merchant", **more)
 
-        sale = paid(sandbox)
+        sale = sandbox.paid()
 
         assert (sale["status"], sale["surcharge_confirmation_required"]) == (
             *("surcharge_pending", True),
@@ -309,10 +295,10 @@ def test_the_cardholder_is_asked_unless_the_most_specific_level_says_no(sandbox)
         assert shows(sale, SURCHARGE) == (3, "account", "total", False)
         assert (ledger(sale), sale["batch_id"]) == ((1000, 0, 0, 0), None)
     # One that rounds to nothing is not asked about: 3 % of 16 is 0.48.
-    small = paid(sandbox, 16)
+    small = sandbox.paid(16)
     assert (kind(small), parts(small)) == ("sale/captured/approved", (16, 0, 0, 0, 16))
-    set_rates(sandbox, "location", "merchant", surcharge_confirmation_required=False)
-    sale = paid(sandbox)
+    sandbox.set_rates("location", "merchant", surcharge_confirmation_required=False)
+    sale = sandbox.paid()
     assert (sale["status"], sale["surcharge_confirmation_required"]) == ("captured", False)
 
 
@@ -333,19 +319,19 @@ def test_a_tip_shows_how_and_when_it_was_stated(sandbox):
     for stated, tip, tip_type, mode in TIPS:
         breakdown = {"subtotal": 1000, **stated}
         for operation in ("sale", "auth"):
-            tx = paid(sandbox, 1000 + tip, operation=operation, breakdown=breakdown)
+            tx = sandbox.paid(1000 + tip, operation=operation, breakdown=breakdown)
             assert (tx["tip_amount"], tx["tip_type"], tx["tip_capture_mode"]) == (
                 *(tip, tip_type, mode),
             )
     # One that was held keeps its mode at the capture.
-    assert acted(sandbox, tx, "capture")["tip_capture_mode"] == "sale"
+    assert sandbox.acted(tx, "capture")["tip_capture_mode"] == "sale"
     for body, mode in (
         ({}, None),
         ({"tip_amount": 100}, "capture"),
         ({"breakdown": {"subtotal": 1000, "tipAmount": 100}}, "capture"),
         ({"breakdown": {"subtotal": 1000}}, None),
     ):
-        assert acted(sandbox, held(sandbox), "capture", **body)["tip_capture_mode"] == mode
+        assert sandbox.acted(sandbox.held(), "capture", **body)["tip_capture_mode"] == mode
 
 
 @pytest.mark.proves("assumed 2.8-values, 2.5-increment, 2.9")
@@ -359,9 +345,9 @@ def test_a_tip_shows_how_and_when_it_was_stated(sandbox):
 )
 def test_what_an_increment_brings_has_a_source(sandbox, part, amount, source):
     # Null means that nothing applied (assumed 2.8-values, 2.9).
-    tx = held(sandbox)
+    tx = sandbox.held()
 
-    after = acted(sandbox, tx, "increment", amount=150, breakdown={"subtotal": 100, **part})
+    after = sandbox.acted(tx, "increment", amount=150, breakdown={"subtotal": 100, **part})
 
     assert (after[amount], after[source] is not None) == (50, True)
     assert after[source] == "transaction" or amount == "tip_amount"

@@ -16,32 +16,10 @@ import pytest
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.payments.transactions import STATUSES
 from sandbox.domain.profile import Profile
-from tests.directory.making import (
-    NOBODY,
-    a_terminal,
-    account_id,
-    location_id,
-    set_clock,
-    shown,
-    terminal_id,
-)
 from tests.driving import InProcess, fresh
 from tests.profiles import BRANDED, NEUTRAL
 from tests.properties import examples
-from tests.support.payments import (
-    act,
-    acted,
-    ask,
-    found,
-    held,
-    pay,
-    read,
-    refused,
-    search,
-    settled,
-    sold,
-    unchanged,
-)
+from tests.support.directory import NOBODY
 
 # --- a world with something of everything -----------------------------------------------------
 
@@ -58,33 +36,33 @@ class World:
 def busy_world(profile: Profile = NEUTRAL) -> World:
     """Payments of many merchants and terminals, in every status there is."""
     sandbox = fresh(profile=profile)
-    counter = a_terminal(sandbox)["terminal_id"]
-    sold(sandbox, 1000, event_id="first-sale")
-    settled(sandbox, sold(sandbox, 500, at=counter)["batch_id"])
-    set_clock(sandbox, "2026-03-01T13:00:00Z")
-    sold(sandbox, 1000, card_reader_data={"paymentCardData": "tok_amex"}, event_id="shared")
-    sold(sandbox, 700, at="second_merchant", event_id="shared", payment_method="keyed")
-    pay(sandbox, 1500, outcome="do_not_honor")
-    pay(sandbox, 1500, outcome="processor_timeout", at="second_merchant")
-    pay(sandbox, 2500, outcome="user_canceled", at=counter)
-    set_clock(sandbox, "2026-03-01T13:00:00.001Z")
-    tx = held(sandbox, 2000, reader_identifier="ab" * 32)
-    acted(sandbox, tx, "increment", amount=500)
-    acted(sandbox, tx, "capture", event_id="the-capture")
-    acted(sandbox, held(sandbox, 300), "reverse")
-    elsewhere = held(sandbox, 300, at="other_merchant", by="psp")
-    acted(sandbox, elsewhere, "increment", amount=9, by="psp")
-    set_clock(sandbox, "2026-03-02T09:30:00Z")
-    acted(sandbox, sold(sandbox, 1000, at=counter), "refund")
-    acted(sandbox, sold(sandbox, 1200), "adjust", type="fixed", amount=200)
-    acted(sandbox, sold(sandbox, 1000), "refund", amount=1, event_id="part")
-    act(sandbox, sold(sandbox, 1000), "refund", outcome="refund_declined", event_id="failed")
-    pay(sandbox, 4000, at="surcharge_merchant")
-    pay(sandbox, 800, at="passthrough_merchant")
-    place = {"location_id": location_id(sandbox, "merchant_patio")}
-    sold(sandbox, 900, terminal_id=terminal_id(sandbox, "merchant"), **place)
-    sold(sandbox, 400, card_reader_data={"paymentCardData": "tok_mc_debit"})
-    rows = [read(sandbox, id, by="psp") for id in found(sandbox, "limit=200&sort_order=asc")]
+    counter = sandbox.a_terminal()["terminal_id"]
+    sandbox.sold(1000, event_id="first-sale")
+    sandbox.settled(sandbox.sold(500, at=counter)["batch_id"])
+    sandbox.set_clock("2026-03-01T13:00:00Z")
+    sandbox.sold(1000, card_reader_data={"paymentCardData": "tok_amex"}, event_id="shared")
+    sandbox.sold(700, at="second_merchant", event_id="shared", payment_method="keyed")
+    sandbox.pay(1500, outcome="do_not_honor")
+    sandbox.pay(1500, outcome="processor_timeout", at="second_merchant")
+    sandbox.pay(2500, outcome="user_canceled", at=counter)
+    sandbox.set_clock("2026-03-01T13:00:00.001Z")
+    tx = sandbox.held(2000, reader_identifier="ab" * 32)
+    sandbox.acted(tx, "increment", amount=500)
+    sandbox.acted(tx, "capture", event_id="the-capture")
+    sandbox.acted(sandbox.held(300), "reverse")
+    elsewhere = sandbox.held(300, at="other_merchant", by="psp")
+    sandbox.acted(elsewhere, "increment", amount=9, by="psp")
+    sandbox.set_clock("2026-03-02T09:30:00Z")
+    sandbox.acted(sandbox.sold(1000, at=counter), "refund")
+    sandbox.acted(sandbox.sold(1200), "adjust", type="fixed", amount=200)
+    sandbox.acted(sandbox.sold(1000), "refund", amount=1, event_id="part")
+    sandbox.act(sandbox.sold(1000), "refund", outcome="refund_declined", event_id="failed")
+    sandbox.pay(4000, at="surcharge_merchant")
+    sandbox.pay(800, at="passthrough_merchant")
+    place = {"location_id": sandbox.location_id("merchant_patio")}
+    sandbox.sold(900, terminal_id=sandbox.terminal_id("merchant"), **place)
+    sandbox.sold(400, card_reader_data={"paymentCardData": "tok_mc_debit"})
+    rows = [sandbox.read(id, by="psp") for id in sandbox.found("limit=200&sort_order=asc")]
     return World(sandbox, tuple(rows))
 
 
@@ -148,7 +126,7 @@ def values_of(world: World, name: str) -> list[str]:
         seen = {tx[RANGES[name][0]] for tx in world.payments}
         return sorted(str(one + by) for one in seen for by in (-1, 0, 1))
     unknown = {
-        "account_id": {account_id(world.sandbox, "tax_merchant")},
+        "account_id": {world.sandbox.account_id("tax_merchant")},
         "card_number": {"0000", "999999"},
         "status": set(),
         "transaction_type": set(),
@@ -181,7 +159,7 @@ def test_each_filter_alone_and_some_together_find_what_the_model_finds():
     together = [some_together(world, chance) for _ in range(examples(300))]
 
     for pairs in (*alone, *together):
-        page = search(world.sandbox, f"limit=200&{urlencode(pairs)}")
+        page = world.sandbox.search(f"limit=200&{urlencode(pairs)}")
 
         assert ids_of(page["transactions"]) == expected(world, pairs), pairs
         assert page["total"] == len(page["transactions"])
@@ -195,16 +173,16 @@ def test_each_filter_alone_and_some_together_find_what_the_model_finds():
 def test_what_is_searched_for_is_compared_by_those_who_see_it_and_in_either_case():
     world = busy_world()
     tids, latest = sorted({tx["tid"] for tx in world.payments}), world.payments[-1]
-    seen = {by: len(found(world.sandbox, "event_id=shared", by=by)) for by in ("psp", "merchant")}
+    seen = {by: len(world.sandbox.found("event_id=shared", by=by)) for by in ("psp", "merchant")}
 
     assert seen == {"psp": 2, "merchant": 1}
-    assert found(world.sandbox, f"tid={tids[0]}&terminal_id={tids[1]}") == []
+    assert world.sandbox.found(f"tid={tids[0]}&terminal_id={tids[1]}") == []
     for field in ("merchant_name", "card", "transaction_id", "event_id"):
         text = latest[field]
         for term in (text.upper(), text.lower(), text[1:-1]):
             query = urlencode({"search_term": term})
-            assert latest["transaction_id"] in found(world.sandbox, query), term
-    assert found(world.sandbox, "search_term=no-such-thing") == []
+            assert latest["transaction_id"] in world.sandbox.found(query), term
+    assert world.sandbox.found("search_term=no-such-thing") == []
 
 
 # --- whose payments ---------------------------------------------------------------------------
@@ -216,14 +194,14 @@ def test_without_an_account_a_search_covers_the_callers_own_tree():
     names = ("psp", "partner", "other_partner", "merchant", "second_merchant", "other_merchant")
 
     for name in names:
-        ids = found(world.sandbox, "limit=200", by=name)
-        assert ids == expected(world, [("account_id", account_id(world.sandbox, name))]), name
+        ids = world.sandbox.found("limit=200", by=name)
+        assert ids == expected(world, [("account_id", world.sandbox.account_id(name))]), name
         assert ids
     # An admin's own tree is empty; it may name an account anywhere.
-    assert search(world.sandbox, by="admin")["total"] == 0
-    merchant, other = (account_id(world.sandbox, one) for one in ("merchant", "other_merchant"))
+    assert world.sandbox.search(by="admin")["total"] == 0
+    merchant, other = (world.sandbox.account_id(one) for one in ("merchant", "other_merchant"))
     for pairs in ([("account_id", merchant)], [("account_id", merchant), ("account_id", other)]):
-        ids = found(world.sandbox, f"limit=200&{urlencode(pairs)}", by="admin")
+        ids = world.sandbox.found(f"limit=200&{urlencode(pairs)}", by="admin")
         assert ids == expected(world, pairs)
 
 
@@ -233,12 +211,12 @@ def test_an_account_outside_the_hierarchy_is_a_404_and_one_named_twice_counts_on
 
     for path in ("/v2/transactions", "/v1/transactions", "/v1/batches"):
         for outside in ("other_merchant", "other_partner", "psp", "admin", NOBODY):
-            query = f"account_id={account_id(world.sandbox, outside)}"
-            answer = ask(world.sandbox, "GET", path, by="partner", query=query)
-            refused(world.sandbox, answer, 404, "not_found", clause="spec 7-404")
+            query = f"account_id={world.sandbox.account_id(outside)}"
+            answer = world.sandbox.get(path, by="partner", query=query)
+            world.sandbox.refused(answer, 404, "not_found", clause="spec 7-404")
     names = ["merchant", "merchant", "partner", "psp"]
-    pairs = [("account_id", account_id(world.sandbox, name)) for name in names]
-    assert search(world.sandbox, f"limit=200&{urlencode(pairs)}")["total"] == 18
+    pairs = [("account_id", world.sandbox.account_id(name)) for name in names]
+    assert world.sandbox.search(f"limit=200&{urlencode(pairs)}")["total"] == 18
 
 
 # --- what is refused --------------------------------------------------------------------------
@@ -263,11 +241,11 @@ def test_a_filter_that_cannot_be_or_is_sent_twice_is_refused_and_named():
 
     for name in (*REFUSED, "event_id", "tid"):
         for value in (*REFUSED.get(name, ()), f"1&{name}=1"):
-            answer = ask(world.sandbox, "GET", "/v2/transactions", query=f"{name}={value}")
-            assert name in refused(world.sandbox, answer), value
+            answer = world.sandbox.get("/v2/transactions", query=f"{name}={value}")
+            assert name in world.sandbox.refused(answer), value
     # A misspelt status names the nearest.
-    answer = ask(world.sandbox, "GET", "/v2/transactions", query="status=captued")
-    assert "captured" in refused(world.sandbox, answer)
+    answer = world.sandbox.get("/v2/transactions", query="status=captued")
+    assert "captured" in world.sandbox.refused(answer)
 
 
 @pytest.mark.proves("spec 4.3-search-dates")
@@ -275,11 +253,11 @@ def test_under_a_profile_the_dates_have_its_names_and_ours_mean_nothing():
     world = busy_world(BRANDED)
     first, last = (world.payments[place]["created_at"] for place in (2, 8))
 
-    ids = found(world.sandbox, f"limit=200&from={first}&to={last}")
+    ids = world.sandbox.found(f"limit=200&from={first}&to={last}")
 
     assert ids == expected(world, [("start_date", str(first)), ("end_date", str(last))])
     assert 0 < len(ids) < len(world.payments)
-    assert search(world.sandbox, f"start_date={last}&end_date={first}")["total"] == 18
+    assert world.sandbox.search(f"start_date={last}&end_date={first}")["total"] == 18
 
 
 # --- pages and order --------------------------------------------------------------------------
@@ -293,43 +271,43 @@ def ids_of(transactions):
 
 def made(sandbox, count, **more):
     """The ids of new sales, oldest first."""
-    return [sold(sandbox, 100 + n, **more)["transaction_id"] for n in range(count)]
+    return [sandbox.sold(100 + n, **more)["transaction_id"] for n in range(count)]
 
 
 @pytest.mark.proves("spec 4.3-search-answer, 4.3-search-page, 8-page", "assumed 0.5-lists")
 def test_a_page_shows_whole_transactions_total_limit_offset_and_page(sandbox):
     ids = made(sandbox, 7)[::-1]
 
-    page = search(sandbox)
+    page = sandbox.search()
 
     assert list(page) == ["transactions", "total", "limit", "offset", "page"]
     assert page == {
-        "transactions": [read(sandbox, id) for id in ids],
+        "transactions": [sandbox.read(id) for id in ids],
         "total": 7,
         "limit": 50,
         "offset": 0,
         "page": 1,
     }
     for limit, offset, number in (*((1, 0, 1), (3, 3, 2), (3, 5, 2), (3, 7, 3)),):
-        page = search(sandbox, f"limit={limit}&offset={offset}")
+        page = sandbox.search(f"limit={limit}&offset={offset}")
         assert ids_of(page["transactions"]) == ids[offset : offset + limit]
         assert (page["total"], page["limit"], page["page"]) == (7, limit, number)
 
 
 def test_with_a_clock_that_was_set_back_the_newest_by_created_at_come_first(sandbox):
-    noon = sold(sandbox)["transaction_id"]
-    set_clock(sandbox, "2026-02-01T00:00:00Z")
+    noon = sandbox.sold()["transaction_id"]
+    sandbox.set_clock("2026-02-01T00:00:00Z")
     earlier = made(sandbox, 2)
-    set_clock(sandbox, "2026-03-05T00:00:00Z")
-    later = sold(sandbox)["transaction_id"]
+    sandbox.set_clock("2026-03-05T00:00:00Z")
+    later = sandbox.sold()["transaction_id"]
 
     newest_first = [later, noon, *earlier[::-1]]
 
-    assert found(sandbox) == newest_first
-    assert found(sandbox, "sort_order=asc") == newest_first[::-1]
-    assert ids_of(shown(ask(sandbox, "GET", V1))) == newest_first
+    assert sandbox.found() == newest_first
+    assert sandbox.found("sort_order=asc") == newest_first[::-1]
+    assert ids_of(sandbox.get(V1).expect(200)) == newest_first
     february = int(parse_rfc3339("2026-02-01T00:00:00Z").timestamp() * 1000)
-    assert found(sandbox, f"start_date={february}&end_date={february}") == earlier[::-1]
+    assert sandbox.found(f"start_date={february}&end_date={february}") == earlier[::-1]
 
 
 # --- the older list ---------------------------------------------------------------------------
@@ -339,24 +317,24 @@ def test_with_a_clock_that_was_set_back_the_newest_by_created_at_come_first(sand
 def test_the_older_list_is_a_bare_array_of_100_newest_first_and_of_500_at_most(sandbox):
     ids = made(sandbox, 103)[::-1]
 
-    assert shown(ask(sandbox, "GET", V1)) == [read(sandbox, id) for id in ids[:100]]
+    assert sandbox.get(V1).expect(200) == [sandbox.read(id) for id in ids[:100]]
     for query, expected_ids in {
         "limit=101": ids[:101],
         "limit=500": ids,
         "offset=100": ids[100:],
         "limit=2&offset=1": ids[1:3],
     }.items():
-        assert ids_of(shown(ask(sandbox, "GET", V1, query=query))) == expected_ids, query
+        assert ids_of(sandbox.get(V1, query=query).expect(200)) == expected_ids, query
     for value in ("0", "501", "", "null", "-1", "x"):
-        assert "limit" in refused(sandbox, ask(sandbox, "GET", V1, query=f"limit={value}"))
+        assert "limit" in sandbox.refused(sandbox.get(V1, query=f"limit={value}"))
 
 
 @pytest.mark.proves("assumed 1.7-v1, 2.6")
 def test_the_older_list_has_the_older_filters(sandbox):
-    used = a_terminal(sandbox)["terminal_id"]
-    tx = held(sandbox, at=used, event_id="mine", reader_identifier="cd" * 32)
-    acted(sandbox, tx, "capture", event_id="the-capture")
-    other = sold(sandbox, at="second_merchant")
+    used = sandbox.a_terminal()["terminal_id"]
+    tx = sandbox.held(at=used, event_id="mine", reader_identifier="cd" * 32)
+    sandbox.acted(tx, "capture", event_id="the-capture")
+    other = sandbox.sold(at="second_merchant")
     both = ids_of([other, tx])
     names = ("mid", "tid", "account_id", "gateway_transaction_id", "reader_identifier")
 
@@ -365,20 +343,20 @@ def test_the_older_list_has_the_older_filters(sandbox):
         # This is how a client that got no answer recovers (assumed 2.6).
         "event_id=the-capture": both[1:],
         f"location_id={other['location_id']}": both[:1],
-        f"account_id={account_id(sandbox, 'partner')}": both,
+        f"account_id={sandbox.account_id('partner')}": both,
         # What the older list has no filter for is ignored, as everywhere (assumed C8).
         "status=refunded&min_amount=5000": both,
         f"mid={tx['mid']}&event_id=other": [],
     }.items():
-        assert ids_of(shown(ask(sandbox, "GET", V1, query=query))) == ids, query
+        assert ids_of(sandbox.get(V1, query=query).expect(200)) == ids, query
 
 
 @pytest.mark.proves("spec 4.3-search-retired, 7-405, 9.3", "assumed C3")
 def test_the_retired_search_is_a_405_for_every_caller_and_body(sandbox):
     # Before authentication (assumed C3).
-    with unchanged(sandbox):
+    with sandbox.unchanged():
         for by, body in product(("merchant", "revoked", "svc_live_x", None), ({}, None, "x")):
             answer = sandbox.ask("POST", f"{V1}/search", key=by, json_body=body)
 
-            refused(sandbox, answer, 405, "method_not_allowed", clause="spec 4.3-search-retired")
+            sandbox.refused(answer, 405, "method_not_allowed", clause="spec 4.3-search-retired")
             assert answer.headers.get("allow") in (None, "GET")

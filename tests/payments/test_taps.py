@@ -5,22 +5,8 @@ from itertools import product
 import pytest
 
 from sandbox.domain.payments.cards import CARDS
-from tests.directory.making import mint, terminal_id
 from tests.scenarios.running import carrying
 from tests.support.open_requests import CONTROL, desk_opens, sale
-from tests.support.payments import (
-    all_transactions,
-    chosen,
-    error,
-    event_types,
-    events_of,
-    found,
-    operate,
-    pay,
-    read,
-    set_switch,
-    world_of,
-)
 
 
 def preauth(sandbox):
@@ -43,7 +29,7 @@ def test_payments_wait_side_by_side_and_end_in_any_order(sandbox, requests):
     assert times == {("2026-03-01T12:00:00.000Z", "2026-03-01T12:01:00.000Z")}
     record = requests.ask("GET", f"/v1/transactions/{listed[0]['transaction_id']}").json()
     assert [one["amount"] for one in listed] == [1000, 200, 300]
-    told = [one.event_type for one in world_of(sandbox).store.messages()]
+    told = [one.event_type for one in sandbox.get_world().store.messages()]
     assert (record["status"], told) == ("pending", ["transaction.create"] * 3)
     assert all(requests.is_open(task) for task in tasks)
     for one, how in zip(
@@ -74,18 +60,18 @@ def test_the_card_that_is_tapped_pays_its_price_and_its_issuer_answers(sandbox, 
     desk_opens(sandbox)
     for line, sent in product(TAPPED.strip().splitlines(), ("tok_discover", "tok_visa_debit")):
         merchant, token, expected, money = line.split(";")
-        request = sale(sandbox, terminal_id=terminal_id(sandbox, merchant), **carrying(sent))
+        request = sale(sandbox, terminal_id=sandbox.terminal_id(merchant), **carrying(sent))
 
         answer, done = requests.tapped(request, card=token)
 
         body, card = answer.json(), CARDS[token]
         assert (answer.status, kind(body), kind(done.json())) == (200, expected, expected), line
         assert (body["card_brand"], body["card_type"]) == (card.brand, card.type)
-        assert read(sandbox, body)["card"] == body["card"] == card.masked
+        assert sandbox.read(body)["card"] == body["card"] == card.masked
         assert f"{body['surcharge_amount']} {body['total_amount']}" == money
         assert [one["status"] for one in body["history"]] == ["pending", body["status"]]
         assert len({one["event_id"] for one in body["history"]}) == 1
-        events = events_of(sandbox, answer)
+        events = sandbox.events_of(answer)
         types = [one["event_type"] for one in events if one["event_type"] != "batch.opened"]
         assert types == ["transaction.create", "transaction.sale"]
         assert events[-1]["body"] == body
@@ -94,7 +80,7 @@ def test_the_card_that_is_tapped_pays_its_price_and_its_issuer_answers(sandbox, 
 @pytest.mark.proves("assumed 8.2-surcharge")
 def test_a_prompt_lasts_from_the_tap(sandbox, requests):
     desk_opens(sandbox)
-    task = requests.open(sale(sandbox, terminal_id=terminal_id(sandbox, "surcharge_merchant")))
+    task = requests.open(sale(sandbox, terminal_id=sandbox.terminal_id("surcharge_merchant")))
     requests.advance("59s")
     requests.tap(card="tok_visa_credit")
     assert requests.end(task).json()["status"] == "surcharge_pending"
@@ -108,7 +94,7 @@ def test_what_follows_is_that_of_the_tapped_card(sandbox, requests):
     refunded, _ = requests.tapped(sale(sandbox), card="tok_refund_fails")
     held, _ = requests.tapped(preauth(sandbox), card="tok_amex")
 
-    refund = operate(sandbox, refunded.json()["transaction_id"], "refund")
+    refund = sandbox.operate(refunded.json()["transaction_id"], "refund")
     assert kind(refund.json()) == "declined/declined"
     # Amex holds for seven days, and the deadline of the tap is not one any more (assumed 8.1).
     id = held.json()["transaction_id"]
@@ -133,10 +119,10 @@ def test_header_and_queue_come_before_the_desk_then_scenario_card_and_amount(san
     for then, amount, card, said in CHOSEN:
         desk_opens(sandbox, **then)
         answer, _ = requests.tapped(sale(sandbox, amount=amount), card=card)
-        assert chosen(answer) == said
+        assert answer.outcome == said
     sandbox.control("POST", "/worlds/default/scenario/next", {"outcome": "lost_card"})
-    assert chosen(pay(sandbox)) == "lost_card; source=queue; rule=queue"
-    assert chosen(pay(sandbox, outcome="approved")) == "approved; source=header; rule=header"
+    assert sandbox.pay().outcome == "lost_card; source=queue; rule=queue"
+    assert sandbox.pay(outcome="approved").outcome == "approved; source=header; rule=header"
 
 
 AT_THE_DESK = [
@@ -159,7 +145,7 @@ def test_at_the_desk_an_outcome_can_be_chosen_or_the_payment_canceled(sandbox, r
         assert kind(answer.json()) == kind(done.json()) == ended
         assert answer.json()["card_brand"] == (None if "cancel" in how else "Discover")
         said = how.get("outcome", f"{how.get('cancel')}_canceled")
-        assert chosen(answer) == f"{said}; source=scenario; rule=tap"
+        assert answer.outcome == f"{said}; source=scenario; rule=tap"
 
 
 def test_faults_and_delays_come_after_the_tap(sandbox, requests):
@@ -174,7 +160,7 @@ def test_faults_and_delays_come_after_the_tap(sandbox, requests):
 
     # 900 ms nominal, of which a twentieth is waited (assumed 5.1-latency).
     desk_opens(sandbox)
-    set_switch(sandbox, "latency.scale", 0.05)
+    sandbox.set_switch("latency.scale", 0.05)
     answer, done = requests.tapped(sale(sandbox), card="tok_amex")
     assert (done.json()["status"], answer.json()["status"]) == ("pending", "captured")
 
@@ -202,10 +188,12 @@ def test_an_untapped_payment_times_out(sandbox, requests):
         body = answer.json()
         assert [one[1:] for one in fired] == [("tap_expires", body["transaction_id"])]
         assert (answer.status, kind(body), requests.taps()) == (200, "error/timed_out", [])
-        assert body["history"][-1]["created_at"] == world_of(sandbox).clock.now().timestamp() * 1000
+        assert (
+            body["history"][-1]["created_at"] == sandbox.get_world().clock.now().timestamp() * 1000
+        )
         assert len({one["event_id"] for one in body["history"]}) == 1
-        assert event_types(sandbox, answer) == ["transaction.create", event]
-        assert chosen(answer) == "timed_out; source=scenario; rule=tap"
+        assert sandbox.event_types(answer) == ["transaction.create", event]
+        assert answer.outcome == "timed_out; source=scenario; rule=tap"
 
 
 def timed_out(requests, task):
@@ -230,7 +218,7 @@ CARD_FIELDS = ("card", "card_brand", "card_type", "payment_method")
 def found_by_card(sandbox):
     """The numbers of payments that each field of the card finds."""
     queries = ("card_brand=Amex", "card_number=8431", "payment_method=contactlessIcc")
-    return [len(found(sandbox, query)) for query in queries]
+    return [len(sandbox.found(query)) for query in queries]
 
 
 @pytest.mark.proves("assumed D29")
@@ -242,13 +230,13 @@ def test_a_payment_that_ended_before_its_tap_shows_no_card_and_is_found_by_none(
         end(requests, task)
         answer = requests.end(task)
         said = f"{ended.split('/')[1]}; source=scenario; rule=tap"
-        assert (answer.status, kind(answer.json()), chosen(answer)) == (200, ended, said)
-        kept += [answer.json(), *(one["body"] for one in events_of(sandbox, answer))]
-    at_once = pay(sandbox, card="tok_amex", outcome="user_canceled")
-    kept += [at_once.json(), *(one["body"] for one in events_of(sandbox, at_once))]
+        assert (answer.status, kind(answer.json()), answer.outcome) == (200, ended, said)
+        kept += [answer.json(), *(one["body"] for one in sandbox.events_of(answer))]
+    at_once = sandbox.pay(card="tok_amex", outcome="user_canceled")
+    kept += [at_once.json(), *(one["body"] for one in sandbox.events_of(at_once))]
     snapshot = sandbox.control("GET", "/worlds/default/snapshot").json()
     assert sandbox.control("PUT", "/worlds/default/snapshot", snapshot).status == 200
-    for one in (*kept, *(read(sandbox, one) for one in kept)):
+    for one in (*kept, *(sandbox.read(one) for one in kept)):
         assert [one[name] for name in CARD_FIELDS if one.get(name)] == []
     assert found_by_card(sandbox) == [0, 0, 0]
 
@@ -263,7 +251,7 @@ def test_a_late_answer_waits_for_the_tap_too(sandbox, requests):
     requests.advance("2m")
 
     answer = requests.end(task)
-    later = read(sandbox, answer.json())
+    later = sandbox.read(answer.json())
     assert (kind(answer.json()), kind(later)) == ("pending/pending", "captured/approved")
     assert later["card_brand"] == "Amex"
 
@@ -276,7 +264,7 @@ def test_a_key_that_is_revoked_while_a_tap_is_awaited_gets_401(sandbox, requests
         ({"cancel": "user"}, "payment_failed"),
         ({}, "timed_out"),
     ):
-        key = mint(sandbox, ["all"], by="partner")
+        key = sandbox.mint(["all"], by="partner")
         task = requests.open(sale(sandbox), by=key["key"])
         requests.ask("PUT", f"/v5/apikeys/{key['id']}", {"status": "revoked"}, by="psp")
 
@@ -286,18 +274,18 @@ def test_a_key_that_is_revoked_while_a_tap_is_awaited_gets_401(sandbox, requests
             requests.advance("1m")
 
         answer = requests.end(task)
-        assert error(answer) == (401, "authentication_failed")
-        assert event_types(sandbox, answer) == ["transaction.create", "transaction.sale"]
-        body = events_of(sandbox, answer)[-1]["body"]
-        assert kind(read(sandbox, body)) == f"error/{reason}"
+        assert answer.error() == (401, "authentication_failed")
+        assert sandbox.event_types(answer) == ["transaction.create", "transaction.sale"]
+        body = sandbox.events_of(answer)[-1]["body"]
+        assert kind(sandbox.read(body)) == f"error/{reason}"
 
 
 def test_a_reset_or_the_end_of_its_world_ends_the_waiting(sandbox, requests):
     desk_opens(sandbox, times=1)
     task = requests.open(sale(sandbox))
     requests.ask("POST", f"{CONTROL}/reset")
-    assert error(requests.end(task)) == (404, "not_found")
-    assert all_transactions(sandbox) == 0
+    assert requests.end(task).error() == (404, "not_found")
+    assert sandbox.all_transactions() == 0
     assert requests.advance("5m") == []
 
     scenario = {"name": "x", "rule": [{"then": {"tap": "wait"}}]}
@@ -332,7 +320,7 @@ def test_what_cannot_be_is_refused_and_the_payment_goes_on_waiting(sandbox, requ
 
     for body, said, nearest in IMPOSSIBLE:
         refused = requests.tap(**body)
-        assert error(refused) == (400, "validation_error")
+        assert refused.error() == (400, "validation_error")
         assert refused.json()["message"].startswith(said)
         assert refused.json().get("nearest") == nearest
         assert "4111" not in refused.body.decode()
@@ -341,7 +329,7 @@ def test_what_cannot_be_is_refused_and_the_payment_goes_on_waiting(sandbox, requ
     requests.tap(card="tok_amex")
     answer = requests.end(task).json()
     assert (answer["status"], answer["surcharge_amount"]) == ("captured", 20)
-    assert error(requests.tap("nobody", cancel="user")) == (404, "not_found")
+    assert requests.tap("nobody", cancel="user").error() == (404, "not_found")
 
 
 def test_a_payment_is_tapped_once(sandbox, requests):
@@ -357,5 +345,5 @@ def test_a_payment_is_tapped_once(sandbox, requests):
     assert [one.status for one in both] == [200, 409]
     assert requests.end(task).json()["status"] == "captured"
     later = requests.ask("POST", path, {"cancel": "user"})
-    assert error(later) == (409, "not_waiting")
+    assert later.error() == (409, "not_waiting")
     assert later.json()["message"] == "the payment does not wait for a tap: it is captured"

@@ -10,7 +10,6 @@ from starlette.testclient import TestClient
 from sandbox.platform.wire import ConnectionClosed
 from sandbox.server.embedded import embedded
 from sandbox.settings import Settings
-from tests.support.payments import chosen, operate, pay, ready_for, refused
 
 HTTP = {
     "http_500": (500, "internal_error"),
@@ -27,28 +26,28 @@ CLOSED = (httpx2.ReadError, httpx2.RemoteProtocolError)
 @pytest.mark.proves("assumed 5.3")
 def test_an_http_fault_is_answered_in_the_documented_shape(sandbox):
     for key, (status, code) in HTTP.items():
-        answer = pay(sandbox, outcome=key)
+        answer = sandbox.pay(outcome=key)
 
-        refused(sandbox, answer, status, code, clause="assumed 5.3")
+        sandbox.refused(answer, status, code, clause="assumed 5.3")
         assert answer.headers["content-type"] == "application/json"
         wait = "1" if key in ("http_429", "http_503") else None
         assert answer.headers.get("retry-after") == wait
-        assert chosen(answer) == f"{key}; source=header; rule=header"
+        assert answer.outcome == f"{key}; source=header; rule=header"
         outcome = {"key": key, "source": "header", "rule": "header"}
         assert sandbox.journal(answer)["outcome"] == outcome
 
 
 @pytest.mark.proves("assumed 5.3")
 def test_the_journal_says_what_became_of_a_lost_or_half_answer(sandbox):
-    id = ready_for(sandbox, "refund")
+    id = sandbox.ready_for("refund")
     for key, status in (("drop_before", 0), ("drop_after", 200)):
         with pytest.raises(ConnectionClosed, match=key):
-            operate(sandbox, id, "refund", outcome=key)
+            sandbox.operate(id, "refund", outcome=key)
 
         entry = sandbox.sandbox.worlds.default.journal.entries()[-1]
         assert [note for note in entry.notes if key in note]
         assert (entry.status, bool(entry.events)) == (status, bool(status))
-    answer = pay(sandbox, outcome="malformed_json")
+    answer = sandbox.pay(outcome="malformed_json")
     entry = sandbox.journal(answer)
     assert entry["notes"] == [
         "transport fault malformed_json: done and committed; the body is cut off"

@@ -11,22 +11,7 @@ from sandbox.domain.payments.outcomes import OUTCOMES, TRIGGERS, Operation, Queu
 from sandbox.domain.transport_faults import TRANSPORT_FAULTS
 from sandbox.platform.wire import ConnectionClosed
 from sandbox.settings import Settings
-from tests.directory.making import terminal_id
 from tests.driving import InProcess
-from tests.support.payments import (
-    all_transactions,
-    chosen,
-    error,
-    event_types,
-    operate,
-    paid_id,
-    pay,
-    ready_for,
-    refused,
-    set_status,
-    set_switch,
-    world_of,
-)
 
 ORDINARY = "approved; source=default; rule=default"
 ARMING = (900201, 900213, 900401)
@@ -42,26 +27,26 @@ def test_each_amount_of_the_blocks_chooses_its_outcome_or_none(sandbox):
     for amount in (1, 51, 90005, 890051, *range(899999, 900502), 9000051):
         row = TRIGGERS.get(amount)
         fault = TRANSPORT_FAULTS.get(row.key) if row else None
-        count = all_transactions(sandbox) if fault else 0
+        count = sandbox.all_transactions() if fault else 0
         if fault and fault.answer is None:
             with pytest.raises(ConnectionClosed, match=fault.key):
-                pay(sandbox, amount)
-            assert all_transactions(sandbox) == count + (fault.when == "after")
+                sandbox.pay(amount)
+            assert sandbox.all_transactions() == count + (fault.when == "after")
             continue
 
-        answer = pay(sandbox, amount)
+        answer = sandbox.pay(amount)
 
         if fault:
-            assert (answer.status, all_transactions(sandbox)) == (fault.answer.status, count)
+            assert (answer.status, sandbox.all_transactions()) == (fault.answer.status, count)
         if row and row.kind == "outcome" and not for_operation(row.key, Operation.SALE):
             # Those of follow-ups alone mean nothing to an initiation.
             (near,) = sandbox.journal(answer)["near_misses"]
             assert near.startswith(f"amount amount:{amount}: {row.key} is for ")
             row = None
         key = (row.key if row.kind in ("outcome", "fault") else "approved") if row else ""
-        assert chosen(answer) == (by_amount(amount, key) if row else ORDINARY)
-    answer = pay(sandbox, 900054, operation="auth")
-    assert chosen(answer) == by_amount(900054, "expired_card")
+        assert answer.outcome == (by_amount(amount, key) if row else ORDINARY)
+    answer = sandbox.pay(900054, operation="auth")
+    assert answer.outcome == by_amount(900054, "expired_card")
     assert answer.json()["status_reason"] == "invalid_card"
 
 
@@ -90,21 +75,21 @@ IGNORED = [
 def test_the_amount_of_a_follow_up_chooses_its_outcome_if_it_has_one_for_it(sandbox):
     for operation, amount, key in CHOSEN:
         # A confirmation's amount is the total with the surcharge: a little more than the sale.
-        id = ready_for(sandbox, operation, 880_000 if operation == "confirm" else 2_000_000)
-        answer = operate(sandbox, id, operation, amount=amount)
-        assert chosen(answer) == by_amount(amount, key)
+        id = sandbox.ready_for(operation, 880_000 if operation == "confirm" else 2_000_000)
+        answer = sandbox.operate(id, operation, amount=amount)
+        assert answer.outcome == by_amount(amount, key)
         assert answer.json()["status"] == OUTCOMES[key].verdict
     for operation, amount, why in IGNORED:
-        id = ready_for(sandbox, operation, 2_000_000)
-        answer = operate(sandbox, id, operation, amount=amount)
-        assert (answer.json()["status_reason"], chosen(answer)) == ("approved", ORDINARY)
+        id = sandbox.ready_for(operation, 2_000_000)
+        answer = sandbox.operate(id, operation, amount=amount)
+        assert (answer.json()["status_reason"], answer.outcome) == ("approved", ORDINARY)
         assert sandbox.journal(answer)["near_misses"] == [why]
         if amount in ARMING:
-            assert chosen(operate(sandbox, id, operation, amount=1)) == ORDINARY
+            assert sandbox.operate(id, operation, amount=1).outcome == ORDINARY
     # Without an amount of its own it tests nothing.
     for operation in ("capture", "refund", "reverse"):
-        id = ready_for(sandbox, operation, 900006, outcome="approved")
-        assert chosen(operate(sandbox, id, operation)) == ORDINARY
+        id = sandbox.ready_for(operation, 900006, outcome="approved")
+        assert sandbox.operate(id, operation).outcome == ORDINARY
 
 
 @pytest.mark.proves("assumed 6.2-amount")
@@ -114,42 +99,42 @@ def test_the_amount_is_that_of_the_request_before_a_configured_tax(sandbox):
         (831409, 900000, ORDINARY),
         (900051, 974305, by_amount(900051, "insufficient_funds")),
     ):
-        answer = pay(sandbox, amount, at="tax_merchant")
-        assert (answer.json()["total_amount"], chosen(answer)) == (total, expected)
+        answer = sandbox.pay(amount, at="tax_merchant")
+        assert (answer.json()["total_amount"], answer.outcome) == (total, expected)
 
 
 @pytest.mark.proves("assumed 6.2-later")
 def test_the_named_operation_fails_once_and_then_no_more(sandbox):
     for row in (row for row in TRIGGERS.values() if row.kind == "later"):
         operation, outcome = row.operation, for_operation(row.key, row.operation)
-        id = ready_for(sandbox, operation, row.amount)
+        id = sandbox.ready_for(operation, row.amount)
 
-        first = operate(sandbox, id, operation)
-        second = operate(sandbox, id, operation)
+        first = sandbox.operate(id, operation)
+        second = sandbox.operate(id, operation)
 
-        assert chosen(first) == by_amount(row.amount, row.key)
+        assert first.outcome == by_amount(row.amount, row.key)
         if row.key == "invalid_tip_adjustment":
-            assert error(first) == (400, row.key)
+            assert first.error() == (400, row.key)
         else:
             assert first.json()["status_reason"] == outcome.status_reason, row.amount
         if operation == "confirm":
             # It ended the sale: there is nothing left to confirm (assumed F2).
             assert second.status == 400
         else:
-            assert (second.json()["status_reason"], chosen(second)) == ("approved", ORDINARY)
+            assert (second.json()["status_reason"], second.outcome) == ("approved", ORDINARY)
 
 
 def test_what_is_armed_waits_for_its_operation_on_its_payment(sandbox):
-    id, other = (ready_for(sandbox, "capture", amount) for amount in (900201, 1000))
+    id, other = (sandbox.ready_for("capture", amount) for amount in (900201, 1000))
 
     answers = [
-        operate(sandbox, id, "incremental_auth"),
-        operate(sandbox, other, "capture"),
-        operate(sandbox, id, "capture", outcome="general_error"),
-        operate(sandbox, id, "capture"),
+        sandbox.operate(id, "incremental_auth"),
+        sandbox.operate(other, "capture"),
+        sandbox.operate(id, "capture", outcome="general_error"),
+        sandbox.operate(id, "capture"),
     ]
 
-    assert [chosen(answer) for answer in answers] == [
+    assert [answer.outcome for answer in answers] == [
         *(ORDINARY, ORDINARY, "general_error; source=header; rule=header"),
         by_amount(900201, "capture_declined"),
     ]
@@ -157,60 +142,60 @@ def test_what_is_armed_waits_for_its_operation_on_its_payment(sandbox):
 
 @pytest.mark.proves("assumed 6.2")
 def test_switched_off_an_amount_is_ordinary_arms_nothing_and_is_noted(sandbox):
-    set_switch(sandbox, "triggers.enabled", False)
+    sandbox.set_switch("triggers.enabled", False)
 
     for amount in (900005, 900101, 900114, 900201, 900303, 900308, 900401):
-        answer = pay(sandbox, amount)
-        assert (answer.json()["status"], chosen(answer)) == ("captured", ORDINARY)
+        answer = sandbox.pay(amount)
+        assert (answer.json()["status"], answer.outcome) == ("captured", ORDINARY)
         near = [f"amount:{amount}: triggers.enabled is off"]
         assert sandbox.journal(answer)["near_misses"] == near
-    forced = pay(sandbox, 900005, outcome="lost_card")
-    assert chosen(forced) == "lost_card; source=header; rule=header"
-    id = ready_for(sandbox, "capture", 900201)
-    set_switch(sandbox, "triggers.enabled", True)
-    assert chosen(operate(sandbox, id, "capture")) == ORDINARY
+    forced = sandbox.pay(900005, outcome="lost_card")
+    assert forced.outcome == "lost_card; source=header; rule=header"
+    id = sandbox.ready_for("capture", 900201)
+    sandbox.set_switch("triggers.enabled", True)
+    assert sandbox.operate(id, "capture").outcome == ORDINARY
 
 
 @pytest.mark.proves("assumed D3, D14")
 def test_the_journal_names_the_outcome_and_a_setting_removes_every_header(sandbox):
-    entry = sandbox.journal(pay(sandbox, 900051))
+    entry = sandbox.journal(sandbox.pay(900051))
     named = {"key": "insufficient_funds", "source": "amount", "rule": "amount:900051"}
     assert entry["outcome"] == named
     decided = [one for one in entry["decisions"] if one["step"] == "outcome"]
     assert [(one["verdict"], one["clause"]) for one in decided] == [(named["key"], "assumed D4")]
-    id = paid_id(sandbox)
+    id = sandbox.paid_id()
 
-    too_late = operate(sandbox, id, "capture")
+    too_late = sandbox.operate(id, "capture")
     looked_up = sandbox.ask("GET", f"/v1/transactions/{id}", key="partner")
 
     # Decided by rule, before anybody asked the processor (assumed F32).
-    assert (too_late.status, chosen(too_late), chosen(looked_up)) == (400, None, None)
-    assert event_types(sandbox, too_late) == ["transaction.capture"]
-    answer = pay(InProcess(build(Settings(explain_headers=False))), 900051)
+    assert (too_late.status, too_late.outcome, looked_up.outcome) == (400, None, None)
+    assert sandbox.event_types(too_late) == ["transaction.capture"]
+    answer = InProcess(build(Settings(explain_headers=False))).pay(900051)
     assert answer.json()["status_reason"] == "insufficient_funds"
     assert set(answer.headers) == {"content-type", "content-length"}
 
 
 @pytest.mark.proves("assumed D4, 6.3")
 def test_the_sources_of_a_sale_come_in_their_order(sandbox):
-    world = world_of(sandbox)
+    world = sandbox.get_world()
     world.queue.add(Queued(outcome="stolen_card"))
-    id = terminal_id(sandbox, "merchant")
+    id = sandbox.terminal_id("merchant")
     world.put_state(terminal_outcomes={id: "pin_required"})
 
     answers = [
-        pay(sandbox, 900055, card="tok_expired", outcome="lost_card"),
-        pay(sandbox, 900055, card="tok_expired"),
-        pay(sandbox, 900055, card="tok_expired"),
-        pay(sandbox, 900055),
+        sandbox.pay(900055, card="tok_expired", outcome="lost_card"),
+        sandbox.pay(900055, card="tok_expired"),
+        sandbox.pay(900055, card="tok_expired"),
+        sandbox.pay(900055),
     ]
     world.put_state(terminal_outcomes={})
-    answers += [pay(sandbox, 900055), pay(sandbox, 1000)]
+    answers += [sandbox.pay(900055), sandbox.pay(1000)]
     # The card comes before the amount of a later operation too.
-    paid = ready_for(sandbox, "refund", 2_000_000, card="tok_refund_fails")
-    answers.append(operate(sandbox, paid, "refund", amount=900096))
+    paid = sandbox.ready_for("refund", 2_000_000, card="tok_refund_fails")
+    answers.append(sandbox.operate(paid, "refund", amount=900096))
 
-    assert [chosen(answer) for answer in answers] == [
+    assert [answer.outcome for answer in answers] == [
         "lost_card; source=header; rule=header",
         "stolen_card; source=queue; rule=queue",
         "expired_card; source=card; rule=tok_expired",
@@ -223,29 +208,29 @@ def test_the_sources_of_a_sale_come_in_their_order(sandbox):
 
 @pytest.mark.proves("assumed I7, I10")
 def test_what_asks_no_cardholder_uses_up_nothing_of_the_queue(sandbox):
-    queue, id = world_of(sandbox).queue, paid_id(sandbox)
+    queue, id = sandbox.get_world().queue, sandbox.paid_id()
     queue.add(Queued(outcome="lost_card"))
 
-    refused(sandbox, operate(sandbox, id, "capture"), error="invalid_capture_sequence")
-    passed = pay(sandbox, at="passthrough_merchant")
+    sandbox.refused(sandbox.operate(id, "capture"), error="invalid_capture_sequence")
+    passed = sandbox.pay(at="passthrough_merchant")
     # One that the header names cannot happen there (assumed D41).
-    forced = pay(sandbox, at="passthrough_merchant", outcome="lost_card")
-    assert "no processor is asked" in refused(sandbox, forced)
-    set_status(sandbox, "terminal", "merchant")
-    misconfigured = pay(sandbox, outcome="lost_card")
+    forced = sandbox.pay(at="passthrough_merchant", outcome="lost_card")
+    assert "no processor is asked" in sandbox.refused(forced)
+    sandbox.set_status("terminal", "merchant")
+    misconfigured = sandbox.pay(outcome="lost_card")
 
     # assumed I7, I10.
-    assert (passed.json()["status"], chosen(passed)) == ("pending", None)
+    assert (passed.json()["status"], passed.outcome) == ("pending", None)
     assert misconfigured.json()["status_reason"] == "invalid_terminal"
-    assert chosen(misconfigured) == (
-        f"invalid_terminal; source=terminal; rule={terminal_id(sandbox, 'merchant')}"
+    assert misconfigured.outcome == (
+        f"invalid_terminal; source=terminal; rule={sandbox.terminal_id('merchant')}"
     )
     assert [one.outcome for one in queue.entries] == ["lost_card"]
 
 
 @pytest.mark.proves("assumed D4")
 def test_an_entry_of_the_queue_waits_for_its_attempt_and_the_journal_says_so(sandbox):
-    queue = world_of(sandbox).queue
+    queue = sandbox.get_world().queue
     for entry, why in (
         (Queued(outcome="general_error", operation=Operation.CAPTURE), "waits for capture"),
         (Queued(outcome="lost_card", amount=1234), "waits for the amount 1234"),
@@ -254,17 +239,17 @@ def test_an_entry_of_the_queue_waits_for_its_attempt_and_the_journal_says_so(san
         queue.add(entry)
         queue.add(Queued(outcome="stolen_card"))
 
-        answer = pay(sandbox, card="tok_declined")
+        answer = sandbox.pay(card="tok_declined")
 
-        assert chosen(answer) == "stolen_card; source=queue; rule=queue"
+        assert answer.outcome == "stolen_card; source=queue; rule=queue"
         assert sandbox.journal(answer)["near_misses"] == [f"queue: {why}"]
         (waiting,) = queue.entries
         assert replace(waiting, id="") == entry
-        done = pay(sandbox, 1234) if entry.amount else operate(sandbox, *fitting(sandbox, entry))
-        assert chosen(done) == f"{entry.outcome}; source=queue; rule=queue"
+        done = sandbox.pay(1234) if entry.amount else sandbox.operate(*fitting(sandbox, entry))
+        assert done.outcome == f"{entry.outcome}; source=queue; rule=queue"
         assert list(queue.entries) == []
 
 
 def fitting(sandbox, entry):
     operation = entry.operation or Operation.REFUND
-    return ready_for(sandbox, operation, 1235), operation
+    return sandbox.ready_for(operation, 1235), operation

@@ -8,24 +8,8 @@ import asyncio
 import pytest
 
 from sandbox.domain.payments.outcomes import Queued
-from tests.directory.making import mint
 from tests.support.open_requests import action, delay, sale
-from tests.support.payments import (
-    EVENTS,
-    OPERATIONS,
-    ask_on_loop,
-    chosen,
-    error,
-    event_types,
-    events_of,
-    kind,
-    paid_id,
-    pay,
-    read,
-    ready_for,
-    set_switch,
-    world_of,
-)
+from tests.support.payments import EVENTS, OPERATIONS, kind
 
 CLOCK = "/_sandbox/worlds/default/clock"
 
@@ -34,12 +18,12 @@ CLOCK = "/_sandbox/worlds/default/clock"
 def test_a_waiting_payment_does_not_hold_up_other_requests(sandbox, requests):
     delay(sandbox, ms=500)
     task = requests.open(sale(sandbox))
-    announced = [one.event_type for one in world_of(sandbox).store.messages()]
+    announced = [one.event_type for one in sandbox.get_world().store.messages()]
 
     other = requests.ask(*sale(sandbox))
     listed = requests.ask("GET", "/v2/transactions").json()["transactions"]
     # The key of another client may be lost meanwhile.
-    key = mint(sandbox, ["all"], by="partner")
+    key = sandbox.mint(["all"], by="partner")
     keys = requests.ask(*LOST["revoked"](key["id"]))
 
     assert requests.is_open(task)
@@ -52,7 +36,7 @@ def test_a_waiting_payment_does_not_hold_up_other_requests(sandbox, requests):
     }
     assert answer.json()["status"] == "captured"
     assert announced == ["transaction.create"]
-    assert event_types(sandbox, answer) == ["transaction.create", "transaction.sale"]
+    assert sandbox.event_types(answer) == ["transaction.create", "transaction.sale"]
 
 
 LOST = {
@@ -64,7 +48,7 @@ LOST = {
 
 def after_losing_the_key(sandbox, requests, request, how="revoked"):
     """The answer to a request whose key is lost while it waits."""
-    key = mint(sandbox, ["all"], by="partner", expires_at="2026-03-01T12:00:10Z")
+    key = sandbox.mint(["all"], by="partner", expires_at="2026-03-01T12:00:10Z")
     task = requests.open(request, by=key["key"])
     assert requests.ask(*LOST[how](key["id"])).status == 200
     return requests.end(task)
@@ -77,9 +61,9 @@ def test_a_key_lost_during_a_sale_is_a_401_and_the_payment_failed(sandbox, reque
 
     answer = after_losing_the_key(sandbox, requests, sale(sandbox, event_id="E-1"), how)
 
-    assert error(answer) == (401, "authentication_failed")
-    announced = events_of(sandbox, answer)
-    kept = read(sandbox, announced[0]["subject"])
+    assert answer.error() == (401, "authentication_failed")
+    announced = sandbox.events_of(answer)
+    kept = sandbox.read(announced[0]["subject"])
     assert (kind(kept), kept["event_id"]) == ("sale/error/payment_failed", "E-1")
     assert [one["event_type"] for one in announced] == ["transaction.create", "transaction.sale"]
     assert announced[-1]["body"] == kept
@@ -92,12 +76,12 @@ def test_a_key_lost_during_a_sale_is_a_401_and_the_payment_failed(sandbox, reque
 def test_an_account_deleted_during_a_sale_has_captured_nothing(sandbox, requests, by, status):
     delay(sandbox)
     task = requests.open(sale(sandbox), by=by)
-    path = f"/v1/accounts/{sandbox.account('merchant')}"
+    path = f"/v1/accounts/{sandbox.account_id('merchant')}"
     assert requests.ask("DELETE", path, None).status == 204
 
     answer = requests.end(task)
 
-    body = events_of(sandbox, answer)[-1]["body"]
+    body = sandbox.events_of(answer)[-1]["body"]
     assert (answer.status, kind(body), body["batch_id"]) == (
         status,
         "sale/error/payment_failed",
@@ -108,14 +92,14 @@ def test_an_account_deleted_during_a_sale_has_captured_nothing(sandbox, requests
 @pytest.mark.proves("assumed D2")
 def test_a_key_lost_during_an_action_is_a_401_and_a_failed_attempt(sandbox, requests):
     for operation in list(OPERATIONS)[2:]:
-        id = ready_for(sandbox, operation)
-        before = read(sandbox, id)
+        id = sandbox.ready_for(operation)
+        before = sandbox.read(id)
         delay(sandbox)
 
         answer = after_losing_the_key(sandbox, requests, action(id, operation))
 
-        (announced,) = events_of(sandbox, answer)
-        body, after = announced["body"], read(sandbox, id)
+        (announced,) = sandbox.events_of(answer)
+        body, after = announced["body"], sandbox.read(id)
         assert (answer.status, announced["event_type"]) == (401, EVENTS[operation])
         assert (body["status"], body["status_reason"]) == ("error", "payment_failed")
         assert after["history"] == body["history"]
@@ -130,7 +114,7 @@ RESET = ("POST", "/_sandbox/worlds/default/reset", {})
 def test_a_reset_ends_what_waits_without_a_trace(sandbox, requests, operation):
     request = sale(sandbox)
     if operation != "sale":
-        request = action(ready_for(sandbox, operation), operation)
+        request = action(sandbox.ready_for(operation), operation)
     delay(sandbox)
     task = requests.open(request)
 
@@ -139,23 +123,23 @@ def test_a_reset_ends_what_waits_without_a_trace(sandbox, requests, operation):
     # A reset world draws the same ids again: the same transaction_id, another payment.
     delay(sandbox, "lost_card", ms=60)
     after = requests.open(sale(sandbox, amount=700))
-    assert error(requests.end(task)) == (404, "not_found")
+    assert requests.end(task).error() == (404, "not_found")
     later = requests.end(after).json()
     assert (later["status_reason"], later["total_amount"]) == ("invalid_card", 700)
-    kinds = [one.event_type for one in world_of(sandbox).store.messages()]
-    assert (kinds, world_of(sandbox).busy) == (["transaction.create", "transaction.sale"], {})
+    kinds = [one.event_type for one in sandbox.get_world().store.messages()]
+    assert (kinds, sandbox.get_world().busy) == (["transaction.create", "transaction.sale"], {})
 
 
 def test_a_prompt_that_expires_while_its_confirmation_waits_stays_expired(sandbox, requests):
-    id = ready_for(sandbox, "confirm")
+    id = sandbox.ready_for("confirm")
     delay(sandbox)
     task = requests.open(action(id, "confirm"))
 
     requests.ask("PUT", CLOCK, {"now": "2026-03-01T12:06:00Z"})
 
     # assumed F4, F34.
-    assert error(requests.end(task)) == (400, "invalid_transaction_state")
-    assert read(sandbox, id)["status_reason"] == "surcharge_expired"
+    assert requests.end(task).error() == (400, "invalid_transaction_state")
+    assert sandbox.read(id)["status_reason"] == "surcharge_expired"
 
 
 def timed(requests, request, **more):
@@ -164,7 +148,7 @@ def timed(requests, request, **more):
     async def time_it():
         loop = asyncio.get_running_loop()
         started = loop.time()
-        answer = await ask_on_loop(requests.sandbox, *request, **more)
+        answer = await requests.sandbox.ask_on_loop(*request, **more)
         return answer, (loop.time() - started) * 1000
 
     return requests.run(time_it())
@@ -172,7 +156,7 @@ def timed(requests, request, **more):
 
 @pytest.mark.proves("assumed 5.1-latency, D23")
 def test_the_nominal_latency_is_waited_for_as_far_as_the_switch_says(sandbox, requests):
-    refund = action(paid_id(sandbox), "refund")
+    refund = action(sandbox.paid_id(), "refund")
     for request, key, scale, queued_ms, least_ms in (
         (sale(sandbox), "approved", 0.05, 0, 45),
         (sale(sandbox), "invalid_terminal", 0.1, 0, 20),
@@ -180,13 +164,13 @@ def test_the_nominal_latency_is_waited_for_as_far_as_the_switch_says(sandbox, re
         # A queued delay is waited for in full and comes on top.
         (sale(sandbox), None, 0.05, 30, 75),
     ):
-        set_switch(sandbox, "latency.scale", scale)
+        sandbox.set_switch("latency.scale", scale)
         if queued_ms:
             delay(sandbox, ms=queued_ms)
 
         answer, took_ms = timed(requests, request, outcome=key)
 
-        assert chosen(answer) == (
+        assert answer.outcome == (
             f"{key}; source=header; rule=header" if key else "approved; source=queue; rule=queue"
         )
         # Nothing waits longer than asked for but by the machine's own delay.
@@ -196,11 +180,11 @@ def test_the_nominal_latency_is_waited_for_as_far_as_the_switch_says(sandbox, re
 @pytest.mark.proves("assumed 5.1-latency")
 def test_what_waits_for_no_processor_is_answered_at_once(sandbox):
     # What waited at all would fail here, without an event loop: thirty nominal seconds.
-    assert pay(sandbox, outcome="processor_timeout").json()["status"] == "error"
-    id = paid_id(sandbox)
-    set_switch(sandbox, "latency.scale", 10)
-    assert pay(sandbox, outcome="surcharge_expired").json()["status"] == "canceled"
-    assert pay(sandbox, at="passthrough_merchant").json()["status"] == "pending"
-    world_of(sandbox).queue.add(Queued(outcome="approved", delay_ms=60_000))
+    assert sandbox.pay(outcome="processor_timeout").json()["status"] == "error"
+    id = sandbox.paid_id()
+    sandbox.set_switch("latency.scale", 10)
+    assert sandbox.pay(outcome="surcharge_expired").json()["status"] == "canceled"
+    assert sandbox.pay(at="passthrough_merchant").json()["status"] == "pending"
+    sandbox.get_world().queue.add(Queued(outcome="approved", delay_ms=60_000))
     refused = sandbox.ask("POST", f"/v3/payments/{id}/capture", key="partner", json_body={})
-    assert error(refused) == (400, "invalid_capture_sequence")
+    assert refused.error() == (400, "invalid_capture_sequence")

@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.directory.making import messages
 from tests.driving import InProcess, Response
 
 PROJECT = Path(__file__).parents[2]
@@ -58,7 +57,7 @@ def authenticates(sandbox: InProcess, key: str) -> bool:
 
 
 def event_types(sandbox: InProcess, subject: str) -> list[str]:
-    return [message["event_type"] for message in messages(sandbox, subject=subject)]
+    return [message["event_type"] for message in sandbox.messages(subject=subject)]
 
 
 def refused_by(sandbox: InProcess, answer: Response) -> tuple[str, str, str]:

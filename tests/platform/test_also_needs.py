@@ -13,7 +13,6 @@ from sandbox.platform.operation import Target, operation
 from sandbox.platform.routes import MOUNTS, OPERATIONS
 from sandbox.platform.routing import build_mounts, rows_of
 from sandbox.settings import Settings
-from tests.directory.making import account_id, mint
 from tests.driving import InProcess
 
 
@@ -45,14 +44,14 @@ def sandbox(monkeypatch):
 
 
 def test_a_key_needs_both_permissions_and_a_refusal_names_the_second(sandbox):
-    path = f"/v9/audits/{account_id(sandbox, 'merchant')}"
+    path = f"/v9/audits/{sandbox.account_id('merchant')}"
     for granted, status in (
         (["accounts:read", "batches:read"], 200),
         (["accounts:read"], 401),
         (["accounts:edit", "batches:read"], 401),
         (["batches:read"], 404),
     ):
-        key = mint(sandbox, granted, by="psp", account=account_id(sandbox, "partner"))
+        key = sandbox.mint(granted, by="psp", account=sandbox.account_id("partner"))
 
         answer = sandbox.ask("GET", path, key=key["key"])
 

@@ -18,9 +18,9 @@ from typing import Any
 
 import pytest
 
-from tests.directory.making import NOBODY, mint
 from tests.driving import InProcess
 from tests.platform.minting import delete
+from tests.support.directory import NOBODY
 
 CREATE = """
            own  null  absent  descendant  outside  elsewhere  missing  deleted
@@ -216,7 +216,7 @@ class Walk:
             return None
         if cell.column == "missing":
             return NOBODY
-        return self.sandbox.account(
+        return self.sandbox.account_id(
             "deleted_merchant" if cell.column == "deleted" else cell.account
         )
 
@@ -235,7 +235,7 @@ class Walk:
         """Id and plaintext of a key of the account, made by the admin once per purpose."""
         known = (account, tuple(permissions), purpose)
         if known not in self.minted:
-            made = mint(self.sandbox, permissions, by="admin", account=account)
+            made = self.sandbox.mint(permissions, by="admin", account=account)
             self.minted[known] = made["id"], made["key"]
         return self.minted[known]
 

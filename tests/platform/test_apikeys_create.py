@@ -9,10 +9,10 @@ import re
 import pytest
 
 from sandbox.domain.permissions import CONCRETE
-from tests.directory.making import NOBODY, messages, mint, set_clock
 from tests.platform.minting import authenticates, delete, put, read
 from tests.platform.refusals import BODY_MAX
 from tests.profiles import under_both
+from tests.support.directory import NOBODY
 
 pytestmark = under_both
 
@@ -51,7 +51,7 @@ def test_a_created_key_is_shown_whole_and_its_plaintext_this_once(sandbox, profi
     )
     assert body == {
         "id": body["id"],
-        "account_id": sandbox.account("merchant"),
+        "account_id": sandbox.account_id("merchant"),
         "name": "till",
         "key": body["key"],
         "key_last4": body["key"][-4:],
@@ -70,12 +70,12 @@ def test_a_created_key_is_shown_whole_and_its_plaintext_this_once(sandbox, profi
 def test_a_key_is_the_callers_own_or_acts_as_the_descendant_that_is_named(sandbox):
     for named in ({}, {"account_id": None}):
         made = create(sandbox, key="partner", body=VALID | named).json()
-        assert made["account_id"] == sandbox.account("partner")
-    below = mint(sandbox, ["apikeys:read"], by="partner", account="merchant")
+        assert made["account_id"] == sandbox.account_id("partner")
+    below = sandbox.mint(["apikeys:read"], by="partner", account="merchant")
 
     listed = sandbox.ask("GET", "/v5/apikeys", key=below["key"]).json()
 
-    assert {key["account_id"] for key in listed} == {sandbox.account("merchant")}
+    assert {key["account_id"] for key in listed} == {sandbox.account_id("merchant")}
 
 
 @pytest.mark.proves("spec 2.2, 2.2-macros, 4.1-permissions", "assumed 4.4-stored")
@@ -83,7 +83,7 @@ def test_permissions_are_stored_as_sent_without_duplicates(sandbox):
     twice = ["terminals:read", "payments:read", "terminals:read", "accounts:read", "payments:read"]
 
     for sent in (twice, CONCRETE, ["payments:read", "all"]):
-        made = mint(sandbox, sent, by="psp")
+        made = sandbox.mint(sent, by="psp")
         assert made["permissions"] == list(dict.fromkeys(sent))
         assert read(sandbox, made["id"], by="psp")["permissions"] == made["permissions"]
 
@@ -106,12 +106,12 @@ EXPIRIES = {
 @pytest.mark.proves("spec 2.1-expires, 4.1-expires, 8-expiry", "assumed 1.2-expires, 8.2-leap")
 def test_an_expiry_is_kept_in_utc_to_the_millisecond_and_is_a_century_away_by_default(sandbox):
     for sent, shown in EXPIRIES.items():
-        made = mint(sandbox, ["payments:read"], by="merchant", expires_at=sent)
+        made = sandbox.mint(["payments:read"], by="merchant", expires_at=sent)
         assert made["expires_at"] == shown, sent
     for now, shown in A_CENTURY.items():
-        set_clock(sandbox, now)
+        sandbox.set_clock(now)
         for sent in ({}, {"expires_at": None}):
-            made = mint(sandbox, ["payments:read"], by="merchant", **sent)
+            made = sandbox.mint(["payments:read"], by="merchant", **sent)
             assert made["expires_at"] == shown, now
 
 
@@ -153,7 +153,7 @@ def test_the_earliest_step_refuses_whatever_else_is_wrong(sandbox):
 
     for step, held, body, refusal in steps(sandbox):
         if held not in keys:
-            keys[held] = mint(sandbox, held.split(), by="partner")["key"]
+            keys[held] = sandbox.mint(held.split(), by="partner")["key"]
         assert verdict(create(sandbox, key=keys[held], body=body)) == refusal, (step, held, body)
 
 
@@ -200,7 +200,7 @@ def test_a_faulty_field_is_refused_and_named(sandbox):
             assert field in answer.json()["details"], (field, value)
     several = create(sandbox, body=MALFORMED | {"permissions": []}).json()["details"]
     assert all(field in several for field in MALFORMED)
-    assert messages(sandbox) == []
+    assert sandbox.messages() == []
 
 
 # --- supplied keys ----------------------------------------------------------------------------
@@ -211,7 +211,7 @@ def test_a_supplied_key_is_accepted_and_shown_on_every_read(sandbox, profile):
     own = supplied(profile)
     more = {"always_retrievable": True, profile.supplied_key_field: own}
 
-    made = mint(sandbox, ["apikeys:read"], by="merchant", **more)
+    made = sandbox.mint(["apikeys:read"], by="merchant", **more)
 
     listed = sandbox.ask("GET", "/v5/apikeys", key="merchant").json()
     shown = [made[name] for name in ("key", "key_last4", "always_retrievable")]
@@ -220,7 +220,7 @@ def test_a_supplied_key_is_accepted_and_shown_on_every_read(sandbox, profile):
     assert read(sandbox, made["id"])["key"] == own
     assert [key["key"] for key in listed if key["id"] == made["id"]] == [own]
     assert authenticates(sandbox, own)
-    plain = mint(sandbox, ["payments:read"], by="merchant", always_retrievable=False)
+    plain = sandbox.mint(["payments:read"], by="merchant", always_retrievable=False)
     assert plain["always_retrievable"] is False
     assert read(sandbox, plain["id"])["key"] is None
 
@@ -258,12 +258,12 @@ def test_a_supplied_key_needs_the_form_of_a_key_and_the_flag_needs_a_supplied_ke
     answer = create(sandbox, body=VALID | {"always_retrievable": True, other: own})
     assert verdict(answer) == INVALID
     assert f"{other}: unknown field" in answer.json()["details"]
-    assert messages(sandbox) == []
+    assert sandbox.messages() == []
 
 
 @pytest.mark.proves("spec 2.1-lookup", "assumed 4.4-fields")
 def test_a_lookup_that_is_used_already_is_refused_whatever_became_of_its_key(sandbox, profile):
-    taken = mint(sandbox, ["payments:read"], by="other_merchant")
+    taken = sandbox.mint(["payments:read"], by="other_merchant")
 
     for become in (
         lambda: None,

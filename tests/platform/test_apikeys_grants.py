@@ -4,7 +4,6 @@ import pytest
 
 from sandbox.domain.permissions import CONCRETE
 from sandbox.domain.profile import PermissionRules, Profile, parse_profile
-from tests.directory.making import an_account, messages, mint
 from tests.driving import fresh
 from tests.platform.minting import refused_by
 
@@ -42,8 +41,8 @@ apikeys:create accounts:create:merchant; accounts:create:merchant;      201
 def test_a_key_can_hand_on_what_it_holds_and_nothing_else(sandbox):
     for line in HANDED_ON.strip().splitlines():
         held, asked, status = (one.split() for one in line.split(";"))
-        key = mint(sandbox, held, by="partner")["key"]
-        before = len(messages(sandbox))
+        key = sandbox.mint(held, by="partner")["key"]
+        before = len(sandbox.messages())
 
         answer = grant(sandbox, key, *asked)
 
@@ -51,7 +50,7 @@ def test_a_key_can_hand_on_what_it_holds_and_nothing_else(sandbox):
         if answer.status == 403:
             assert answer.json()["error"] == "forbidden"
             assert refused_by(sandbox, answer) == ("grant", "403", "spec 4.1.4"), line
-            assert len(messages(sandbox)) == before
+            assert len(sandbox.messages()) == before
 
 
 @pytest.mark.proves(
@@ -70,7 +69,7 @@ def test_a_psp_grants_webhook_permissions_and_an_admin_too_those_for_admins(sand
             assert answer.status == status, (caller, permission)
             if status == 403:
                 assert refused_by(sandbox, answer) == ("grant", "403", clause)
-    given = mint(sandbox, ["apikeys:create", "webhooks:read"], by="psp", account="merchant")
+    given = sandbox.mint(["apikeys:create", "webhooks:read"], by="psp", account="merchant")
     answer = grant(sandbox, given["key"], "webhooks:read")
     assert refused_by(sandbox, answer) == ("grant", "403", "spec 5.8")
 
@@ -83,7 +82,7 @@ def test_the_profile_lists_the_admin_only_permissions():
     assert statuses(sandbox, "merchant", *rules.admin_only, ADMIN_ONLY) == [403, 403, 201]
     assert statuses(sandbox, "admin", *rules.admin_only) == [201, 201]
     for creator, is_given in (("partner", False), ("psp", True)):
-        account = an_account(sandbox, by=creator, path="/v2/accounts")
+        account = sandbox.an_account(by=creator, path="/v2/accounts")
         given = account["api_key"]["permissions"]
         assert ("terminals:delete" in given, "terminals:edit" in given) == (is_given, True)
 
@@ -98,7 +97,7 @@ def test_a_profile_that_reserves_an_unknown_permission_is_refused():
 @pytest.mark.proves("spec 2.2-all", "assumed 4.4-all, Q11")
 def test_a_holder_of_a_macro_or_of_every_permission_can_grant_all(sandbox):
     # assumed 4.4-all: sets are compared after the macros are expanded.
-    every = mint(sandbox, CONCRETE, by="psp", account="merchant")["key"]
+    every = sandbox.mint(CONCRETE, by="psp", account="merchant")["key"]
 
     for caller in ("admin", "psp", "partner", "merchant", "legacy", every):
         assert grant(sandbox, caller, "all").status == 201
@@ -109,11 +108,11 @@ def test_a_holder_of_a_macro_or_of_every_permission_can_grant_all(sandbox):
 def test_a_caller_who_lacks_a_single_permission_cannot_grant_all(sandbox):
     for lacking in CONCRETE:
         held = [permission for permission in CONCRETE if permission != lacking]
-        key = mint(sandbox, held, by="psp")["key"]
+        key = sandbox.mint(held, by="psp")["key"]
         # Without the base form it can only create below its own account.
         account = "merchant" if lacking == "apikeys:create" else "psp"
 
-        answer = grant(sandbox, key, "all", account_id=sandbox.account(account))
+        answer = grant(sandbox, key, "all", account_id=sandbox.account_id(account))
 
         assert (answer.status, answer.json()["error"]) == (403, "forbidden"), lacking
 

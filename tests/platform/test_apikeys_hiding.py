@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.directory.making import NOBODY, mint, set_clock
 from tests.platform.minting import put
 from tests.profiles import under_both
+from tests.support.directory import NOBODY
 
 pytestmark = under_both
 
@@ -34,13 +34,13 @@ def ask(sandbox, operation, *, key=None, target, headers=None):
 
 @pytest.mark.proves("spec 7-body")
 def test_a_refusal_has_three_strings_and_details_for_a_lacking_permission_alone(sandbox):
-    blind = mint(sandbox, ["payments:read"], by="merchant")["key"]
-    reader = mint(sandbox, ["apikeys:read"], by="merchant")["key"]
+    blind = sandbox.mint(["payments:read"], by="merchant")["key"]
+    reader = sandbox.mint(["apikeys:read"], by="merchant")["key"]
 
     hidden = sandbox.ask("GET", "/v5/apikeys", key=blind)
     denied = sandbox.ask("DELETE", f"/v5/apikeys/{NOBODY}", key=reader)
-    creator = mint(sandbox, ["apikeys:create"], by="partner")["key"]
-    below = {"account_id": sandbox.account("merchant")}
+    creator = sandbox.mint(["apikeys:create"], by="partner")["key"]
+    below = {"account_id": sandbox.account_id("merchant")}
     wrong_form = sandbox.ask("POST", "/v5/apikeys", key=creator, json_body=below)
     unusable = sandbox.ask("GET", "/v5/apikeys", key="revoked")
 
@@ -61,10 +61,10 @@ def unusable_keys(sandbox, profile):
     """Every way in which a key can be no good, as the headers that carry it."""
     prefixes = profile.key_prefixes
     good = sandbox.key("merchant")
-    lapsing = mint(sandbox, ["all"], by="merchant", expires_at="2026-07-31T00:00:00Z")
-    revoked = mint(sandbox, ["all"], by="merchant")
+    lapsing = sandbox.mint(["all"], by="merchant", expires_at="2026-07-31T00:00:00Z")
+    revoked = sandbox.mint(["all"], by="merchant")
     put(sandbox, revoked["id"], status="revoked")
-    set_clock(sandbox, "2026-07-31T00:00:00Z")
+    sandbox.set_clock("2026-07-31T00:00:00Z")
     name = sandbox.header.encode()
     ways = [
         *(
@@ -93,7 +93,7 @@ def test_all_unusable_keys_get_byte_for_byte_one_401_whatever_they_are_aimed_at(
     unusable = unusable_keys(wider, profile)
 
     for operation in OPERATIONS:
-        named = wider.account if operation in ("create", "list") else wider.key_id
+        named = wider.account_id if operation in ("create", "list") else wider.key_id
         for target in (named("merchant"), named("other_merchant"), NOBODY):
             expected = ask(wider, operation, target=NOBODY)
             assert expected[0] == 401

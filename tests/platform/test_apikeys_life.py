@@ -6,8 +6,8 @@ machine in `test_apikeys_machine` proves.
 
 import pytest
 
-from tests.directory.making import NOBODY, messages, mint, set_clock
 from tests.platform.minting import authenticates, delete, event_types, put, read
+from tests.support.directory import NOBODY
 
 NOON = "2026-03-01T12:00:00.000Z"
 LATER = "2026-03-01T13:00:00.000Z"
@@ -16,7 +16,7 @@ LATER = "2026-03-01T13:00:00.000Z"
 @pytest.fixture
 def made(sandbox):
     """A key of the merchant that reads keys; its creation is the first message about it."""
-    return mint(sandbox, ["apikeys:read"], by="merchant", name="till")
+    return sandbox.mint(["apikeys:read"], by="merchant", name="till")
 
 
 def metadata(made, **changes):
@@ -87,7 +87,7 @@ def test_a_key_can_revoke_or_delete_itself_and_then_stops_authenticating_at_once
         lambda key: put(sandbox, key["id"], by=key["key"], status="revoked"),
         lambda key: delete(sandbox, key["id"], by=key["key"]),
     ):
-        own = mint(sandbox, ["apikeys:edit", "apikeys:delete"], by="merchant")
+        own = sandbox.mint(["apikeys:edit", "apikeys:delete"], by="merchant")
         answer = change(own)
         assert (answer.status, answer.json()) == (
             200,
@@ -108,7 +108,7 @@ def test_a_deleted_key_is_gone_and_deleting_again_answers_the_same_unannounced(s
     assert expires()
     first = delete(sandbox, made["id"])
     assert not expires()
-    set_clock(sandbox, LATER)
+    sandbox.set_clock(LATER)
 
     again = [delete(sandbox, made["id"]), delete(sandbox, made["id"], by="partner")]
 
@@ -124,12 +124,12 @@ def test_a_deleted_key_is_gone_and_deleting_again_answers_the_same_unannounced(s
 
 @pytest.mark.proves("spec 2.1-status, 6.1.7, 6.3-api-key-body, 6.3-api_key.created")
 def test_an_event_shows_the_key_masked_and_without_permissions(sandbox, made):
-    (message,) = messages(sandbox, subject=made["id"])
+    (message,) = sandbox.messages(subject=made["id"])
 
     assert message["event_type"] == "api_key.created"
     assert message["body"] == {
         "id": made["id"],
-        "account_id": sandbox.account("merchant"),
+        "account_id": sandbox.account_id("merchant"),
         "name": "till",
         "status": "active",
         "key": f"****{made['key'][-4:]}",
@@ -137,7 +137,7 @@ def test_an_event_shows_the_key_masked_and_without_permissions(sandbox, made):
         "expires_at": "2126-03-01T12:00:00.000Z",
         "created_at": NOON,
     }
-    assert message["account_id"] == sandbox.account("merchant")
+    assert message["account_id"] == sandbox.account_id("merchant")
 
 
 # --- last use ---------------------------------------------------------------------------------
@@ -151,9 +151,9 @@ def test_a_key_shows_when_it_last_authenticated_be_it_to_read_itself(sandbox, ma
     authenticates(sandbox, made["key"][:-1] + ("a" if made["key"][-1] != "a" else "b"))
     assert last_used() is None
     assert last_used(by=made["key"]) == NOON
-    set_clock(sandbox, "2026-03-01T12:30:00Z")
+    sandbox.set_clock("2026-03-01T12:30:00Z")
     authenticates(sandbox, made["key"])
-    set_clock(sandbox, LATER)
+    sandbox.set_clock(LATER)
     put(sandbox, made["id"], status="revoked")
     # It is turned away, which is no use.
     authenticates(sandbox, made["key"])
@@ -163,7 +163,7 @@ def test_a_key_shows_when_it_last_authenticated_be_it_to_read_itself(sandbox, ma
 @pytest.mark.proves("assumed 1.2-last-used")
 def test_a_request_that_is_refused_after_authentication_is_a_use_too(sandbox):
     for held, status in (("apikeys:read", 401), ("payments:read", 404), ("apikeys:create", 400)):
-        key = mint(sandbox, [held], by="merchant")
+        key = sandbox.mint([held], by="merchant")
         answer = sandbox.ask("POST", "/v5/apikeys", key=key["key"], body=b"{")
         assert answer.status == status
         assert read(sandbox, key["id"])["last_used_at"] == NOON
@@ -176,15 +176,15 @@ def test_a_request_that_is_refused_after_authentication_is_a_use_too(sandbox):
     "spec 4.1-expires, 5.5, 5.10, 8-expiry, 8-legacy", "assumed 8.2-boundary, 8.2-legacy, Q23"
 )
 def test_keys_authenticate_until_the_instant_of_their_expiry_and_not_at_it(sandbox):
-    default = mint(sandbox, ["payments:read"], by="merchant")["key"]
+    default = sandbox.mint(["payments:read"], by="merchant")["key"]
 
     for key, before, end in (
         ("legacy", "2026-07-30T23:59:59.999Z", "2026-07-31T00:00:00Z"),
         (default, "2126-03-01T11:59:59.999Z", "2126-03-01T12:00:00Z"),
     ):
-        set_clock(sandbox, before)
+        sandbox.set_clock(before)
         assert authenticates(sandbox, key), before
-        set_clock(sandbox, end)
+        sandbox.set_clock(end)
         assert not authenticates(sandbox, key), end
 
 
@@ -195,7 +195,7 @@ def test_a_legacy_key_accepts_an_expiry_up_to_the_end_of_legacy_keys(sandbox):
         assert put(sandbox, id, expires_at=expiry).status == 200
 
     for now in ("2026-07-30T00:00:00Z", "2026-08-01T00:00:00Z"):
-        set_clock(sandbox, now)
+        sandbox.set_clock(now)
         answer = put(sandbox, id, expires_at="2026-08-02T00:00:00Z", name="renamed")
         assert (answer.status, answer.json()["error"]) == (400, "validation_error")
         assert "2026-07-31T00:00:00.000Z" in answer.json()["details"]

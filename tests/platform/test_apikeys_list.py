@@ -6,7 +6,6 @@ the fixture decides among them; whatever a test mints is newer.
 
 import pytest
 
-from tests.directory.making import mint, set_clock
 from tests.platform.minting import delete, put, read
 
 MERCHANT = ["retrievable", "legacy", "expired", "revoked", "merchant_read_only", "merchant"]
@@ -18,7 +17,7 @@ BELOW_PSP = [
 
 
 def listing(sandbox, *, key, account=None):
-    query = f"account_id={sandbox.account(account)}" if account else ""
+    query = f"account_id={sandbox.account_id(account)}" if account else ""
     answer = sandbox.ask("GET", "/v5/apikeys", key=key, query=query)
     assert answer.status == 200, answer.body
     return answer.json()
@@ -60,7 +59,7 @@ LISTED = [
 def test_a_listing_has_what_the_permissions_allow(sandbox):
     for caller, held, account, expected in LISTED:
         permissions = [f"apikeys:{one}" for one in held]
-        reader = mint(sandbox, permissions, by=caller, name="reader")
+        reader = sandbox.mint(permissions, by=caller, name="reader")
         listed = names(sandbox, listing(sandbox, key=reader["key"], account=account))
         assert listed == expected, (caller, held, account)
         delete(sandbox, reader["id"], by="admin")
@@ -69,8 +68,8 @@ def test_a_listing_has_what_the_permissions_allow(sandbox):
 @pytest.mark.proves("assumed 0.5-lists")
 def test_a_listing_begins_with_the_newest_key_whatever_is_changed(sandbox):
     for minute, name in enumerate(("first", "second", "third")):
-        set_clock(sandbox, f"2026-03-01T12:0{minute}:00Z")
-        mint(sandbox, ["payments:read"], by="merchant", name=name)
+        sandbox.set_clock(f"2026-03-01T12:0{minute}:00Z")
+        sandbox.mint(["payments:read"], by="merchant", name=name)
     put(sandbox, sandbox.key_id("merchant_read_only"), name="renamed", status="revoked")
 
     listed = names(sandbox, listing(sandbox, key="merchant"))
@@ -91,6 +90,6 @@ def test_a_listing_is_a_bare_array_of_what_a_single_read_shows_and_has_no_pages(
     listed = listing(sandbox, key="merchant")
     assert listed == [read(sandbox, key["id"]) for key in listed]
     for _ in range(260):
-        mint(sandbox, ["payments:read"], by="merchant")
+        sandbox.mint(["payments:read"], by="merchant")
 
     assert len({key["id"] for key in listing(sandbox, key="merchant")}) == len(listed) + 260

@@ -13,7 +13,6 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from tests.directory.making import messages, mint, set_clock
 from tests.driving import fresh
 from tests.platform.minting import authenticates, delete, put
 from tests.properties import examples
@@ -37,8 +36,7 @@ class KeyLife(RuleBasedStateMachine):
         self.status = "active"
         self.name = "till"
         self.is_deleted = False
-        self.made = mint(
-            self.sandbox,
+        self.made = self.sandbox.mint(
             ["payments:read"],
             by="merchant",
             name=self.name,
@@ -96,17 +94,17 @@ class KeyLife(RuleBasedStateMachine):
     @rule(minutes=MINUTES)
     def move_clock(self, minutes):
         self.now += timedelta(minutes=minutes)
-        set_clock(self.sandbox, wire(self.now))
+        self.sandbox.set_clock(wire(self.now))
 
     @rule()
     def move_clock_to_the_expiry(self):
         self.now = self.expires_at
-        set_clock(self.sandbox, wire(self.now))
+        self.sandbox.set_clock(wire(self.now))
 
     @rule()
     def move_clock_to_just_before_the_expiry(self):
         self.now = self.expires_at - timedelta(milliseconds=1)
-        set_clock(self.sandbox, wire(self.now))
+        self.sandbox.set_clock(wire(self.now))
 
     @invariant()
     def it_authenticates_iff_active_undeleted_and_unexpired(self):
@@ -123,7 +121,7 @@ class KeyLife(RuleBasedStateMachine):
                 message["body"]["name"],
                 datetime.fromisoformat(message["body"]["expires_at"]).replace(tzinfo=None),
             )
-            for message in messages(self.sandbox, subject=self.made["id"])
+            for message in self.sandbox.messages(subject=self.made["id"])
         ]
 
         assert told == self.events

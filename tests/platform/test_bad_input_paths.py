@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.directory.making import detail
+from tests.driving import Response
 from tests.platform.refusals import assert_key_refusal
 
 ELSEWHERE = [
@@ -28,12 +28,12 @@ METHODS = ("POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE")
 def test_an_unknown_path_is_a_404_with_any_key_and_without_for_every_method(sandbox):
     for key in (None, "merchant", "revoked"):
         for path in ELSEWHERE:
-            detail(sandbox.ask("GET", path, key=key), 404, "not_found")
+            sandbox.ask("GET", path, key=key).detail(404, "not_found")
         for path in BELOW_KEYS:
             assert_key_refusal(sandbox.ask("GET", path, key=key), 404, "not_found")
     for method in METHODS:
         answer = sandbox.ask(method, "/v5/other", key="merchant", body=b"not JSON")
-        detail(answer, 404, "not_found")
+        answer.detail(404, "not_found")
 
 
 @pytest.mark.proves("spec 7-404", "assumed C4")
@@ -41,14 +41,14 @@ def test_an_id_that_nothing_has_is_a_404_and_a_401_without_a_key(sandbox):
     ids = [
         *("\x00", " ", "%2F", "%", "..", ".", "null", "*", "\u00e9", "\ufffd", "\U0001f4a3"),
         *("'; DROP TABLE api_keys; --", "<script>", "x" * 100_000),
-        *("00000000-0000-4000-8000-000000000000", sandbox.account("merchant").upper()),
+        *("00000000-0000-4000-8000-000000000000", sandbox.account_id("merchant").upper()),
     ]
     before = sandbox.state()
 
     for id in ids:
         for method, path, assert_refusal in (
             *((one, f"/v5/apikeys/{id}", assert_key_refusal) for one in ("GET", "PUT", "DELETE")),
-            ("GET", f"/v1/accounts/{id}", detail),
+            ("GET", f"/v1/accounts/{id}", Response.detail),
         ):
             known = sandbox.ask(method, path, key="merchant", body=b"{}")
             assert_refusal(known, 404, "not_found")
@@ -73,6 +73,6 @@ def test_an_unknown_parameter_is_ignored_and_an_account_is_named_once(sandbox):
     assert {listed(query).status for query in IGNORED} == {200}
     for value in NOWHERE:
         assert_key_refusal(listed(f"account_id={value}"), 404, "not_found")
-    twice = f"account_id={sandbox.account('merchant')}&account_id=x"
+    twice = f"account_id={sandbox.account_id('merchant')}&account_id=x"
     for query in (twice, "&".join(f"p{n}=1" for n in range(501))):
         assert_key_refusal(listed(query), 400, "validation_error")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.directory.making import NOBODY, messages, mint, set_clock
 from tests.platform.minting import refused_by
+from tests.support.directory import NOBODY
 
 NEW = {"name": "x", "permissions": ["payments:read"]}
 
@@ -25,7 +25,7 @@ def test_a_key_that_is_turned_away_is_told_apart_in_the_journal_alone(wider):
         answer = wider.ask("GET", "/v5/apikeys", key=key)
         assert answer.json()["details"] == "", key
         assert refused_by(wider, answer) == ("authenticate", "401", clause), key
-    set_clock(wider, "2026-08-01T00:00:00Z")
+    wider.set_clock("2026-08-01T00:00:00Z")
     late = wider.journal(wider.ask("GET", "/v5/apikeys", key="legacy"))["decisions"][-1]
     assert (late["step"], late["verdict"]) == ("authenticate", "401")
     assert "2026-07-31T00:00:00.000Z" in late["reason"]
@@ -70,18 +70,18 @@ def test_the_journal_names_the_step_and_the_clause_of_a_refusal(sandbox):
     for refusal in REFUSALS.strip().splitlines():
         held, request, body, expected = (one.strip() for one in refusal.split(";"))
         method, path = request.split()
-        key = mint(sandbox, [held], by="partner")["key"]
-        before = len(messages(sandbox))
+        key = sandbox.mint([held], by="partner")["key"]
+        before = len(sandbox.messages())
         path = path.format(**ids, missing=NOBODY)
         answer = sandbox.ask(method, path, key=key, json_body=BODIES[body])
         assert refused_by(sandbox, answer) == tuple(expected.split(maxsplit=2)), refusal
         assert sandbox.journal(answer)["events"] == []
-        assert len(messages(sandbox)) == before
+        assert len(sandbox.messages()) == before
 
 
 @pytest.mark.proves("assumed C5")
 def test_all_steps_are_there_in_order_up_to_the_one_that_refuses_and_the_caller_is_masked(sandbox):
-    body = NEW | {"account_id": sandbox.account("merchant")}
+    body = NEW | {"account_id": sandbox.account_id("merchant")}
     made = sandbox.journal(sandbox.ask("POST", "/v5/apikeys", key="partner", json_body=body))
     lost = sandbox.journal(sandbox.ask("GET", f"/v5/apikeys/{NOBODY}", key="merchant"))
 
@@ -97,4 +97,4 @@ def test_all_steps_are_there_in_order_up_to_the_one_that_refuses_and_the_caller_
     assert steps == ["route ok", "authenticate ok", "visibility ok", "target 404"]
     shown = [lost[name] for name in ("key", "account_id", "route", "status")]
     masked = f"****{sandbox.key('merchant')[-4:]}"
-    assert shown == [masked, sandbox.account("merchant"), "apikeys.read", 404]
+    assert shown == [masked, sandbox.account_id("merchant"), "apikeys.read", 404]

@@ -5,8 +5,6 @@ import json
 
 import pytest
 
-from tests.support.payments import sold
-
 
 def journal_notes(sandbox, answer):
     return " ".join(sandbox.journal(answer)["notes"])
@@ -23,7 +21,7 @@ FILTERS = {
 
 @pytest.mark.proves("assumed C13")
 def test_an_empty_filter_is_not_a_filter_and_the_journal_says_so(sandbox):
-    sold(sandbox)
+    sandbox.sold()
     for path, names in FILTERS.items():
         plain = sandbox.ask("GET", path, key="merchant")
         for query in (f"{name}={value}" for name in names for value in ("", "null")):
@@ -72,7 +70,7 @@ def test_a_filter_by_processor_selects_events_of_batches_too(sandbox):
     for processor in ("tsys", "other"):
         body = {"url": "http://receiver.invalid/", "filters": {"processor": [processor]}}
         assert sandbox.control("POST", "/worlds/default/endpoints", body).status == 201
-    sold(sandbox)
+    sandbox.sold()
 
     (opened,) = sandbox.look("messages", event_type="batch.opened")["messages"]
 

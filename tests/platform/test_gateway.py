@@ -2,8 +2,6 @@
 
 import pytest
 
-from tests.support.payments import advance, all_transactions, pay
-
 WORLD = "/worlds/default"
 
 
@@ -22,10 +20,10 @@ def begin(sandbox, lasts):
 def test_in_a_maintenance_every_request_is_refused_until_it_is_over(sandbox):
     begun = begin(sandbox, "10m")
 
-    sale, missing = pay(sandbox), get(sandbox, "/v2/terminals/nowhere")
-    advance(sandbox, "9m")
+    sale, missing = sandbox.pay(), get(sandbox, "/v2/terminals/nowhere")
+    sandbox.advance("9m")
     last = get(sandbox)
-    advance(sandbox, "1m")
+    sandbox.advance("1m")
 
     assert begun.json() == {"until": "2026-03-01T12:10:00.000Z"}
     assert [one.status for one in (sale, missing, last)] == [503] * 3
@@ -33,7 +31,7 @@ def test_in_a_maintenance_every_request_is_refused_until_it_is_over(sandbox):
     assert sale.json()["error"] == "unavailable"
     decision = sandbox.journal(sale)["decisions"][-1]
     assert (decision["step"], decision["clause"]) == ("gateway", "assumed 5.3-gateway")
-    assert (get(sandbox).status, all_transactions(sandbox)) == (200, 0)
+    assert (get(sandbox).status, sandbox.all_transactions()) == (200, 0)
     assert sandbox.control("GET", f"{WORLD}/maintenance").json() == {"until": None}
 
 
@@ -82,7 +80,7 @@ def test_above_its_quota_a_key_gets_429_until_the_next_second(sandbox):
 
     answers = [get(sandbox) for _ in range(3)]
     other = get(sandbox, by="merchant")
-    advance(sandbox, "1s")
+    sandbox.advance("1s")
 
     assert [one.status for one in answers] == [200, 200, 429]
     assert answers[2].json()["error"] == "rate_limited"
@@ -97,10 +95,10 @@ def test_above_its_quota_a_key_gets_429_until_the_next_second(sandbox):
 
 def test_of_two_quotas_the_nearer_to_its_end_is_told_and_what_is_refused_uses_up_none(sandbox):
     limit(sandbox, second=2, minute=3)
-    advance(sandbox, "20s")
+    sandbox.advance("20s")
 
     first = [get(sandbox) for _ in range(5)]
-    advance(sandbox, "1s")
+    sandbox.advance("1s")
     second = [get(sandbox) for _ in range(2)]
 
     assert [one.status for one in first + second] == [200, 200, 429, 429, 429, 200, 429]

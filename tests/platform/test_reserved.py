@@ -3,8 +3,7 @@
 import pytest
 
 from sandbox.domain.permissions import CHANGES_PAYMENTS
-from tests.directory.making import NOBODY, account_id, delete, mint, shown
-from tests.support.payments import ask, edited, pay, read, refused, sold
+from tests.support.directory import NOBODY
 
 
 def path_of(tx):
@@ -12,12 +11,12 @@ def path_of(tx):
 
 
 def a_key_with(sandbox, *permissions, by="partner"):
-    return mint(sandbox, list(permissions), by=by)["key"]
+    return sandbox.mint(list(permissions), by=by)["key"]
 
 
 def waiting(sandbox):
     """A payment at a passthrough terminal, whose outcome the processor tells later."""
-    tx = pay(sandbox, 1000, at="passthrough_merchant").json()
+    tx = sandbox.pay(1000, at="passthrough_merchant").json()
     assert (tx["status"], tx["processor"]) == ("pending", "passthrough")
     return tx
 
@@ -33,7 +32,7 @@ def decided_at(sandbox, answer):
 @pytest.mark.proves("spec 5.1, 5.6, 5.9, 4.3-search-edit", "assumed 1.7-edit-order, D37")
 def test_without_a_permission_to_change_payments_it_is_hidden_or_denied(sandbox):
     tx = waiting(sandbox)
-    places = [tx, sold(sandbox), NOBODY]
+    places = [tx, sandbox.sold(), NOBODY]
     before = sandbox.state()
 
     for key in (None, "revoked"):
@@ -43,30 +42,29 @@ def test_without_a_permission_to_change_payments_it_is_hidden_or_denied(sandbox)
     before = sandbox.state()
     for status in ("captured", "refunded", "declined", "no such"):
         for place in places:
-            answer = ask(sandbox, "PUT", path_of(place), {"status": status}, by=blind)
-            refused(sandbox, answer, 404, "not_found")
+            answer = sandbox.put(path_of(place), {"status": status}, by=blind)
+            sandbox.refused(answer, 404, "not_found")
             assert decided_at(sandbox, answer) == ("visibility", "spec 5.9")
         for key in readers:
-            answer = ask(sandbox, "PUT", path_of(tx), {"status": status}, by=key)
-            refused(sandbox, answer, 401, "permission_denied", clause="spec 5.9")
+            answer = sandbox.put(path_of(tx), {"status": status}, by=key)
+            sandbox.refused(answer, 401, "permission_denied", clause="spec 5.9")
     assert sandbox.state() == before
 
 
 @pytest.mark.proves("spec 4.3-search-edit", "assumed 1.7-edit-order, D37")
 def test_any_permission_to_change_payments_sees_what_is_missing_and_reports_other_outcomes(sandbox):
-    outside = sold(sandbox, at="other_merchant", by="psp")
+    outside = sandbox.sold(at="other_merchant", by="psp")
 
     for permission in CHANGES_PAYMENTS:
         key = a_key_with(sandbox, permission)
         missing = [
-            ask(sandbox, "PUT", path_of(one), {"status": "captured"}, by=key)
-            for one in (NOBODY, outside)
+            sandbox.put(path_of(one), {"status": "captured"}, by=key) for one in (NOBODY, outside)
         ]
         for answer in missing:
-            refused(sandbox, answer, 404, "not_found", clause="spec 7-404")
+            sandbox.refused(answer, 404, "not_found", clause="spec 7-404")
         assert len({answer.body for answer in missing}) == 1
         for status in ("authorized", "declined", "error", "canceled"):
-            answer = ask(sandbox, "PUT", path_of(waiting(sandbox)), {"status": status}, by=key)
+            answer = sandbox.put(path_of(waiting(sandbox)), {"status": status}, by=key)
             assert (answer.status, answer.json()["status"]) == (200, status)
 
 
@@ -89,28 +87,28 @@ def test_what_is_reported_as_done_needs_the_permission_to_do_it(sandbox, told, b
     rest = [one for one in CHANGES_PAYMENTS if one not in wanted]
     tx = waiting(sandbox)
     if told:
-        tx = edited(sandbox, tx["transaction_id"], **told)
+        tx = sandbox.edited(tx["transaction_id"], **told)
 
     for missing in wanted:
         key = a_key_with(sandbox, *rest, *(one for one in wanted if one != missing))
-        answer = ask(sandbox, "PUT", path_of(tx), body, by=key)
-        refused(sandbox, answer, 401, "permission_denied", clause="assumed D37")
+        answer = sandbox.put(path_of(tx), body, by=key)
+        sandbox.refused(answer, 401, "permission_denied", clause="assumed D37")
         assert f"requires {missing}" in answer.json()["detail"]
-        assert read(sandbox, tx) == tx
+        assert sandbox.read(tx) == tx
 
     key = a_key_with(sandbox, *wanted)
-    changed = shown(ask(sandbox, "PUT", path_of(tx), body, by=key))
+    changed = sandbox.put(path_of(tx), body, by=key).expect(200)
     assert changed == changed | body
 
 
 @pytest.mark.proves("spec 4.3-search-edit, 7-401", "assumed 1.7-edit-order")
 def test_what_a_processor_manages_directly_is_a_401_whatever_is_sent(sandbox):
-    tx = sold(sandbox)
+    tx = sandbox.sold()
     before = sandbox.state()
 
     for body in ({"status": "captured"}, {"status": "no such"}, None, [], "x", {}):
-        answer = ask(sandbox, "PUT", path_of(tx), body, by="merchant")
-        refused(sandbox, answer, 401, "permission_denied", clause="spec 4.3-search-edit")
+        answer = sandbox.put(path_of(tx), body, by="merchant")
+        sandbox.refused(answer, 401, "permission_denied", clause="spec 4.3-search-edit")
     assert sandbox.state() == before
 
 
@@ -129,18 +127,18 @@ def test_a_body_that_cannot_be_is_a_400_only_then_and_changes_nothing(sandbox):
     before = sandbox.state()
 
     for body in BAD_BODIES:
-        refused(sandbox, ask(sandbox, "PUT", path_of(tx), body, by="partner"))
+        sandbox.refused(sandbox.put(path_of(tx), body, by="partner"))
     assert sandbox.state() == before
 
 
 @pytest.mark.proves("assumed 4.7-admin, 4.7-deleted-account")
 def test_an_admin_and_accounts_above_a_deleted_one_read_it_and_may_not_edit_it(sandbox):
     tx = waiting(sandbox)
-    gone = account_id(sandbox, "passthrough_merchant")
+    gone = sandbox.account_id("passthrough_merchant")
 
     for by in ("admin", "partner"):
         if by == "partner":
-            assert delete(sandbox, f"/v1/accounts/{gone}", by="psp").status == 204
-        answer = ask(sandbox, "PUT", path_of(tx), {"status": "captured"}, by=by)
-        refused(sandbox, answer, 404, "not_found")
-        assert read(sandbox, tx, by=by) == tx
+            assert sandbox.delete(f"/v1/accounts/{gone}", by="psp").status == 204
+        answer = sandbox.put(path_of(tx), {"status": "captured"}, by=by)
+        sandbox.refused(answer, 404, "not_found")
+        assert sandbox.read(tx, by=by) == tx

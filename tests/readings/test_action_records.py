@@ -4,23 +4,11 @@ from collections import Counter
 
 import pytest
 
-from tests.directory.making import messages
+from tests.driving import InProcess
 from tests.readings.choosing import choose
-from tests.support.payments import (
-    act,
-    acted,
-    ask,
-    batch,
-    edit_batch,
-    held,
-    read,
-    search,
-    settled,
-    sold,
-)
 
 DONE = {"capture": "captured", "refund": "refunded", "reverse": "reversed"}
-BEGINS = {"capture": held, "refund": sold, "reverse": sold}
+BEGINS = {"capture": InProcess.held, "refund": InProcess.sold, "reverse": InProcess.sold}
 
 
 @pytest.fixture
@@ -34,16 +22,16 @@ def own(sandbox):
 def test_an_action_has_a_record_of_its_own(own, operation):
     sandbox, before = own, BEGINS[operation](own)
 
-    answered = acted(sandbox, before, operation, amount=400)
+    answered = sandbox.acted(before, operation, amount=400)
 
-    payment = read(sandbox, before)
+    payment = sandbox.read(before)
     assert answered["transaction_type"] == operation
     assert answered["transaction_id"] != before["transaction_id"]
     assert answered["additional_details"] == {"original_transaction_id": before["transaction_id"]}
     assert (answered["total_amount"], answered["status"]) == (400, DONE[operation])
     assert answered["refunded"] == (400 if operation == "refund" else 0)
     assert answered["reversed"] == (400 if operation == "reverse" else 0)
-    assert read(sandbox, answered) == answered
+    assert sandbox.read(answered) == answered
     # The payment keeps what it began with, and has the money.
     for field in ("transaction_id", "event_id", "transaction_type", "created_at"):
         assert payment[field] == before[field]
@@ -52,11 +40,11 @@ def test_an_action_has_a_record_of_its_own(own, operation):
         answered["reversed"],
     )
     assert payment["history"][-1]["event_id"] == answered["event_id"]
-    told = messages(sandbox)[-1]
+    told = sandbox.messages()[-1]
     assert (told["event_type"], told["body"]) == (f"transaction.{operation}", answered)
-    found = search(sandbox, f"transaction_type={operation}")
+    found = sandbox.search(f"transaction_type={operation}")
     assert [one["transaction_id"] for one in found["transactions"]] == [answered["transaction_id"]]
-    assert search(sandbox)["total"] == 2
+    assert sandbox.search()["total"] == 2
 
 
 @pytest.mark.parametrize(
@@ -66,59 +54,59 @@ def test_an_action_has_a_record_of_its_own(own, operation):
 def test_a_failed_action_has_a_record_too(own, operation, outcome):
     before = BEGINS[operation](own)
 
-    failed = acted(own, before, operation, amount=400, outcome=outcome)
+    failed = own.acted(before, operation, amount=400, outcome=outcome)
 
     assert failed["status"] in ("declined", "error")
     assert (failed["refunded"], failed["batch_id"]) == (0, None)
-    assert read(own, failed) == failed
-    after = read(own, before)
+    assert own.read(failed) == failed
+    after = own.read(before)
     assert after.pop("history")[:-1] == before.pop("history")
     assert after == before
 
 
 @pytest.mark.parametrize("named", ["the payment", "the record"])
 def test_a_late_answer_changes_the_record_of_its_action(own, named):
-    sale = sold(own)
-    lost = acted(own, sale, "refund", amount=400, outcome="processor_timeout")
+    sale = own.sold()
+    lost = own.acted(sale, "refund", amount=400, outcome="processor_timeout")
     # The record is no payment that timed out.
     choose(own, reversal_of_a_timeout="allowed")
-    assert act(own, lost, "reverse").status == 400
+    assert own.act(lost, "reverse").status == 400
 
     asked = sale if named == "the payment" else lost
     path = f"/worlds/default/payments/{asked['transaction_id']}/answer"
     assert own.control("POST", path, {"outcome": "approved"}).status == 200
 
-    late = read(own, lost)
+    late = own.read(lost)
     assert (late["status"], late["refunded"], late["total_amount"]) == ("refunded", 400, 400)
     assert [one["status"] for one in late["history"]] == ["error", "refunded"]
     assert late["created_at"] == lost["created_at"]
-    assert read(own, sale)["refunded"] == 400
-    assert messages(own)[-1]["body"] == late
-    assert search(own)["total"] == 2
+    assert own.read(sale)["refunded"] == 400
+    assert own.messages()[-1]["body"] == late
+    assert own.search()["total"] == 2
 
 
 def test_the_record_of_a_capture_stands_for_its_payment_and_has_its_moves(own):
-    hold = held(own)
+    hold = own.held()
     # Increments and tips still change the payment.
-    assert acted(own, hold, "increment", amount=100)["transaction_id"] == hold["transaction_id"]
-    capture = acted(own, hold, "capture", amount=900)
-    tipped = acted(own, hold, "adjust", type="fixed", amount=50)
+    assert own.acted(hold, "increment", amount=100)["transaction_id"] == hold["transaction_id"]
+    capture = own.acted(hold, "capture", amount=900)
+    tipped = own.acted(hold, "adjust", type="fixed", amount=50)
     assert (tipped["transaction_id"], tipped["total_amount"]) == (hold["transaction_id"], 950)
 
-    refund = acted(own, capture, "refund", amount=300)
+    refund = own.acted(capture, "refund", amount=300)
 
     assert refund["additional_details"]["original_transaction_id"] == hold["transaction_id"]
     by_id = {"transaction_id": capture["transaction_id"], "amount": 100}
-    assert ask(own, "POST", "/v3/refund", by_id).json()["refunded"] == 100
-    assert read(own, hold)["refunded"] == 400
-    assert act(own, capture, "refund", amount=551).status == 400
+    assert own.post("/v3/refund", by_id).json()["refunded"] == 100
+    assert own.read(hold)["refunded"] == 400
+    assert own.act(capture, "refund", amount=551).status == 400
     # Those of refunds and reversals are final.
-    total = search(own)["total"]
+    total = own.search()["total"]
     for reading in ("named_rules", "all"):
         choose(own, refused_attempts=reading)
         for operation in ("refund", "reverse", "capture"):
-            assert act(own, refund, operation, amount=5).status == 400
-    assert (search(own)["total"], read(own, refund)) == (total, refund)
+            assert own.act(refund, operation, amount=5).status == 400
+    assert (own.search()["total"], own.read(refund)) == (total, refund)
     moves, of_payment = (
         own.control("GET", f"/worlds/default/payments/{one['transaction_id']}/moves").json()
         for one in (capture, hold)
@@ -132,40 +120,40 @@ def test_the_record_of_a_capture_stands_for_its_payment_and_has_its_moves(own):
 
 def test_a_repeated_event_id_gets_the_record_of_its_action(own):
     choose(own, duplicate_event_id="replay")
-    sale = sold(own, event_id="first")
+    sale = own.sold(event_id="first")
 
-    refund = acted(own, sale, "refund", amount=400, event_id="once")
+    refund = own.acted(sale, "refund", amount=400, event_id="once")
 
-    assert acted(own, sale, "refund", amount=400, event_id="once") == refund
-    assert read(own, sale)["refunded"] == 400
+    assert own.acted(sale, "refund", amount=400, event_id="once") == refund
+    assert own.read(sale)["refunded"] == 400
     choose(own, duplicate_event_id="reject")
-    assert act(own, sale, "refund", amount=400, event_id="once").status == 400
+    assert own.act(sale, "refund", amount=400, event_id="once").status == 400
 
 
 def test_the_records_move_and_settle_with_the_batch_of_their_payment(own):
-    hold, sale = held(own), sold(own)
-    capture = acted(own, hold, "capture")
-    whole = acted(own, sale, "refund")
+    hold, sale = own.held(), own.sold()
+    capture = own.acted(hold, "capture")
+    whole = own.acted(sale, "refund")
     id, moved = sale["batch_id"], [capture["transaction_id"]]
-    listed = [one["transaction_id"] for one in batch(own, id, members=True)["transactions"]]
+    listed = [one["transaction_id"] for one in own.batch(id, members=True)["transactions"]]
     assert Counter(listed) == Counter(one["transaction_id"] for one in (sale, capture, whole))
-    assert edit_batch(own, id, removed_transactions=moved).json()["captured_amount"] == 1000
-    assert read(own, capture)["batch_id"] is None
-    assert edit_batch(own, id, added_transactions=[whole["transaction_id"]]).status == 400
-    twice = edit_batch(own, id, added_transactions=[*moved, hold["transaction_id"]])
+    assert own.edit_batch(id, removed_transactions=moved).json()["captured_amount"] == 1000
+    assert own.read(capture)["batch_id"] is None
+    assert own.edit_batch(id, added_transactions=[whole["transaction_id"]]).status == 400
+    twice = own.edit_batch(id, added_transactions=[*moved, hold["transaction_id"]])
     assert "named twice" in twice.json()["detail"]
-    edit_batch(own, id, added_transactions=moved)
-    assert read(own, capture)["batch_id"] == id
+    own.edit_batch(id, added_transactions=moved)
+    assert own.read(capture)["batch_id"] == id
 
-    settled(own, id)
+    own.settled(id)
 
-    statuses = [read(own, one)["status"] for one in (hold, capture, sale, whole)]
+    statuses = [own.read(one)["status"] for one in (hold, capture, sale, whole)]
     assert statuses == ["settled", "settled", "refunded", "refunded"]
     # They come back with a snapshot, and the payment goes on.
     saved = own.control("GET", "/worlds/default/snapshot").json()
-    before = read(own, capture)
-    acted(own, hold, "refund")
+    before = own.read(capture)
+    own.acted(hold, "refund")
     assert own.control("PUT", "/worlds/default/snapshot", saved).status == 200
-    assert (read(own, capture), search(own)["total"]) == (before, 4)
-    acted(own, capture, "refund")
-    assert (read(own, capture)["status"], read(own, hold)["status"]) == ("settled", "refunded")
+    assert (own.read(capture), own.search()["total"]) == (before, 4)
+    own.acted(capture, "refund")
+    assert (own.read(capture)["status"], own.read(hold)["status"]) == ("settled", "refunded")

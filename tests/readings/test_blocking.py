@@ -2,31 +2,17 @@
 
 import pytest
 
-from tests.directory.making import a_terminal, account_id, shown
+from tests.driving import InProcess
 from tests.readings.choosing import choose
-from tests.support.payments import (
-    OPERATIONS,
-    act,
-    ask,
-    close_batch,
-    edit_batch,
-    held,
-    open_batch,
-    opened_batch,
-    pay,
-    prompted,
-    read,
-    set_status,
-    sold,
-)
+from tests.support.payments import OPERATIONS
 
 SUITS = {
-    "capture": held,
-    "incremental_auth": held,
-    "reverse": held,
-    "tip_adjust": sold,
-    "refund": sold,
-    "confirm": prompted,
+    "capture": InProcess.held,
+    "incremental_auth": InProcess.held,
+    "reverse": InProcess.held,
+    "tip_adjust": InProcess.sold,
+    "refund": InProcess.sold,
+    "confirm": InProcess.prompted,
 }
 """The payment that each action suits."""
 
@@ -38,30 +24,30 @@ STOPPED = {"payments": PAYMENTS, "new_payments": NEW, "changes": CHANGES}
 
 def _requests(sandbox):
     """What can be asked for the merchant, by name; made ready before the block."""
-    merchant = account_id(sandbox, "merchant")
-    second = a_terminal(sandbox, "merchant", mid="886000007777", tid="00007777")["terminal_id"]
-    batch = opened_batch(sandbox, at=second)
+    merchant = sandbox.account_id("merchant")
+    second = sandbox.a_terminal("merchant", mid="886000007777", tid="00007777")["terminal_id"]
+    batch = sandbox.opened_batch(at=second)
     paid = {action: begin(sandbox) for action, begin in SUITS.items()}
-    by_id = {"transaction_id": sold(sandbox)["transaction_id"]}
-    free = a_terminal(sandbox, "merchant", mid="886000008888", tid="00008888")["terminal_id"]
+    by_id = {"transaction_id": sandbox.sold()["transaction_id"]}
+    free = sandbox.a_terminal("merchant", mid="886000008888", tid="00008888")["terminal_id"]
     key = {"name": "till", "permissions": ["payments:read"], "account_id": merchant}
     place = {"name": "new", "account_id": merchant}
     return {
-        **{kind: lambda kind=kind: pay(sandbox, operation=kind) for kind in NEW},
+        **{kind: lambda kind=kind: sandbox.pay(operation=kind) for kind in NEW},
         **{
-            action: lambda verb=OPERATIONS[action], tx=tx: act(sandbox, tx, verb[0], **verb[1])
+            action: lambda verb=OPERATIONS[action], tx=tx: sandbox.act(tx, verb[0], **verb[1])
             for action, tx in paid.items()
         },
-        "refund by id": lambda: ask(sandbox, "POST", "/v3/refund", by_id),
-        "edit a batch": lambda: edit_batch(sandbox, batch["id"], processor_batch_id="042"),
-        "open a batch": lambda: open_batch(sandbox, at=free),
-        "close a batch": lambda: close_batch(sandbox, batch["id"]),
-        "terminal": lambda: ask(sandbox, "PUT", f"/v2/terminals/{second}", {"name": "other"}),
-        "location": lambda: ask(sandbox, "POST", "/v1/locations", place),
-        "key": lambda: ask(sandbox, "POST", "/v5/apikeys", key),
-        "read": lambda: ask(sandbox, "GET", f"/v1/transactions/{by_id['transaction_id']}"),
-        "account": lambda: ask(sandbox, "PUT", f"/v1/accounts/{merchant}", {"name": "other"}),
-        "unblock": lambda: ask(sandbox, "POST", f"/v1/accounts/{merchant}/unblock"),
+        "refund by id": lambda: sandbox.post("/v3/refund", by_id),
+        "edit a batch": lambda: sandbox.edit_batch(batch["id"], processor_batch_id="042"),
+        "open a batch": lambda: sandbox.open_batch(at=free),
+        "close a batch": lambda: sandbox.close_batch(batch["id"]),
+        "terminal": lambda: sandbox.put(f"/v2/terminals/{second}", {"name": "other"}),
+        "location": lambda: sandbox.post("/v1/locations", place),
+        "key": lambda: sandbox.post("/v5/apikeys", key),
+        "read": lambda: sandbox.get(f"/v1/transactions/{by_id['transaction_id']}"),
+        "account": lambda: sandbox.put(f"/v1/accounts/{merchant}", {"name": "other"}),
+        "unblock": lambda: sandbox.post(f"/v1/accounts/{merchant}/unblock"),
     }
 
 
@@ -71,7 +57,7 @@ def _requests(sandbox):
 def test_a_block_stops_the_operations_of_the_reading(sandbox, value, blocked):
     choose(sandbox, block_stops=value)
     requests = _requests(sandbox)
-    set_status(sandbox, "account", blocked)
+    sandbox.set_status("account", blocked)
 
     answered = {name: asked().status for name, asked in requests.items()}
 
@@ -94,7 +80,7 @@ def test_what_a_block_stops_has_the_answer_of_the_reading(sandbox, value, status
     choose(sandbox, block_answer=value)
     requests = _requests(sandbox)
     fails = NEW if value == "invalid_terminal" else set()
-    set_status(sandbox, "account", "merchant")
+    sandbox.set_status("account", "merchant")
     before = sandbox.state()
 
     for name in sorted(PAYMENTS - fails):
@@ -102,17 +88,17 @@ def test_what_a_block_stops_has_the_answer_of_the_reading(sandbox, value, status
         assert (answer.status, answer.json()["error"]) == (status, "account_blocked"), name
     assert sandbox.state() == before
     for name in fails:
-        tx = shown(requests[name]())
+        tx = requests[name]().expect(200)
         assert (tx["status"], tx["status_reason"]) == ("error", "invalid_terminal")
-        assert read(sandbox, tx) == tx
-    lift = ask(sandbox, "PUT", _of(sandbox), {"status": "active"}, by="merchant")
+        assert sandbox.read(tx) == tx
+    lift = sandbox.put(_of(sandbox), {"status": "active"}, by="merchant")
     assert (lift.status, lift.json()["error"]) == (status, "account_blocked")
-    assert ask(sandbox, "PUT", _of(sandbox), {"status": "active"}).status == 200
-    assert pay(sandbox).json()["status"] == "captured"
+    assert sandbox.put(_of(sandbox), {"status": "active"}).status == 200
+    assert sandbox.pay().json()["status"] == "captured"
 
 
 def _of(sandbox):
-    return f"/v1/accounts/{account_id(sandbox, 'merchant')}"
+    return f"/v1/accounts/{sandbox.account_id('merchant')}"
 
 
 @pytest.mark.proves("assumed D35-block-reaches")
@@ -120,7 +106,7 @@ def _of(sandbox):
 def test_a_block_reaches_all_below_the_account_or_itself_alone(sandbox, value, status):
     choose(sandbox, block_reaches=value)
     requests = _requests(sandbox)
-    set_status(sandbox, "account", "partner")
+    sandbox.set_status("account", "partner")
 
     for name in PAYMENTS:
         answered = requests[name]().status
@@ -128,9 +114,9 @@ def test_a_block_reaches_all_below_the_account_or_itself_alone(sandbox, value, s
         assert answered in (status, 201)
 
     if status == 423:
-        why = sandbox.journal(pay(sandbox))["decisions"][-1]["reason"]
-        assert f"account {account_id(sandbox, 'partner')} " in why
-    set_status(sandbox, "account", "partner", "active")
-    assert pay(sandbox).status == 200
-    set_status(sandbox, "account", "merchant")
-    assert pay(sandbox).status == 423
+        why = sandbox.journal(sandbox.pay())["decisions"][-1]["reason"]
+        assert f"account {sandbox.account_id('partner')} " in why
+    sandbox.set_status("account", "partner", "active")
+    assert sandbox.pay().status == 200
+    sandbox.set_status("account", "merchant")
+    assert sandbox.pay().status == 423

@@ -3,19 +3,7 @@
 import pytest
 
 from tests.directory.contract import LARGE
-from tests.directory.making import (
-    a_credential,
-    an_account,
-    delete,
-    get,
-    mint,
-    post,
-    put,
-    shown,
-    terminal_body,
-)
 from tests.readings.choosing import by_profile, choose
-from tests.support.payments import sold
 
 
 def _resources(sandbox):
@@ -27,25 +15,25 @@ def _resources(sandbox):
 def test_a_deletion_answers_the_deleted_resource(sandbox):
     choose(sandbox, delete_answers="resource")
     for path, made in _resources(sandbox).items():
-        deleted = shown(delete(sandbox, path))
+        deleted = sandbox.delete(path).expect(200)
 
         assert deleted["deleted_at"] == deleted["updated_at"] is not None
         times = {"deleted_at": None, "updated_at": None}
         assert made | times == deleted | times
-        assert delete(sandbox, path).status == get(sandbox, path).status == 404
+        assert sandbox.delete(path).status == sandbox.get(path).status == 404
 
 
 @pytest.mark.proves("assumed D35-deleted", "spec 3.4-deleted")
 def test_a_deleted_resource_can_be_read_by_its_id(sandbox):
     choose(sandbox, deleted_resources="shown")
-    credential = a_credential(sandbox)
+    credential = sandbox.a_credential()
     resources = _resources(sandbox)
     paths = [*resources, f"/v1/accounts/credentials/{credential['id']}"]
-    own = mint(sandbox, ["terminals:read", "locations:read"], by="psp", account="merchant")["key"]
+    own = sandbox.mint(["terminals:read", "locations:read"], by="psp", account="merchant")["key"]
     for path in paths:
-        delete(sandbox, path)
+        sandbox.delete(path)
 
-    answers = {path: shown(get(sandbox, path)) for path in paths}
+    answers = {path: sandbox.get(path).expect(200) for path in paths}
 
     for path in resources:
         assert answers[path]["deleted_at"] is not None
@@ -53,10 +41,10 @@ def test_a_deleted_resource_can_be_read_by_its_id(sandbox):
         # The merchant itself reads its own resources; another merchant sees nothing.
         if "accounts" not in path:
             assert sandbox.ask("GET", path, key=own).status == 200
-        assert get(sandbox, path, by="other_merchant").status == 404
-        assert put(sandbox, path, {"name": "back"}).status == 404
-        assert delete(sandbox, path).status == 404
-    listed = shown(get(sandbox, "/v1/locations", query="limit=200"))["locations"]
+        assert sandbox.get(path, by="other_merchant").status == 404
+        assert sandbox.put(path, {"name": "back"}).status == 404
+        assert sandbox.delete(path).status == 404
+    listed = sandbox.get("/v1/locations", query="limit=200").expect(200)["locations"]
     assert not {one["id"] for one in listed} & {path.rpartition("/")[2] for path in paths}
 
 
@@ -64,12 +52,12 @@ def test_a_deleted_resource_can_be_read_by_its_id(sandbox):
 def test_the_answer_of_a_v2_creation_names_the_application(sandbox):
     choose(sandbox, application_in_answer="named")
 
-    account = an_account(sandbox, path="/v2/accounts", by="psp")
+    account = sandbox.an_account(path="/v2/accounts", by="psp")
     listed = sandbox.control("GET", "/worlds/default/applications").json()["applications"]
     (application,) = [one["id"] for one in listed if one["account_id"] == account["id"]]
 
     assert account["application_id"] == application
-    assert "application_id" not in an_account(sandbox)
+    assert "application_id" not in sandbox.an_account()
 
 
 @pytest.mark.proves("assumed D35-deletion")
@@ -89,11 +77,11 @@ def test_an_expiry_that_has_passed_ends_the_key_at_once(sandbox):
     past = {"expires_at": "2020-01-01T00:00:00Z"}
     body = {"name": "late", "permissions": ["accounts:read"], **past}
 
-    made = post(sandbox, "/v5/apikeys", body, by="psp")
-    changed = put(sandbox, f"/v5/apikeys/{sandbox.key_id('merchant')}", past, by="psp")
+    made = sandbox.post("/v5/apikeys", body, by="psp")
+    changed = sandbox.put(f"/v5/apikeys/{sandbox.key_id('merchant')}", past, by="psp")
 
     assert (made.status, changed.status) == (201, 200)
-    assert get(sandbox, "/v1/accounts", by="merchant").status == 401
+    assert sandbox.get("/v1/accounts", by="merchant").status == 401
     assert made.json()["expires_at"] == changed.json()["expires_at"]
     assert sandbox.ask("GET", "/v1/accounts", key=made.json()["key"]).status == 401
 
@@ -101,28 +89,28 @@ def test_an_expiry_that_has_passed_ends_the_key_at_once(sandbox):
 @pytest.mark.proves("assumed D35-boarding")
 def test_a_merchant_leaves_it_to_its_partner_to_create_terminals(sandbox):
     choose(sandbox, terminal_creators="partner_and_above")
-    own = mint(sandbox, ["terminals:create"], by="psp", account="merchant")["key"]
-    body = terminal_body(sandbox)
+    own = sandbox.mint(["terminals:create"], by="psp", account="merchant")["key"]
+    body = sandbox.terminal_body()
 
     answer = sandbox.ask("POST", "/v2/terminals", key=own, json_body=body)
 
     assert (answer.status, answer.json()["error"]) == (403, "forbidden")
-    assert post(sandbox, "/v2/terminals", body).status == 201
+    assert sandbox.post("/v2/terminals", body).status == 201
 
 
 def _total(sandbox, path, query="limit=1"):
-    listed = shown(get(sandbox, path, by="admin", query=query))
+    listed = sandbox.get(path, by="admin", query=query).expect(200)
     return len(listed) if isinstance(listed, list) else listed["total"]
 
 
 @pytest.mark.proves("assumed D35-admin")
 def test_lists_show_an_admin_all(sandbox):
     choose(sandbox, admin_sees="all")
-    sold(sandbox)
+    sandbox.sold()
     below = {
-        "/v1/accounts": shown(get(sandbox, "/v1/accounts", by="psp"))["total"] + 1,
-        "/v2/terminals": shown(get(sandbox, "/v2/terminals", by="psp"))["total"],
-        "/v1/locations": shown(get(sandbox, "/v1/locations", by="psp"))["total"],
+        "/v1/accounts": sandbox.get("/v1/accounts", by="psp").expect(200)["total"] + 1,
+        "/v2/terminals": sandbox.get("/v2/terminals", by="psp").expect(200)["total"],
+        "/v1/locations": sandbox.get("/v1/locations", by="psp").expect(200)["total"],
         "/v1/batches": 1,
         "/v2/transactions": 1,
         "/v1/transactions": 1,
@@ -132,8 +120,8 @@ def test_lists_show_an_admin_all(sandbox):
     assert _total(sandbox, "/v2/terminals", "status=active") == below["/v2/terminals"]
     assert _total(sandbox, "/v2/transactions", "status=captured") == 1
     # Nobody else sees more.
-    everything = shown(get(sandbox, "/v1/accounts", by="psp"))["total"]
-    assert shown(get(sandbox, "/v1/accounts", by="partner"))["total"] < everything
+    everything = sandbox.get("/v1/accounts", by="psp").expect(200)["total"]
+    assert sandbox.get("/v1/accounts", by="partner").expect(200)["total"] < everything
 
 
 @pytest.mark.proves("assumed D35-admin")
@@ -142,9 +130,9 @@ def test_lists_show_an_admin_all(sandbox):
 def test_either_form_shows_an_admin_the_keys_of_all_accounts_where_it_sees_all(
     sandbox, value, form
 ):
-    plaintext = mint(sandbox, [form], by="admin")["key"]
-    both = mint(sandbox, ["apikeys:read", "apikeys:read:sub"], by="admin")["key"]
-    edits = mint(sandbox, ["apikeys:edit"], by="admin")["key"]
+    plaintext = sandbox.mint([form], by="admin")["key"]
+    both = sandbox.mint(["apikeys:read", "apikeys:read:sub"], by="admin")["key"]
+    edits = sandbox.mint(["apikeys:edit"], by="admin")["key"]
     choose(sandbox, admin_sees=value)
     of_merchant = f"/v5/apikeys/{sandbox.key_id('merchant')}"
 

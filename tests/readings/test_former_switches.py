@@ -4,7 +4,6 @@ import pytest
 
 from sandbox.domain.switches import SWITCHES
 from tests.readings.choosing import by_profile
-from tests.support.payments import acted, ask, pay, read, sold
 
 FORMER = {name: switch for name, switch in SWITCHES.items() if switch.reading is not None}
 PAIRS = [
@@ -72,15 +71,15 @@ def test_what_is_chosen_by_the_name_of_a_reading_is_done(sandbox):
         "duplicate_event_id": "replay",
     }
     put(sandbox, "readings", **values)
-    sale = sold(sandbox, event_id="one")
-    assert pay(sandbox, event_id="one").json() == sale
-    assert pay(sandbox, 2000, event_id="one").status == 400
+    sale = sandbox.sold(event_id="one")
+    assert sandbox.pay(event_id="one").json() == sale
+    assert sandbox.pay(2000, event_id="one").status == 400
 
-    failed = acted(sandbox, sale, "capture")
-    refunds = [acted(sandbox, sale, "refund", amount=400)["status"] for _ in range(2)]
+    failed = sandbox.acted(sale, "capture")
+    refunds = [sandbox.acted(sale, "refund", amount=400)["status"] for _ in range(2)]
 
     assert (failed["status"], failed["status_reason"]) == ("error", "invalid_capture_sequence")
-    assert [*refunds, read(sandbox, sale)["status"]] == ["refunded"] * 3
+    assert [*refunds, sandbox.read(sale)["status"]] == ["refunded"] * 3
     headers = [(b"x-service-apikey", sandbox.key("merchant").encode())]
     assert sandbox.ask("GET", "/v5/apikeys", headers=headers).status == 400
-    assert ask(sandbox, "GET", "/v5/apikeys").status == 200
+    assert sandbox.get("/v5/apikeys").status == 200

@@ -3,31 +3,14 @@
 import pytest
 
 from sandbox.domain.payments.edits import broken
-from tests.directory.making import messages, mint, terminal_id
 from tests.readings.choosing import choose
-from tests.support.payments import (
-    act,
-    acted,
-    all_transactions,
-    ask,
-    batch,
-    close_batch,
-    edit_batch,
-    edited,
-    held,
-    paid,
-    pay,
-    read,
-    record_of,
-    sold,
-)
 
 
 def events(sandbox):
     """The events so far, each with status and reason."""
     return [
         (one["event_type"], one["body"]["status"], one["body"]["status_reason"])
-        for one in messages(sandbox)
+        for one in sandbox.messages()
         if one["event_type"].startswith("transaction.")
     ]
 
@@ -37,17 +20,17 @@ def test_a_partial_approval_shows_the_approved_total(sandbox):
     choose(sandbox, total_of_partial_approval="approved")
     parts = {"subtotal": 800, "taxAmount": 200}
 
-    tx = paid(sandbox, breakdown=parts, outcome="partial_approval")
-    half = paid(sandbox, operation="auth", outcome="partial_approval")
-    limited = paid(sandbox, 9000, card="tok_mc_prepaid")
+    tx = sandbox.paid(breakdown=parts, outcome="partial_approval")
+    half = sandbox.paid(operation="auth", outcome="partial_approval")
+    limited = sandbox.paid(9000, card="tok_mc_prepaid")
 
     assert (tx["total_amount"], tx["status_reason"]) == (500, "partial_approval")
     assert (tx["additional_details"]["remaining_amount"], tx["tax_amount"]) == (500, 100)
     assert limited["total_amount"] == 5000
-    captured = acted(sandbox, half, "capture")
+    captured = sandbox.acted(half, "capture")
     assert captured["total_amount"] == 500
     assert captured["additional_details"]["captured_amount"] == 500
-    assert acted(sandbox, tx, "refund")["refunded"] == 500
+    assert sandbox.acted(tx, "refund")["refunded"] == 500
 
 
 TIMED_OUT = [("sale", "processor_timeout"), ("auth", "timed_out"), ("sale", "timed_out_held")]
@@ -57,11 +40,11 @@ TIMED_OUT = [("sale", "processor_timeout"), ("auth", "timed_out"), ("sale", "tim
 @pytest.mark.parametrize(("operation", "outcome"), TIMED_OUT)
 def test_a_payment_that_timed_out_can_be_reversed(sandbox, operation, outcome):
     choose(sandbox, reversal_of_a_timeout="allowed")
-    tx = paid(sandbox, operation=operation, outcome=outcome)
+    tx = sandbox.paid(operation=operation, outcome=outcome)
 
-    part = act(sandbox, tx, "reverse", amount=400)
-    more = act(sandbox, tx, "reverse", amount=1001)
-    reversed_ = acted(sandbox, tx, "reverse", amount=1000)
+    part = sandbox.act(tx, "reverse", amount=400)
+    more = sandbox.act(tx, "reverse", amount=1001)
+    reversed_ = sandbox.acted(tx, "reverse", amount=1000)
     late = sandbox.control("POST", f"/worlds/default/payments/{tx['transaction_id']}/answer", {})
     sandbox.control("POST", "/worlds/default/clock/advance", {"by": "1h"})
 
@@ -71,34 +54,34 @@ def test_a_payment_that_timed_out_can_be_reversed(sandbox, operation, outcome):
     # spec 6.3-transaction.reverse: it holds the reversed amount
     assert reversed_["reversed"] == reversed_["history"][-1]["amount"] == 1000
     assert (late.status, late.json()["error"]) == (409, "not_waiting")
-    assert read(sandbox, tx) == reversed_
+    assert sandbox.read(tx) == reversed_
     assert events(sandbox)[-1] == ("transaction.reverse", "reversed", "approved")
-    assert broken(record_of(sandbox, tx["transaction_id"])) == []
-    assert act(sandbox, tx, "reverse").status == 400
+    assert broken(sandbox.record_of(tx["transaction_id"])) == []
+    assert sandbox.act(tx, "reverse").status == 400
 
 
 @pytest.mark.proves("assumed D35-timeout")
 def test_a_reversal_of_a_time_out_can_fail_and_be_carried_out_late(sandbox):
     choose(sandbox, reversal_of_a_timeout="allowed")
-    tx = paid(sandbox, outcome="timed_out")
+    tx = sandbox.paid(outcome="timed_out")
 
-    declined = acted(sandbox, tx, "reverse", outcome="do_not_honor")
-    timed_out = acted(sandbox, tx, "reverse", outcome="timed_out")
+    declined = sandbox.acted(tx, "reverse", outcome="do_not_honor")
+    timed_out = sandbox.acted(tx, "reverse", outcome="timed_out")
     late = sandbox.control("POST", f"/worlds/default/payments/{tx['transaction_id']}/answer", {})
 
     assert (declined["status"], timed_out["status"]) == ("declined", "error")
     assert late.json()["unanswered"] == []
-    assert (late.status, read(sandbox, tx)["status"]) == (200, "reversed")
+    assert (late.status, sandbox.read(tx)["status"]) == (200, "reversed")
 
 
 @pytest.mark.proves("assumed D35-timeout")
 def test_otherwise_a_payment_that_ended_in_an_error_cannot_be_reversed(sandbox):
     for value, outcome in (("refused", "timed_out_held"), ("allowed", "general_error")):
         choose(sandbox, reversal_of_a_timeout=value)
-        tx = paid(sandbox, outcome=outcome)
-        refused = act(sandbox, tx, "reverse")
+        tx = sandbox.paid(outcome=outcome)
+        refused = sandbox.act(tx, "reverse")
         assert (refused.status, refused.json()["error"]) == (400, "invalid_transaction_state")
-        assert read(sandbox, tx)["status"] == "error"
+        assert sandbox.read(tx)["status"] == "error"
 
 
 @pytest.mark.proves("assumed D35-lost")
@@ -106,26 +89,26 @@ def test_lost_and_stolen_cards_are_declined(sandbox):
     choose(sandbox, lost_cards="declined")
 
     for outcome in ("lost_card", "stolen_card", "pick_up_card", "pick_up_fraud", "restricted_card"):
-        tx = paid(sandbox, outcome=outcome)
+        tx = sandbox.paid(outcome=outcome)
         assert (tx["status"], tx["status_reason"]) == ("declined", "declined")
-    assert paid(sandbox, outcome="expired_card")["status_reason"] == "invalid_card"
+    assert sandbox.paid(outcome="expired_card")["status_reason"] == "invalid_card"
 
 
 @pytest.mark.proves("assumed D35-batch-edit")
 def test_a_rejected_batch_cannot_be_edited(sandbox):
     choose(sandbox, edit_of_closed_batch="open_only")
-    sale = sold(sandbox)
-    assert edit_batch(sandbox, sale["batch_id"], processor_batch_id="077").status == 200
+    sale = sandbox.sold()
+    assert sandbox.edit_batch(sale["batch_id"], processor_batch_id="077").status == 200
     sandbox.control("PUT", "/worlds/default/switches", {"batch.settlement": "manual"})
-    assert close_batch(sandbox, sale["batch_id"]).status == 200
+    assert sandbox.close_batch(sale["batch_id"]).status == 200
     told = sandbox.control(
         "POST", f"/worlds/default/batches/{sale['batch_id']}/answer", {"answer": "rejected"}
     )
     assert told.status == 200, told.body
 
-    assert edit_batch(sandbox, sale["batch_id"], processor_batch_id="078").status == 400
+    assert sandbox.edit_batch(sale["batch_id"], processor_batch_id="078").status == 400
 
-    assert batch(sandbox, sale["batch_id"])["status"] == "rejected"
+    assert sandbox.batch(sale["batch_id"])["status"] == "rejected"
 
 
 @pytest.mark.proves("assumed D35-receipt")
@@ -133,8 +116,8 @@ def test_a_payment_has_receipt_data(sandbox):
     choose(sandbox, receipt_data="emv")
     own = {"note": "mine", "stan": "of the client"}
 
-    tx = sold(sandbox, card="tok_mc_credit", additional_details=own)
-    unread = paid(sandbox, outcome="user_canceled")
+    tx = sandbox.sold(card="tok_mc_credit", additional_details=own)
+    unread = sandbox.paid(outcome="user_canceled")
 
     details = tx["additional_details"]
     assert (details["note"], details["stan"]) == ("mine", "of the client")
@@ -142,8 +125,8 @@ def test_a_payment_has_receipt_data(sandbox):
     assert details["emv"]["application_label"] == "MASTERCARD"
     assert len(details["emv"]["cryptogram"]) == 16
     assert len(details["rrn"]) == 12
-    assert acted(sandbox, tx, "refund")["additional_details"]["rrn"] == details["rrn"]
-    assert read(sandbox, tx)["additional_details"]["emv"] == details["emv"]
+    assert sandbox.acted(tx, "refund")["additional_details"]["rrn"] == details["rrn"]
+    assert sandbox.read(tx)["additional_details"]["emv"] == details["emv"]
 
 
 @pytest.mark.proves("assumed D35-response")
@@ -151,11 +134,11 @@ def test_the_response_of_the_processor_has_amounts_too(sandbox):
     choose(sandbox, response_fields="amounts")
     more = {"authorizedAmount", "type", "status", "currency"}
 
-    half = paid(sandbox, 1000, outcome="partial_approval")
-    declined = paid(sandbox, 1000, outcome="do_not_honor")
-    refunded = acted(sandbox, sold(sandbox), "refund", amount=100)
+    half = sandbox.paid(1000, outcome="partial_approval")
+    declined = sandbox.paid(1000, outcome="do_not_honor")
+    refunded = sandbox.acted(sandbox.sold(), "refund", amount=100)
 
-    for tx in (half, declined, refunded, read(sandbox, half)):
+    for tx in (half, declined, refunded, sandbox.read(half)):
         assert set(tx["gateway_transaction_response"]) - RESPONSE == more
         assert set(tx["history"][-1]["gateway_transaction_response"]) == RESPONSE
     response = half["gateway_transaction_response"]
@@ -170,56 +153,56 @@ RESPONSE = {"responseCode", "responseMessage", "approvalCode", "processorRespons
 @pytest.mark.proves("assumed D35-duplicate")
 def test_a_repeated_event_id_is_a_failed_attempt_with_its_event(sandbox):
     choose(sandbox, duplicate_event_id="failed_attempt")
-    hold = held(sandbox, event_id="one")
+    hold = sandbox.held(event_id="one")
 
-    again = paid(sandbox, event_id="one")
-    action = acted(sandbox, hold, "increment", amount=10, event_id="one")
+    again = sandbox.paid(event_id="one")
+    action = sandbox.acted(hold, "increment", amount=10, event_id="one")
 
     assert (again["status"], again["status_reason"]) == ("error", "duplicate_event")
     assert again["event_id"] != "one"
     assert again["transaction_id"] != hold["transaction_id"]
     assert (action["status"], action["status_reason"]) == ("error", "duplicate_event")
-    assert read(sandbox, hold)["total_amount"] == 1000
+    assert sandbox.read(hold)["total_amount"] == 1000
     assert events(sandbox)[-2:] == [
         ("transaction.sale", "error", "duplicate_event"),
         ("transaction.increment", "error", "duplicate_event"),
     ]
-    assert all_transactions(sandbox) == 2
+    assert sandbox.all_transactions() == 2
     # What the state forbids stays refused.
-    assert act(sandbox, hold, "refund", event_id="one").status == 400
-    assert pay(sandbox, event_id="two").json()["status"] == "captured"
+    assert sandbox.act(hold, "refund", event_id="one").status == 400
+    assert sandbox.pay(event_id="two").json()["status"] == "captured"
 
 
 @pytest.mark.proves("assumed D35-partial-reverse")
 def test_a_partial_reverse_says_reversed(sandbox):
     choose(sandbox, status_of_partial_reverse="reversed")
-    hold, sale = held(sandbox), sold(sandbox)
+    hold, sale = sandbox.held(), sandbox.sold()
 
     for tx in (hold, sale):
-        answered = acted(sandbox, tx, "reverse", amount=300)
+        answered = sandbox.acted(tx, "reverse", amount=300)
         assert (answered["status"], answered["reversed"]) == ("reversed", 300)
         assert events(sandbox)[-1] == ("transaction.reverse", "reversed", "approved")
-        kept = read(sandbox, tx)
+        kept = sandbox.read(tx)
         assert (kept["status"], kept["reversed"]) == (tx["status"], 300)
         assert kept["history"][-1]["status"] == "reversed"
-    assert acted(sandbox, hold, "capture")["status"] == "captured"
-    assert acted(sandbox, sale, "reverse")["status"] == "reversed"
-    assert read(sandbox, sale)["status"] == "reversed"
+    assert sandbox.acted(hold, "capture")["status"] == "captured"
+    assert sandbox.acted(sale, "reverse")["status"] == "reversed"
+    assert sandbox.read(sale)["status"] == "reversed"
 
 
 @pytest.mark.proves("assumed D35-tip")
 def test_the_tip_of_a_hold_can_be_adjusted(sandbox):
     choose(sandbox, tip_on_a_hold="allowed")
-    hold = held(sandbox)
+    hold = sandbox.held()
 
-    tipped = acted(sandbox, hold, "adjust", type="fixed", amount=200)
+    tipped = sandbox.acted(hold, "adjust", type="fixed", amount=200)
 
     assert (tipped["status"], tipped["tip_amount"]) == ("authorized", 200)
     assert tipped["total_amount"] == 1200
-    less = acted(sandbox, hold, "adjust", type="percentage", percentage=10)
+    less = sandbox.acted(hold, "adjust", type="percentage", percentage=10)
     assert (less["tip_amount"], less["tip_type"]) == (100, "percentage")
-    assert act(sandbox, hold, "adjust", type="fixed", amount=1001).status == 400
-    captured = acted(sandbox, hold, "capture")
+    assert sandbox.act(hold, "adjust", type="fixed", amount=1001).status == 400
+    captured = sandbox.acted(hold, "capture")
     assert (captured["total_amount"], captured["tip_amount"]) == (1100, 100)
     assert captured["additional_details"]["authorized_amount"] == 1100
 
@@ -245,23 +228,23 @@ def test_the_parts_that_may_exceed_the_hold_follow_the_reading(sandbox, value):
     choose(sandbox, above_the_hold=value)
 
     for part, more in PARTS.items():
-        hold = held(sandbox)
-        answer = act(sandbox, hold, "capture", breakdown={"subtotal": 1000, **more})
+        hold = sandbox.held()
+        answer = sandbox.act(hold, "capture", breakdown={"subtotal": 1000, **more})
         assert (part, answer.status) == (part, 200 if ABOVE[value][part] == 200 else 400)
         if answer.status == 400:
-            assert read(sandbox, hold)["status"] == "authorized"
-    assert act(sandbox, held(sandbox), "capture", amount=1300).status == 400
-    bare = act(sandbox, held(sandbox), "capture", amount=1300, tip_amount=300)
-    adjusted = act(sandbox, sold(sandbox), "adjust", type="fixed", amount=300)
+            assert sandbox.read(hold)["status"] == "authorized"
+    assert sandbox.act(sandbox.held(), "capture", amount=1300).status == 400
+    bare = sandbox.act(sandbox.held(), "capture", amount=1300, tip_amount=300)
+    adjusted = sandbox.act(sandbox.sold(), "adjust", type="fixed", amount=300)
     expected = 200 if ABOVE[value]["tip"] == 200 else 400
     assert (bare.status, adjusted.status) == (expected, expected)
-    assert act(sandbox, held(sandbox), "capture", amount=1000, tip_amount=100).status == 200
+    assert sandbox.act(sandbox.held(), "capture", amount=1000, tip_amount=100).status == 200
 
 
 @pytest.mark.proves("assumed D35-attempts")
 def test_refused_actions_fire_the_event_of_a_failed_attempt(sandbox):
     choose(sandbox, refused_attempts="all", refund_before_settlement="refused")
-    sale, hold = sold(sandbox), held(sandbox)
+    sale, hold = sandbox.sold(), sandbox.held()
     before = len(events(sandbox))
     actions = {
         "increment": (sale, {"amount": 10}),
@@ -270,16 +253,16 @@ def test_refused_actions_fire_the_event_of_a_failed_attempt(sandbox):
         "refund": (sale, {}),
     }
 
-    statuses = [act(sandbox, tx, one, **body).status for one, (tx, body) in actions.items()]
+    statuses = [sandbox.act(tx, one, **body).status for one, (tx, body) in actions.items()]
 
     assert statuses == [400] * 4
     fired = events(sandbox)[before:]
     names = ["increment", "reverse", "sale", "refund"]
     assert fired == [(f"transaction.{name}", "error", "payment_failed") for name in names]
-    assert read(sandbox, sale)["status"] == "captured"
-    assert len(read(sandbox, sale)["history"]) == len(sale["history"]) + 3
+    assert sandbox.read(sale)["status"] == "captured"
+    assert len(sandbox.read(sale)["history"]) == len(sale["history"]) + 3
     # An attempt against a named rule fires its own event either way.
-    assert act(sandbox, sale, "capture").status == 400
+    assert sandbox.act(sale, "capture").status == 400
     assert events(sandbox)[-1][2] == "invalid_capture_sequence"
 
 
@@ -287,13 +270,13 @@ def test_refused_actions_fire_the_event_of_a_failed_attempt(sandbox):
 def test_a_rate_below_one_is_a_fraction(sandbox):
     choose(sandbox, rates_below_one="fraction")
     both = {"amount": 35, "percentage": 0.035}
-    tx = sold(sandbox, 1088, breakdown={"subtotal": 1000, "taxRate": 0.0875})
-    whole = sold(sandbox, 1088, breakdown={"subtotal": 1000, "taxRate": 8.75})
-    agreed = sold(sandbox, 1035, breakdown={"subtotal": 1000, "surcharge": both})
-    tipped = acted(sandbox, whole, "adjust", type="percentage", percentage=0.18)
-    waiting = paid(sandbox, at="passthrough_merchant")["transaction_id"]
+    tx = sandbox.sold(1088, breakdown={"subtotal": 1000, "taxRate": 0.0875})
+    whole = sandbox.sold(1088, breakdown={"subtotal": 1000, "taxRate": 8.75})
+    agreed = sandbox.sold(1035, breakdown={"subtotal": 1000, "surcharge": both})
+    tipped = sandbox.acted(whole, "adjust", type="percentage", percentage=0.18)
+    waiting = sandbox.paid(at="passthrough_merchant")["transaction_id"]
     parts = {"subtotal": 1000, "taxRate": 0.0875}
-    told = edited(sandbox, waiting, status="captured", breakdown=parts)
+    told = sandbox.edited(waiting, status="captured", breakdown=parts)
 
     for one in (tx, whole, told):
         assert (one["tax_rate"], one["tax_amount"]) == (8.75, 88)
@@ -303,16 +286,16 @@ def test_a_rate_below_one_is_a_fraction(sandbox):
 
 @pytest.mark.proves("assumed D35-terminal")
 def test_a_terminal_lists_its_latest_payments(sandbox):
-    terminal = terminal_id(sandbox, "merchant")
-    ids = [sold(sandbox, amount)["transaction_id"] for amount in range(100, 121)]
-    narrow = mint(sandbox, ["terminals:read"], by="partner")["key"]
+    terminal = sandbox.terminal_id("merchant")
+    ids = [sandbox.sold(amount)["transaction_id"] for amount in range(100, 121)]
+    narrow = sandbox.mint(["terminals:read"], by="partner")["key"]
 
     path = f"/v2/terminals/{terminal}"
-    assert ask(sandbox, "GET", path).json()["transactions"] == []
+    assert sandbox.get(path).json()["transactions"] == []
     choose(sandbox, payments_of_a_terminal="latest")
-    listed = ask(sandbox, "GET", path).json()["transactions"]
-    unread = ask(sandbox, "GET", path, by=narrow).json()["transactions"]
+    listed = sandbox.get(path).json()["transactions"]
+    unread = sandbox.get(path, by=narrow).json()["transactions"]
 
     assert unread == []
     assert [one["transaction_id"] for one in listed] == ids[:0:-1]
-    assert listed[0] == read(sandbox, ids[-1])
+    assert listed[0] == sandbox.read(ids[-1])

@@ -5,7 +5,6 @@ import pytest
 from sandbox.domain.profile import parse_profile
 from sandbox.domain.readings import READINGS
 from tests.readings.choosing import by_profile, choose
-from tests.support.payments import act, acted, ask, read, search, settled, sold
 
 DEFAULTS = {id: reading.default for id, reading in READINGS.items()}
 
@@ -13,29 +12,29 @@ DEFAULTS = {id: reading.default for id, reading in READINGS.items()}
 @pytest.mark.proves("assumed D35-type")
 def test_a_stored_payment_has_the_type_of_its_first_operation(sandbox):
     choose(sandbox, stored_transaction_type="first")
-    sale = sold(sandbox)
+    sale = sandbox.sold()
 
-    answered = acted(sandbox, sale, "refund", amount=400)
+    answered = sandbox.acted(sale, "refund", amount=400)
 
     assert answered["transaction_type"] == "refund"
-    assert read(sandbox, sale)["transaction_type"] == "sale"
-    assert search(sandbox, "transaction_type=sale")["total"] == 1
+    assert sandbox.read(sale)["transaction_type"] == "sale"
+    assert sandbox.search("transaction_type=sale")["total"] == 1
 
 
 @pytest.mark.proves("assumed D35-refund")
 def test_a_refund_before_settlement_is_refused(sandbox):
     choose(sandbox, refund_before_settlement="refused")
-    sale = sold(sandbox)
+    sale = sandbox.sold()
 
-    assert act(sandbox, sale, "refund", amount=400).status == 400
+    assert sandbox.act(sale, "refund", amount=400).status == 400
 
-    assert read(sandbox, sale) == sale
-    settled(sandbox, sale["batch_id"])
-    acted(sandbox, sale, "refund", amount=400)
+    assert sandbox.read(sale) == sale
+    sandbox.settled(sale["batch_id"])
+    sandbox.acted(sale, "refund", amount=400)
 
 
 def _limited(sandbox, limit):
-    return ask(sandbox, "GET", "/v2/transactions", by="psp", query=f"limit={limit}")
+    return sandbox.get("/v2/transactions", by="psp", query=f"limit={limit}")
 
 
 @pytest.mark.proves("assumed D35-limit")
@@ -59,13 +58,13 @@ def test_a_key_may_not_delete_itself(sandbox):
     choose(sandbox, key_deletes_itself="refused")
     own, other = sandbox.key_id("partner"), sandbox.key_id("merchant")
 
-    assert ask(sandbox, "DELETE", f"/v5/apikeys/{other}", by="partner").status == 200
-    assert ask(sandbox, "DELETE", f"/v5/apikeys/{own}", by="partner").status == 400
+    assert sandbox.delete(f"/v5/apikeys/{other}", by="partner").status == 200
+    assert sandbox.delete(f"/v5/apikeys/{own}", by="partner").status == 400
 
 
 def _new_key(sandbox, by, **more):
     body = {"name": "new", "permissions": ["all"]} | more
-    return ask(sandbox, "POST", "/v5/apikeys", body, by=by)
+    return sandbox.post("/v5/apikeys", body, by=by)
 
 
 @pytest.mark.proves("assumed D35-all")
@@ -83,9 +82,9 @@ def test_answers_to_changes_hide_the_plaintext_of_a_retrievable_key(sandbox):
     plaintext = sandbox.key("retrievable")
     path = f"/v5/apikeys/{sandbox.key_id('retrievable')}"
 
-    changed = ask(sandbox, "PUT", path, {"name": "other"}, by="psp").json()
-    read_again = ask(sandbox, "GET", path, by="psp").json()
-    deleted = ask(sandbox, "DELETE", path, by="psp").json()
+    changed = sandbox.put(path, {"name": "other"}, by="psp").json()
+    read_again = sandbox.get(path, by="psp").json()
+    deleted = sandbox.delete(path, by="psp").json()
 
     assert read_again["key"] == plaintext
     assert changed["key"] is deleted["key"] is None

@@ -4,22 +4,9 @@ import json
 
 import pytest
 
-from tests.directory.making import (
-    ACCOUNT,
-    a_location,
-    a_terminal,
-    account_id,
-    delete,
-    get,
-    made,
-    messages,
-    post,
-    put,
-    shown,
-)
 from tests.openapi.described import Described
 from tests.readings.choosing import by_profile, choose
-from tests.support.payments import sold
+from tests.support.directory import ACCOUNT
 
 PLAIN_OF_TERMINAL = (
     *("description", "store_number", "bin", "merchant_category_code", "merchant_name"),
@@ -34,8 +21,8 @@ def _the(record, names):
 @pytest.mark.proves("assumed D35-unset")
 def test_a_plain_string_without_a_value_is_empty(sandbox):
     choose(sandbox, unset_strings="as_empty")
-    account = made(post(sandbox, "/v2/accounts", ACCOUNT, by="psp"))
-    terminal, location = a_terminal(sandbox), a_location(sandbox)
+    account = sandbox.post("/v2/accounts", ACCOUNT, by="psp").expect(201)
+    terminal, location = sandbox.a_terminal(), sandbox.a_location()
 
     assert account["mcc"] == account["address"]["street_line2"] == ""
     assert account["tax_id"] is None
@@ -44,44 +31,44 @@ def test_a_plain_string_without_a_value_is_empty(sandbox):
     assert _the(location, PLAIN_OF_LOCATION) == set(location["address"].values()) == {""}
     assert location["metadata"] is None
     path = f"/v1/locations/{location['id']}"
-    assert shown(get(sandbox, path)) == location
-    assert location in shown(get(sandbox, "/v1/locations", query="limit=200"))["locations"]
-    (event,) = [one for one in messages(sandbox) if one["event_type"] == "location.created"]
+    assert sandbox.get(path).expect(200) == location
+    assert location in sandbox.get("/v1/locations", query="limit=200").expect(200)["locations"]
+    (event,) = [one for one in sandbox.messages() if one["event_type"] == "location.created"]
     assert event["body"] == location
     # A sparse event stays sparse.
-    delete(sandbox, path)
-    assert set(messages(sandbox)[-1]["body"]) == {"id", "account_id"}
+    sandbox.delete(path)
+    assert set(sandbox.messages()[-1]["body"]) == {"id", "account_id"}
 
 
 @pytest.mark.proves("assumed D35-unset")
 def test_empty_strings_are_shown_and_never_stored(sandbox):
     choose(sandbox, unset_strings="as_empty")
-    path = f"/v1/locations/{a_location(sandbox)['id']}"
-    assert shown(put(sandbox, path, {"phone": "555-0100"}))["email"] == ""
+    path = f"/v1/locations/{sandbox.a_location()['id']}"
+    assert sandbox.put(path, {"phone": "555-0100"}).expect(200)["email"] == ""
 
     snapshot = sandbox.control("GET", "/worlds/default/snapshot").json()
     assert sandbox.control("PUT", "/worlds/default/snapshot", snapshot).status in (200, 204)
-    events = [one["body"]["email"] for one in messages(sandbox)]
+    events = [one["body"]["email"] for one in sandbox.messages()]
     choose(sandbox, unset_strings="as_null")
 
     assert events == ["", ""]
-    assert [one["body"]["email"] for one in messages(sandbox)] == events
-    assert shown(get(sandbox, path))["email"] is None
+    assert [one["body"]["email"] for one in sandbox.messages()] == events
+    assert sandbox.get(path).expect(200)["email"] is None
 
 
 def _malformed(sandbox):
     """Requests that are malformed in a field, in the query, as a whole, and in the target."""
     return [
-        post(sandbox, "/v1/accounts", {**ACCOUNT, "name": 7}),
-        get(sandbox, "/v2/terminals", query="limit=x"),
-        post(sandbox, "/v1/locations", ["no object"]),
-        get(sandbox, "/v2/terminals", query="account_id=a&account_id=b"),
+        sandbox.post("/v1/accounts", {**ACCOUNT, "name": 7}),
+        sandbox.get("/v2/terminals", query="limit=x"),
+        sandbox.post("/v1/locations", ["no object"]),
+        sandbox.get("/v2/terminals", query="account_id=a&account_id=b"),
     ]
 
 
 def _breaks_a_rule(sandbox):
-    body = {**ACCOUNT, "parent_id": account_id(sandbox, "second_merchant")}
-    return post(sandbox, "/v1/accounts", body)
+    body = {**ACCOUNT, "parent_id": sandbox.account_id("second_merchant")}
+    return sandbox.post("/v1/accounts", body)
 
 
 @pytest.mark.proves("assumed D35-validation")
@@ -95,7 +82,7 @@ def test_a_malformed_request_answers_422(sandbox):
     assert "name: " in answers[0].json()["detail"]
     # Rules of an operation, and the routes of API keys, stay as they are.
     assert _breaks_a_rule(sandbox).status == 400
-    assert post(sandbox, "/v5/apikeys", {"name": 7}).status == 400
+    assert sandbox.post("/v5/apikeys", {"name": 7}).status == 400
 
 
 @pytest.mark.proves("assumed D35-detail")
@@ -107,7 +94,7 @@ def test_the_detail_of_a_malformed_request_is_a_list_of_mistakes(sandbox):
     details = [answer.json()["detail"] for answer in _malformed(sandbox)]
 
     assert isinstance(_breaks_a_rule(sandbox).json()["detail"], str)
-    keys = post(sandbox, "/v5/apikeys", {"name": 7}).json()
+    keys = sandbox.post("/v5/apikeys", {"name": 7}).json()
     assert set(keys) == {"error", "message", "details"}
     places = [[one["loc"] for one in detail] for detail in details]
     assert places == [
@@ -124,8 +111,8 @@ def test_a_list_of_mistakes_repeats_no_value_and_has_an_end(sandbox):
     choose(sandbox, validation_detail="objects", validation_status="unprocessable")
     secret = "never repeated"
 
-    many = post(sandbox, "/v1/accounts", ACCOUNT | {"available_processor_configs": [7] * 150})
-    one = post(sandbox, "/v1/accounts", ACCOUNT | {"type": secret})
+    many = sandbox.post("/v1/accounts", ACCOUNT | {"available_processor_configs": [7] * 150})
+    one = sandbox.post("/v1/accounts", ACCOUNT | {"type": secret})
 
     assert len(many.json()["detail"]) == 50
     assert one.status == 422
@@ -147,19 +134,19 @@ def test_the_document_describes_the_refusals_of_the_profile():
 
 @pytest.mark.proves("assumed D35-foreign")
 def test_a_foreign_account_among_several_is_ignored(sandbox):
-    own, foreign = account_id(sandbox, "merchant"), account_id(sandbox, "other_merchant")
-    sale = sold(sandbox)
-    sold(sandbox, at="other_merchant", by="psp")
+    own, foreign = sandbox.account_id("merchant"), sandbox.account_id("other_merchant")
+    sale = sandbox.sold()
+    sandbox.sold(at="other_merchant", by="psp")
 
     query = f"account_id={foreign}&account_id={own}"
     # By default it hides all.
-    assert get(sandbox, "/v2/transactions", query=query).status == 404
+    assert sandbox.get("/v2/transactions", query=query).status == 404
     choose(sandbox, foreign_account_filter="ignored")
-    listed = shown(get(sandbox, "/v2/transactions", query=query))["transactions"]
+    listed = sandbox.get("/v2/transactions", query=query).expect(200)["transactions"]
 
     assert [one["transaction_id"] for one in listed] == [sale["transaction_id"]]
     for only in (foreign, f"{foreign}&account_id={foreign}", f"{foreign}&account_id=nobody"):
-        assert get(sandbox, "/v2/transactions", query=f"account_id={only}").status == 404
+        assert sandbox.get("/v2/transactions", query=f"account_id={only}").status == 404
 
 
 @pytest.mark.proves("assumed D35-routes")
@@ -182,12 +169,12 @@ def test_an_expiry_without_an_offset_is_in_utc(sandbox):
     choose(sandbox, expiry_without_offset="utc")
     path = f"/v5/apikeys/{sandbox.key_id('merchant')}"
 
-    answer = put(sandbox, path, {"expires_at": "2027-01-01T00:00:00"}, by="psp")
+    answer = sandbox.put(path, {"expires_at": "2027-01-01T00:00:00"}, by="psp")
 
     assert answer.json()["expires_at"] == "2027-01-01T00:00:00.000Z"
     for text in ("2027-01-01", "2027-13-01T00:00:00", "2027-01-01T00:00:00+", ""):
-        assert put(sandbox, path, {"expires_at": text}, by="psp").status == 400
-    exact = put(sandbox, path, {"expires_at": "2027-01-01T00:00:00+01:00"}, by="psp").json()
+        assert sandbox.put(path, {"expires_at": text}, by="psp").status == 400
+    exact = sandbox.put(path, {"expires_at": "2027-01-01T00:00:00+01:00"}, by="psp").json()
     assert exact["expires_at"] == "2026-12-31T23:00:00.000Z"
 
 
@@ -195,13 +182,13 @@ def test_an_expiry_without_an_offset_is_in_utc(sandbox):
 def test_an_unknown_field_of_a_key_is_ignored(sandbox):
     choose(sandbox, unknown_key_fields="ignored")
     path = f"/v5/apikeys/{sandbox.key_id('merchant')}"
-    before = shown(get(sandbox, path, by="psp"))["permissions"]
+    before = sandbox.get(path, by="psp").expect(200)["permissions"]
 
-    answer = put(sandbox, path, {"name": "till", "permissions": ["all"]}, by="psp")
+    answer = sandbox.put(path, {"name": "till", "permissions": ["all"]}, by="psp")
 
     assert answer.status == 200
-    after = shown(get(sandbox, path, by="psp"))
+    after = sandbox.get(path, by="psp").expect(200)
     assert (after["permissions"], after["name"]) == (before, "till")
     # A secret is refused in an unknown field as well.
     stray = {"name": "till", "note": sandbox.key("merchant")}
-    assert put(sandbox, path, stray, by="psp").status == 400
+    assert sandbox.put(path, stray, by="psp").status == 400

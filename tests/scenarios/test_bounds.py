@@ -17,7 +17,6 @@ from sandbox.worlds.coverage_counters import OTHERS, SCENARIOS_MAX
 from sandbox.worlds.lifecycle import run_scenario
 from tests.control.refusals import assert_refused
 from tests.scenarios.running import LOST, SCENARIO, running
-from tests.support.payments import pay
 
 NEXT = "/worlds/default/scenario/next"
 SNAPSHOT = "/worlds/default/snapshot"
@@ -34,7 +33,7 @@ def test_as_many_next_outcomes_as_may_wait_leave_a_small_entry_and_one_more_is_r
     for _ in range(QUEUE_MAX):
         assert queue(sandbox, amount=1).status == 201
     running(sandbox, *[{"when": {"amount": 1}, "then": LOST}] * RULES_MAX)
-    entry = sandbox.journal(pay(sandbox))
+    entry = sandbox.journal(sandbox.pay())
     full = sandbox.control("GET", SNAPSHOT).json()
     as_full = sandbox.control("PUT", SNAPSHOT, full)
     (world,) = full["world"].values()
@@ -166,7 +165,7 @@ def test_a_name_that_is_not_a_plain_line_is_refused_with_its_place(sandbox):
             plain = f"a name is one line of plain text, and this one has {written} in it"
             assert said.endswith(plain), said
             assert said.isprintable()
-    assert pay(sandbox).status == 200
+    assert sandbox.pay().status == 200
     for name in ("Größe 42", "條件", "a rule: sale; refund=no", "😀", "a\u200db"):
         for place in (("name",), ("rule", "name")):
             assert sandbox.control("PUT", SCENARIO, _with(place, name)).status == 200
@@ -185,7 +184,7 @@ def test_a_header_says_what_a_header_can_say_of_a_rule(sandbox):
         parts = {"rule": [rule], "webhook": [], "example": []}
         run_scenario(sandbox.sandbox.worlds.default, scenario.model_copy(update=parts))
 
-        answer = pay(sandbox)
+        answer = sandbox.pay()
 
         assert answer.json()["status"] == "declined"
         assert answer.headers["x-sandbox-outcome"] == f"lost_card; source=scenario; rule={said}"

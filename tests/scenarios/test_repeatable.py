@@ -14,7 +14,6 @@ from sandbox.settings import Settings
 from tests.conftest import NOW
 from tests.driving import InProcess
 from tests.support.open_requests import CONTROL, tap, taps
-from tests.support.payments import ask_on_loop
 
 WALL_S = 1_772_366_400.0
 
@@ -69,7 +68,7 @@ async def story(sandbox: InProcess) -> list[bytes]:
     answers: list[bytes] = []
 
     async def do(method: str, path: str, body: Any = None, key: str = "psp") -> Any:
-        answer = await ask_on_loop(sandbox, method, path, body, by=key)
+        answer = await sandbox.ask_on_loop(method, path, body, by=key)
         answers.append(answer.body)
         return answer.json()
 

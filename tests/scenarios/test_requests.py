@@ -5,7 +5,6 @@ import pytest
 from sandbox.scenarios.words import Latency
 from tests.conftest import NOW
 from tests.scenarios.running import LOST, counts, put, running
-from tests.support.payments import act, advance, paid, pay
 
 FAILS = {"fault": "http_503"}
 WORLD = "/worlds/default"
@@ -44,7 +43,7 @@ def test_a_rule_fits_the_requests_that_it_names(sandbox):
             "terminal": get(sandbox, f"/v2/terminals/{terminal}"),
             "keys": get(sandbox, "/v5/apikeys"),
             "batches": get(sandbox, "/v1/batches"),
-            "sale": pay(sandbox),
+            "sale": sandbox.pay(),
         }
 
         assert {name for name, one in answers.items() if one.status == 503} == failing, when
@@ -60,8 +59,8 @@ def test_a_rule_for_payments_leaves_others_alone_and_the_first_that_applies_deci
     assert get(sandbox, "/v2/terminals/nowhere").status == 404
     assert get(sandbox, "/v2/terminals?limit=x").status in (400, 404)
     assert get(sandbox, "/v2/terminals").status == 503
-    assert pay(sandbox, 500).json()["status"] == "declined"
-    assert pay(sandbox, 501).status == 503
+    assert sandbox.pay(500).json()["status"] == "declined"
+    assert sandbox.pay(501).status == 503
     assert counts(sandbox) == [("1", 1, 1, False), ("2", 3, 2, True)]
 
 
@@ -76,7 +75,7 @@ def test_a_rule_applies_from_a_time_until_another(sandbox):
 
         seen = [get(sandbox, "/v2/terminals")]
         for by in ("1m", "9m", "1m"):
-            advance(sandbox, by)
+            sandbox.advance(by)
             seen.append(get(sandbox, "/v2/terminals"))
 
         assert [one.status for one in seen] == [200, 503, 503, 200]
@@ -85,7 +84,7 @@ def test_a_rule_applies_from_a_time_until_another(sandbox):
     running(sandbox, {"when": {"from": "1m"}, "then": FAILS})
     sandbox.control("POST", f"{WORLD}/reset")
     early = get(sandbox, "/v2/terminals")
-    advance(sandbox, "1m")
+    sandbox.advance("1m")
     assert (early.status, get(sandbox, "/v2/terminals").status) == (200, 503)
 
 
@@ -179,11 +178,11 @@ def test_a_rule_that_can_never_apply_is_refused(sandbox):
 
 
 def test_an_attempt_that_asks_no_processor_meets_the_fault_of_its_request(sandbox):
-    tx = paid(sandbox)
+    tx = sandbox.paid()
     sandbox.control("PUT", f"{WORLD}/readings", {"duplicate_event_id": "replay"})
     sent = {"amount": 100, "event_id": "again"}
-    act(sandbox, tx, "refund", **sent)
+    sandbox.act(tx, "refund", **sent)
 
-    answer = act(sandbox, tx, "refund", outcome="http_503", **sent)
+    answer = sandbox.act(tx, "refund", outcome="http_503", **sent)
 
     assert answer.status == 503

@@ -5,22 +5,9 @@ from itertools import product
 
 import pytest
 
+from tests.driving import InProcess, fresh
 from tests.scenarios.running import LOST, SCENARIO, carrying, counts, put, running, source, tipping
 from tests.support.open_requests import DELAY_MS, open_request, sale
-from tests.support.payments import (
-    act,
-    advance,
-    ask_on_loop,
-    batch,
-    close_batch,
-    fresh_sandbox,
-    held,
-    pay,
-    prompted,
-    read,
-    set_switch,
-    sold,
-)
 
 NONE = "default default"
 
@@ -71,11 +58,11 @@ def test_a_rule_applies_to_the_attempts_that_fit_all_its_words(sandbox):
         running(sandbox, {"when": when, "then": LOST})
 
         if fitting is not None:
-            answer = pay(sandbox, **fitting)
+            answer = sandbox.pay(**fitting)
             assert answer.headers["x-sandbox-outcome"] == "lost_card; source=scenario; rule=1", when
             assert answer.json()["status"] == "declined"
         if another is not None:
-            passed_over = pay(sandbox, **another)
+            passed_over = sandbox.pay(**another)
             assert source(passed_over) == NONE, when
             assert passed_over.json()["status"] in ("captured", "authorized")
 
@@ -88,17 +75,17 @@ def test_what_is_in_the_world_is_named_by_its_cast_name_or_its_id(sandbox):
         other = "psp" if word == "key" else "second_merchant"
         for wanted, chooses in ((id, "scenario 1"), ([other, id], "scenario 1"), (other, NONE)):
             running(sandbox, {"when": {word: wanted}, "then": LOST})
-            assert source(pay(sandbox)) == chooses, (word, wanted)
+            assert source(sandbox.pay()) == chooses, (word, wanted)
 
 
 def test_every_action_can_be_ruled_by_operation_and_status(sandbox):
     for operation, begin, action, body in (
-        ("capture", held, "capture", {}),
-        ("incremental_auth", held, "increment", {"amount": 500}),
-        ("reverse", held, "reverse", {}),
-        ("tip_adjust", sold, "adjust", {"type": "fixed", "amount": 200}),
-        ("refund", sold, "refund", {}),
-        ("confirm", prompted, "confirm", {"confirm": True}),
+        ("capture", InProcess.held, "capture", {}),
+        ("incremental_auth", InProcess.held, "increment", {"amount": 500}),
+        ("reverse", InProcess.held, "reverse", {}),
+        ("tip_adjust", InProcess.sold, "adjust", {"type": "fixed", "amount": 200}),
+        ("refund", InProcess.sold, "refund", {}),
+        ("confirm", InProcess.prompted, "confirm", {"confirm": True}),
     ):
         sandbox.control("DELETE", SCENARIO)
         tx = begin(sandbox)
@@ -110,14 +97,14 @@ def test_every_action_can_be_ruled_by_operation_and_status(sandbox):
             {"name": "mine", "when": {"operation": operation}, "then": {"outcome": "approved"}},
         )
 
-        answer = act(sandbox, tx, action, **body)
+        answer = sandbox.act(tx, action, **body)
 
         assert answer.headers["x-sandbox-outcome"] == "approved; source=scenario; rule=mine"
         assert counts(sandbox) == [("1", 0, 0, False), ("2", 0, 0, False), ("mine", 1, 1, False)]
 
 
 def test_an_action_is_ruled_by_what_it_asks_for_and_by_the_card_of_its_payment(sandbox):
-    sale, first, second = sold(sandbox, 1000, **carrying("tok_amex")), held(sandbox), held(sandbox)
+    sale, first, second = sandbox.sold(1000, **carrying("tok_amex")), sandbox.held(), sandbox.held()
     running(
         sandbox,
         {"when": {"amount": 1000, "card": "tok_amex"}, "then": {"delay_ms": 0}},
@@ -125,10 +112,8 @@ def test_an_action_is_ruled_by_what_it_asks_for_and_by_the_card_of_its_payment(s
         {"when": {"tip_amount": {"min": 100}}, "then": {"outcome": "capture_declined"}},
     )
 
-    refund = act(sandbox, sale, "refund", amount=300)
-    captures = [
-        act(sandbox, one, "capture", tip_amount=n) for one, n in ((first, 0), (second, 100))
-    ]
+    refund = sandbox.act(sale, "refund", amount=300)
+    captures = [sandbox.act(one, "capture", tip_amount=n) for one, n in ((first, 0), (second, 100))]
 
     assert refund.headers["x-sandbox-outcome"] == "refund_declined; source=scenario; rule=2"
     assert [source(one) for one in captures] == [NONE, "scenario 3"]
@@ -141,14 +126,14 @@ def test_attempts_on_a_payment_are_counted_from_its_initiation(sandbox):
         for number in range(1, 5)
     ]
     # Those on other payments do not count.
-    act(sandbox, sold(sandbox), "refund", amount=100)
+    sandbox.act(sandbox.sold(), "refund", amount=100)
     running(sandbox, *rules)
 
-    begun = pay(sandbox, operation="auth")
+    begun = sandbox.pay(operation="auth")
     tx = begun.json()
-    raised = act(sandbox, tx, "increment", amount=500)
-    refused = act(sandbox, tx, "capture", outcome="capture_declined")
-    captured = act(sandbox, tx, "capture")
+    raised = sandbox.act(tx, "increment", amount=500)
+    refused = sandbox.act(tx, "capture", outcome="capture_declined")
+    captured = sandbox.act(tx, "capture")
 
     assert [source(one) for one in (begun, raised, refused, captured)] == [
         *("scenario attempt 1", "scenario attempt 2", "header header", "scenario attempt 4")
@@ -164,14 +149,14 @@ def test_nth_counts_the_attempts_that_an_earlier_rule_answered_and_times_does_no
         {"name": "twice", "then": LOST | {"times": 2}},
     )
 
-    reasons = [pay(sandbox).json()["status_reason"] for _ in range(5)]
+    reasons = [sandbox.pay().json()["status_reason"] for _ in range(5)]
 
     assert reasons == ["declined", "insufficient_funds", "invalid_card", "invalid_card", "approved"]
     assert counts(sandbox) == [("1", 5, 1, False), ("2", 5, 1, False), ("twice", 5, 2, True)]
 
 
 def test_the_journal_tells_what_was_chosen_and_what_nearly_was(sandbox):
-    tx = sold(sandbox)
+    tx = sandbox.sold()
     running(
         sandbox,
         {"name": "captures", "when": {"operation": "capture"}, "then": {"delay_ms": 0}},
@@ -182,11 +167,11 @@ def test_the_journal_tells_what_was_chosen_and_what_nearly_was(sandbox):
         {"name": "spent", "when": {"amount": 1000}, "then": LOST | {"times": 1}},
         {"then": LOST},
     )
-    pay(sandbox)
-    pay(sandbox)
+    sandbox.pay()
+    sandbox.pay()
 
-    entry = sandbox.journal(pay(sandbox))
-    refund = act(sandbox, tx, "refund")
+    entry = sandbox.journal(sandbox.pay())
+    refund = sandbox.act(tx, "refund")
 
     assert entry["outcome"] == {"key": "lost_card", "source": "scenario", "rule": "7"}
     assert entry["near_misses"] == [
@@ -206,7 +191,7 @@ def test_a_name_that_the_world_does_not_have_is_refused_and_the_scenario_before_
 
     for word, name, meant in (
         ("terminal", "merchnt", "merchant"),
-        ("terminal", sandbox.account("merchant"), None),
+        ("terminal", sandbox.account_id("merchant"), None),
         ("location", "merchant_pato", "merchant_patio"),
         ("account", "secnd_merchant", "second_merchant"),
         ("key", "partnr", "partner"),
@@ -219,7 +204,7 @@ def test_a_name_that_the_world_does_not_have_is_refused_and_the_scenario_before_
         assert (refused.status, refused.json()["error"]) == (400, "validation_error")
         assert refused.json()["message"] == said
         assert refused.json().get("nearest") == meant
-    assert source(pay(sandbox)) == "scenario before"
+    assert source(sandbox.pay()) == "scenario before"
 
 
 def test_a_scenario_chooses_readings_which_stay(sandbox):
@@ -244,9 +229,9 @@ CLOSING = {"operation": "close_batch"}
 def test_a_rule_without_an_outcome_leaves_it_to_card_and_amount(sandbox):
     running(sandbox, {"then": {"delay_ms": 0}})
 
-    declined = pay(sandbox, **carrying("tok_declined"))
-    by_amount = pay(sandbox, 900051)
-    approved = pay(sandbox)
+    declined = sandbox.pay(**carrying("tok_declined"))
+    by_amount = sandbox.pay(900051)
+    approved = sandbox.pay()
 
     assert [one.json()["status"] for one in (declined, by_amount)] == ["declined", "declined"]
     assert declined.headers["x-sandbox-outcome"].endswith("; source=card; rule=tok_declined")
@@ -260,7 +245,7 @@ def test_a_delay_holds_the_payment_with_its_processor(sandbox):
 
     async def one_waits_while_the_other_is_served():
         task = await open_request(sandbox, sale(sandbox))
-        other = await ask_on_loop(sandbox, *sale(sandbox))
+        other = await sandbox.ask_on_loop(*sale(sandbox))
         return task.done(), other, await task
 
     was_done, other, slow = asyncio.run(one_waits_while_the_other_is_served())
@@ -273,7 +258,7 @@ def test_a_delay_holds_the_payment_with_its_processor(sandbox):
 def test_what_others_decide_or_refuse_is_not_counted_for_a_rule(sandbox):
     running(sandbox, {"when": {"nth": 1}, "then": LOST})
 
-    refused, forced, ruled = pay(sandbox, 0), pay(sandbox, outcome="stolen_card"), pay(sandbox)
+    refused, forced, ruled = sandbox.pay(0), sandbox.pay(outcome="stolen_card"), sandbox.pay()
 
     assert refused.status == 400
     assert [source(forced), source(ruled)] == ["header header", "scenario 1"]
@@ -302,19 +287,19 @@ RESULTS = [
 
 def test_a_closed_batch_has_the_result_of_its_rule_even_where_it_would_wait():
     for settlement, (then, response, payments) in product(("auto", "manual"), RESULTS):
-        sandbox = fresh_sandbox()
-        set_switch(sandbox, "batch.settlement", settlement)
-        members = [sold(sandbox, 1000), sold(sandbox, 2000)]
+        sandbox = fresh()
+        sandbox.set_switch("batch.settlement", settlement)
+        members = [sandbox.sold(1000), sandbox.sold(2000)]
         running(sandbox, {"name": "mine", "when": CLOSING, "then": then})
 
-        closing = close_batch(sandbox, members[0]["batch_id"])
+        closing = sandbox.close_batch(members[0]["batch_id"])
 
-        result = batch(sandbox, members[0]["batch_id"])
+        result = sandbox.batch(members[0]["batch_id"])
         assert closing.json()["status"] == "submitted"
         assert result["status"] == then["batch"]
         told = {"rejection_reason": response} if isinstance(response, str) else response
         assert result["response"] == told
-        assert [read(sandbox, one)["status"] for one in members] == payments
+        assert [sandbox.read(one)["status"] for one in members] == payments
         chosen = [one for one in sandbox.journal(closing)["decisions"] if one["step"] == "outcome"]
         assert [(one["verdict"], one["reason"]) for one in chosen] == [
             (then["batch"], "scenario: mine")
@@ -322,32 +307,32 @@ def test_a_closed_batch_has_the_result_of_its_rule_even_where_it_would_wait():
 
 
 def test_the_refused_members_of_a_batch_can_be_named(sandbox):
-    members = [sold(sandbox) for _ in range(3)]
+    members = [sandbox.sold() for _ in range(3)]
     named = members[1]["transaction_id"]
     then = {"batch": "partially_accepted", "rejected": [named, "nobody"]}
     running(sandbox, {"when": CLOSING, "then": then})
 
-    close_batch(sandbox, members[0]["batch_id"])
+    sandbox.close_batch(members[0]["batch_id"])
 
-    statuses = [read(sandbox, one)["status"] for one in members]
+    statuses = [sandbox.read(one)["status"] for one in members]
     assert statuses == ["settled", "captured", "settled"]
-    assert batch(sandbox, members[0]["batch_id"])["response"] == {"accepted": 2, "rejected": 1}
+    assert sandbox.batch(members[0]["batch_id"])["response"] == {"accepted": 2, "rejected": 1}
 
 
 def test_a_result_that_an_operator_gave_first_takes_the_place_of_the_one_in_store(sandbox):
-    tx = sold(sandbox)
+    tx = sandbox.sold()
     then = {"batch": "partially_accepted", "rejected": 1, "after": "5m", "times": 1}
     running(sandbox, {"when": CLOSING, "then": then})
-    close_batch(sandbox, tx["batch_id"])
+    sandbox.close_batch(tx["batch_id"])
 
     path = f"/worlds/default/batches/{tx['batch_id']}/answer"
     sandbox.control("POST", path, {"answer": "rejected"})
-    first = batch(sandbox, tx["batch_id"])["status"]
-    close_batch(sandbox, tx["batch_id"])
-    second = batch(sandbox, tx["batch_id"])["status"]
+    first = sandbox.batch(tx["batch_id"])["status"]
+    sandbox.close_batch(tx["batch_id"])
+    second = sandbox.batch(tx["batch_id"])["status"]
 
     assert [first, second] == ["rejected", "accepted"]
-    assert advance(sandbox, "10m") == []
+    assert sandbox.advance("10m") == []
 
 
 def test_the_batches_of_a_rule_are_told_by_its_words(sandbox):
@@ -359,15 +344,15 @@ def test_the_batches_of_a_rule_are_told_by_its_words(sandbox):
         ({"nth": 1}, {"nth": 2}),
     ):
         for when, status in ((fitting, "rejected"), (another, "accepted")):
-            batch_id = sold(sandbox)["batch_id"]
+            batch_id = sandbox.sold()["batch_id"]
             running(sandbox, {"when": CLOSING | when, "then": {"batch": "rejected"}})
 
-            close_batch(sandbox, batch_id)
+            sandbox.close_batch(batch_id)
 
-            assert batch(sandbox, batch_id)["status"] == status, when
+            assert sandbox.batch(batch_id)["status"] == status, when
     # A rule for attempts says nothing of batches.
-    batch_id = sold(sandbox)["batch_id"]
+    batch_id = sandbox.sold()["batch_id"]
     running(sandbox, {"then": LOST})
-    close_batch(sandbox, batch_id)
-    assert batch(sandbox, batch_id)["status"] == "accepted"
+    sandbox.close_batch(batch_id)
+    assert sandbox.batch(batch_id)["status"] == "accepted"
     assert counts(sandbox) == [("1", 0, 0, False)]

@@ -8,10 +8,8 @@ from typing import Any
 from sandbox.app import build
 from sandbox.domain.webhooks import Sent
 from sandbox.settings import Settings
-from tests.directory.making import a_credential, a_location, a_terminal, an_account, mint
 from tests.driving import FROZEN, InProcess, Response, on_loop
 from tests.platform.minting import delete, put
-from tests.support.payments import in_state, pay, set_rates
 from tests.worlds.worlds import supplied
 
 STATES = (
@@ -121,9 +119,9 @@ def fill(sandbox: InProcess) -> None:
     control(sandbox, "PUT", "/scenario", SCENARIO)
     _directory(sandbox)
     for state in STATES:
-        in_state(sandbox, state)
-    pay(sandbox, 4321)
-    pay(sandbox, 900_051, card="tok_refund_fails")
+        sandbox.in_state(state)
+    sandbox.pay(4321)
+    sandbox.pay(900_051, card="tok_refund_fails")
     next_one = {"outcome": "expired_card", "operation": "sale", "amount": 55, "delay_ms": 10}
     control(sandbox, "POST", "/scenario/next", next_one)
     control(sandbox, "POST", "/scenario/next", {"fault": "malformed_json", "operation": "confirm"})
@@ -144,7 +142,7 @@ def _webhooks(sandbox: InProcess) -> None:
     control(sandbox, "POST", "/endpoints/ep_all/rotate-secret", {"grace_s": 3600})
     narrow = {
         "url": "http://127.0.0.1:9/some",
-        "account_id": sandbox.account("merchant"),
+        "account_id": sandbox.account_id("merchant"),
         "event_types": ["transaction.sale", "transaction.refund"],
         "filters": {"status": ["captured"]},
     }
@@ -154,13 +152,13 @@ def _webhooks(sandbox: InProcess) -> None:
 
 
 def _directory(sandbox: InProcess) -> None:
-    an_account(sandbox)
-    a_terminal(sandbox)
-    a_location(sandbox)
-    a_credential(sandbox)
-    set_rates(sandbox, "terminal", "second_merchant", tax_rate=8.25)
-    mint(sandbox, ["payments:read"], by="partner", name="plain")
-    mint(sandbox, ["all"], by="merchant", name="kept", **supplied(kept_key(sandbox)))
-    put(sandbox, mint(sandbox, ["all"], by="merchant")["id"], status="revoked")
-    delete(sandbox, mint(sandbox, ["all"], by="merchant")["id"])
-    an_account(sandbox, path="/v2/accounts")
+    sandbox.an_account()
+    sandbox.a_terminal()
+    sandbox.a_location()
+    sandbox.a_credential()
+    sandbox.set_rates("terminal", "second_merchant", tax_rate=8.25)
+    sandbox.mint(["payments:read"], by="partner", name="plain")
+    sandbox.mint(["all"], by="merchant", name="kept", **supplied(kept_key(sandbox)))
+    put(sandbox, sandbox.mint(["all"], by="merchant")["id"], status="revoked")
+    delete(sandbox, sandbox.mint(["all"], by="merchant")["id"])
+    sandbox.an_account(path="/v2/accounts")

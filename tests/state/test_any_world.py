@@ -17,7 +17,6 @@ from tests.driving import InProcess, Response, fresh
 from tests.properties import examples
 from tests.state.filling import looping
 from tests.state.saved_worlds import KINDS
-from tests.support.payments import act, pay
 from tests.worlds.worlds import add_world
 
 NOWS = [f"{year}-03-01T12:00:00.000Z" for year in (2026, 2096, 2124)]
@@ -57,7 +56,7 @@ Deed = Callable[[Life, int, int], Any]
 
 def _pay(life: Life, which: int, amount: int, operation: str = "sale") -> None:
     more = {"order": "x" * which, "n": [amount, None, 2**70]} if which > 6 else {}
-    paid = pay(life.world, amount, operation=operation, additional_details=more)
+    paid = life.world.pay(amount, operation=operation, additional_details=more)
     if "transaction_id" in (made := answered(paid)):
         life.payments.append(made["transaction_id"])
 
@@ -65,14 +64,14 @@ def _pay(life: Life, which: int, amount: int, operation: str = "sale") -> None:
 def _follow(operation: str) -> Deed:
     def follow(life: Life, which: int, number: int) -> None:
         payment = life.payments[which % len(life.payments)]
-        answered(act(life.world, payment, operation, **({"amount": number} if which % 2 else {})))
+        answered(life.world.act(payment, operation, **({"amount": number} if which % 2 else {})))
 
     return follow
 
 
 def _make(path: str, key: str, **body: Any) -> Deed:
     def make(life: Life, which: int, number: int) -> None:
-        owner = life.world.account("merchant")
+        owner = life.world.account_id("merchant")
         named = {"name": f"number {number}", "mid": f"m{number}", "tid": f"t{which}"}
         wanted = body | {name: named[name] for name, value in body.items() if value is None}
         made = life.ask("POST", path, wanted | {"account_id": owner}, key)

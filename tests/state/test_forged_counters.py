@@ -8,7 +8,6 @@ import pytest
 
 from tests.driving import InProcess
 from tests.state.filling import a_sandbox, looping
-from tests.support.payments import paid_id
 
 Forge = Callable[[dict[str, Any]], None]
 
@@ -23,7 +22,7 @@ def _lower(whole: dict[str, Any]) -> None:
 
 def _payments(sandbox: InProcess, count: int, named: str) -> list[str]:
     """The ids of so many payments, whose event_ids are the client's."""
-    return [paid_id(sandbox, event_id=f"{named}-{number}") for number in range(count)]
+    return [sandbox.paid_id(event_id=f"{named}-{number}") for number in range(count)]
 
 
 def _forge(sandbox: InProcess, forge: Forge) -> None:

@@ -14,9 +14,7 @@ from sandbox.app import build
 from sandbox.domain.keys import digest_of
 from sandbox.settings import Settings
 from sandbox.store.files.port import StoreError
-from tests.directory.making import mint
 from tests.driving import InProcess, Response
-from tests.support.payments import paid
 from tests.worlds.worlds import (
     KEY,
     add_world,
@@ -73,7 +71,7 @@ def test_a_key_of_another_world_cannot_be_restored_with_a_salt_of_ones_own(sandb
         assert mallory.look("snapshot") == before
     # After a reset of the other world its keys still lead to it.
     sandbox.control("POST", "/worlds/default/reset")
-    paid(sandbox)
+    sandbox.paid()
     assert totals(sandbox)[0] > 0
     assert totals(mallory)[0] == 0
 
@@ -86,7 +84,7 @@ def test_a_key_of_the_cast_keeps_its_material_whatever_a_snapshot_says(sandbox, 
     assert answer.status == 200
     assert mallory.ask("GET", "/v5/apikeys", key=own).status == 200
     sandbox.control("POST", "/worlds/default/reset")
-    paid(sandbox)
+    sandbox.paid()
     assert totals(sandbox)[0] > 0
     assert totals(mallory)[0] == 0
 
@@ -165,7 +163,7 @@ def squat(sandbox: InProcess, id: str) -> None:
     """Supply, in `default`, the key that the world with this id will have."""
     elsewhere = InProcess(build(Settings()))
     key = add_world(elsewhere, id).key("merchant")
-    made = mint(sandbox, ["payments:read"], by="merchant", **supplied(key))
+    made = sandbox.mint(["payments:read"], by="merchant", **supplied(key))
     assert made["key"] == key
 
 

@@ -10,17 +10,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sandbox.store.files.port import FORMAT
-from tests.directory.making import mint
 from tests.driving import InProcess
 from tests.properties import examples
 from tests.state.filling import KEPT_KEY, a_sandbox, control, fill, ok
+from tests.support.caller import turns
 from tests.support.open_requests import open_request, sale, taps
-from tests.support.payments import (
-    ask_on_loop,
-    paid,
-    read,
-    turns,
-)
 from tests.worlds.worlds import add_world
 
 SNAPSHOT = "/_sandbox/worlds/{}/snapshot"
@@ -98,8 +92,8 @@ def test_a_world_that_came_back_is_shown_and_goes_on_as_before(full: bytes):
         shown = [one.ask("GET", path, key="psp").body for one in (sandbox, other)]
         assert shown[0] == shown[1], path
     for one in (sandbox, other):
-        paid(one, 56)
-        paid(one, 2000, operation="auth")
+        one.paid(56)
+        one.paid(2000, operation="auth")
         control(one, "POST", "/clock/advance", {"by": "45d"})
     assert saved(sandbox) == saved(other)
 
@@ -110,10 +104,10 @@ def test_a_world_at_the_tap_desk_is_saved_with_the_payment_that_waits():
 
     async def story() -> tuple[bytes, bytes, int, list[Any]]:
         waiting = await open_request(sandbox, sale(sandbox, amount=7777))
-        before = (await ask_on_loop(sandbox, "GET", SNAPSHOT.format("default"))).body
+        before = (await sandbox.ask_on_loop("GET", SNAPSHOT.format("default"))).body
         answer = await _put(sandbox, before)
         assert answer == 200
-        after = (await ask_on_loop(sandbox, "GET", SNAPSHOT.format("default"))).body
+        after = (await sandbox.ask_on_loop("GET", SNAPSHOT.format("default"))).body
         return before, after, (await waiting).status, await taps(sandbox)
 
     before, after, status, at_the_desk = asyncio.run(story())
@@ -126,7 +120,7 @@ def test_a_world_at_the_tap_desk_is_saved_with_the_payment_that_waits():
 
 async def _put(sandbox: InProcess, body: bytes) -> int:
     """The status of a restoring while other requests wait."""
-    answer = await ask_on_loop(sandbox, "PUT", SNAPSHOT.format("default"), json.loads(body))
+    answer = await sandbox.ask_on_loop("PUT", SNAPSHOT.format("default"), json.loads(body))
     return answer.status
 
 
@@ -136,7 +130,7 @@ def test_a_payment_that_waited_for_its_processor_gets_404_and_ends_in_the_world_
 
     async def story() -> tuple[str, int]:
         waiting = await open_request(sandbox, sale(sandbox))
-        before = (await ask_on_loop(sandbox, "GET", SNAPSHOT.format("default"))).body
+        before = (await sandbox.ask_on_loop("GET", SNAPSHOT.format("default"))).body
         (pending,) = table(before, "transactions")
         assert await _put(sandbox, before) == 200
         await turns()
@@ -146,7 +140,7 @@ def test_a_payment_that_waited_for_its_processor_gets_404_and_ends_in_the_world_
 
     id, _ = asyncio.run(story())
 
-    assert (read(sandbox, id)["status"], read(sandbox, id)["status_reason"]) == (
+    assert (sandbox.read(id)["status"], sandbox.read(id)["status_reason"]) == (
         "error",
         "timed_out",
     )
@@ -328,7 +322,7 @@ REFUSED: list[tuple[Change, str, *tuple[str, ...]]] = [
 
 def test_what_makes_no_world_is_refused_with_its_place_and_changes_nothing(full: bytes):
     sandbox = a_sandbox()
-    paid(sandbox)
+    sandbox.paid()
     before = saved(sandbox)
 
     for number, (change, *named) in enumerate(REFUSED):
@@ -341,7 +335,7 @@ def test_what_makes_no_world_is_refused_with_its_place_and_changes_nothing(full:
         assert CARD not in said
         assert saved(sandbox) == before, (number, named)
     # The keys still lead to the world that was there.
-    paid(sandbox)
+    sandbox.paid()
 
 
 GONE = "(gone)"
@@ -402,7 +396,7 @@ def test_a_key_that_can_be_read_again_stands_with_the_key_and_nowhere_else(sandb
     # assumed D26.
     own = "svc_uat_Brought00000_" + "B" * 32
     field = sandbox.sandbox.worlds.profile.supplied_key_field
-    mint(sandbox, ["payments:read"], by="merchant", always_retrievable=True, **{field: own})
+    sandbox.mint(["payments:read"], by="merchant", always_retrievable=True, **{field: own})
 
     kept = sandbox.control("GET", "/worlds/default/snapshot").body.decode()
 

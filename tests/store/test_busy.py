@@ -16,7 +16,6 @@ from tests.payments.driving_money import (
     shown_sums,
     sums_of,
 )
-from tests.support.payments import batches, search, settled
 from tests.worlds.worlds import add_world
 from tools.busy_fixture import MERCHANTS
 
@@ -35,7 +34,7 @@ def found(sandbox: InProcess, merchant: str, query: str = "") -> list[dict[str, 
     """Everything that a search finds, page by page."""
     found: list[dict[str, Any]] = []
     while True:
-        page = search(sandbox, f"limit=50&offset={len(found)}{query}", by=merchant)
+        page = sandbox.search(f"limit=50&offset={len(found)}{query}", by=merchant)
         found += page["transactions"]
         if len(found) == page["total"]:
             return found
@@ -62,7 +61,7 @@ def test_it_has_the_size_that_people_page_through_and_the_money_of_every_payment
 def test_the_sums_of_every_batch_are_those_of_its_payments(busy: InProcess, payments: Payments):
     # assumed M10; what an answer in part did not take is in no batch any more.
     for merchant in MERCHANTS:
-        there = batches(busy, by=merchant)
+        there = busy.batches(by=merchant)
 
         check_open_batches(there)
         assert len(there) > 20
@@ -98,7 +97,7 @@ def test_it_tells_what_a_month_brings_in_every_status_and_type(payments: Payment
 
 
 def test_every_day_but_the_last_is_closed_and_accepted(busy: InProcess):
-    there = [batch for merchant in MERCHANTS for batch in batches(busy, by=merchant)]
+    there = [batch for merchant in MERCHANTS for batch in busy.batches(by=merchant)]
 
     by_status = Counter(batch["status"] for batch in there)
     still_open = [batch["opened_at"] for batch in there if batch["status"] == "open"]
@@ -108,7 +107,7 @@ def test_every_day_but_the_last_is_closed_and_accepted(busy: InProcess):
 
     days = [
         parse_rfc3339(batch["closed_at"]) - parse_rfc3339(batch["opened_at"])
-        for batch in batches(busy, by="grill")
+        for batch in busy.batches(by="grill")
         if batch["status"] == "accepted"
     ]
     # One was accepted only when it was closed again.
@@ -139,5 +138,5 @@ def test_a_world_made_from_it_goes_on_from_the_end_of_the_month_or_at_its_own_cl
     assert END <= clocks[0]["now"] < "2026-03-01T06:05"
     assert clocks[1] == {"now": "2026-02-28T12:00:00.000Z", "mode": "frozen", "rate": 1.0}
     month = InProcess(sandbox.sandbox, world="timed")
-    (batch,) = [one for one in batches(month, by="taqueria") if one["status"] == "open"]
-    assert settled(month, batch["id"], by="taqueria")["status"] == "accepted"
+    (batch,) = [one for one in month.batches(by="taqueria") if one["status"] == "open"]
+    assert month.settled(batch["id"], by="taqueria")["status"] == "accepted"

@@ -72,10 +72,12 @@ PARENTS = {
 @pytest.mark.proves("spec 1-kinds", "assumed 7.2-seed")
 def test_the_demo_accounts_stand_below_each_other_as_described(sandbox):
     for parent, name in [(parent, name) for parent, names in PARENTS.items() for name in names]:
-        path = f"/v1/accounts/{sandbox.account(name)}"
+        path = f"/v1/accounts/{sandbox.account_id(name)}"
         above = sandbox.ask("GET", path, key="admin").json()["parent_account_ids"]
 
-        assert (above[0], above[-1]) == (sandbox.account("psp"), sandbox.account(parent)), name
+        assert (above[0], above[-1]) == (sandbox.account_id("psp"), sandbox.account_id(parent)), (
+            name
+        )
         if parent != "psp":
             assert name in sandbox.cast.terminals, name
             assert name in sandbox.cast.locations, name
@@ -84,7 +86,7 @@ def test_the_demo_accounts_stand_below_each_other_as_described(sandbox):
 def test_a_fixture_can_be_a_file_anywhere(tmp_path):
     sandbox = begun(tmp_path, SMALL)
 
-    account = sandbox.ask("GET", f"/v1/accounts/{sandbox.account('merchant')}", key="partner")
+    account = sandbox.ask("GET", f"/v1/accounts/{sandbox.account_id('merchant')}", key="partner")
     assert sandbox.control("GET", "/worlds/default").json()["fixture"] == "mine"
     assert account.json()["name"] == "Merchant"
     assert sandbox.key("merchant").startswith("svc_uat_smallmercha1_")
@@ -96,7 +98,7 @@ def test_ids_do_not_depend_on_what_else_a_fixture_has(tmp_path):
 
     small, large = (begun(tmp_path, document) for document in (SMALL, more))
 
-    assert small.account("merchant") == large.account("merchant")
+    assert small.account_id("merchant") == large.account_id("merchant")
 
 
 # --- mistakes ---------------------------------------------------------------------------------

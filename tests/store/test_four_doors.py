@@ -14,7 +14,6 @@ from sandbox.store.files.port import StoreError
 from sandbox.store.fixture import FixtureError
 from sandbox.webhooks.signing import write_secret
 from tests.directory import contract
-from tests.directory.making import a_credential
 from tests.driving import InProcess, Response, fresh
 from tests.state.filling import a_sandbox, looping
 
@@ -96,7 +95,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Saved:
     """A state file and a snapshot of a world with one of everything, which nobody has edited."""
     path = tmp_path_factory.mktemp("kept") / "state.json"
     with looping(a_sandbox(store=path)) as sandbox:
-        a_credential(sandbox)
+        sandbox.a_credential()
         body = {"id": "mine", "url": "http://127.0.0.1:9/hook", "secret": SECRET}
         assert sandbox.ask("POST", ENDPOINTS, json_body=body).status == 201
         snapshot = sandbox.ask("GET", SNAPSHOT).json()

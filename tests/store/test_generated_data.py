@@ -99,7 +99,7 @@ def misshapen(record: dict[str, Any], shapes: dict[str, str]) -> list[str]:
 def test_invented_records_look_like_real_ones_and_fit_each_other(sandbox):
     sizes = {"terminals_per_merchant": 15, "locations_per_merchant": 3}
     world = add_world(sandbox, "shapes", invent={"merchants": 40, **sizes})
-    partners = {world.account(name) for name in ("partner", "other_partner")}
+    partners = {world.account_id(name) for name in ("partner", "other_partner")}
     made = {plural: invented(world, plural) for plural in SHAPES}
     merchants = {one["id"]: one for one in made["accounts"]}
     terminals = {one["terminal_id"]: one for one in made["terminals"]}
@@ -110,7 +110,7 @@ def test_invented_records_look_like_real_ones_and_fit_each_other(sandbox):
         assert misshapen(one["address"], ADDRESS | {"state": STATES}) == []
     for one in merchants.values():
         assert one["available_processor_configs"] == ["cfg-tsys-001"]
-        assert one["parent_account_ids"][0] == world.account("psp")
+        assert one["parent_account_ids"][0] == world.account_id("psp")
         assert one["parent_account_ids"][1] in partners
     assert len({one["mcc"] for one in merchants.values()}) > 4
     for one in terminals.values():
@@ -215,7 +215,7 @@ def test_without_a_partner_merchants_belong_to_the_nearest_level(sandbox):
 
     merchants = [one for one in listed(world, "accounts", by="admin") if one["type"] == "merchant"]
 
-    assert [one["parent_account_ids"] for one in merchants] == [[world.account("admin")]] * 2
+    assert [one["parent_account_ids"] for one in merchants] == [[world.account_id("admin")]] * 2
 
 
 def test_serve_refuses_in_plain_words_to_invent_where_no_account_can_have_merchants(tmp_path):

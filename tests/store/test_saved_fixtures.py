@@ -12,10 +12,8 @@ from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.profile import parse_profile
 from sandbox.store.fixture import FixtureError
 from tests.conftest import NOW
-from tests.directory.making import messages
 from tests.driving import InProcess, fresh
 from tests.state.filling import a_sandbox, looping
-from tests.support.payments import paid
 from tests.worlds.worlds import add_world, create
 
 Document = dict[str, Any]
@@ -38,8 +36,8 @@ def statuses(sandbox: InProcess) -> list[str]:
 @pytest.fixture
 def friday(tmp_path: Path, sandbox: InProcess) -> Path:
     """A saved demo world with two payments, and a key that is not of the cast."""
-    paid(sandbox)
-    paid(sandbox, 2000)
+    sandbox.paid()
+    sandbox.paid(2000)
     create(sandbox, name="own", permissions=["all"])
     return write(tmp_path / "friday.json", sandbox.look("snapshot"))
 
@@ -57,8 +55,8 @@ def test_a_saved_world_is_a_fixture_with_its_clock_and_a_reset_goes_back_to_it(f
     clock = sandbox.control("GET", "/worlds/default/clock").json()
     assert clock == {"now": NOW, "mode": "frozen", "rate": 1.0}
 
-    later = paid(sandbox)
-    [*_, told] = messages(sandbox, subject=later["transaction_id"])
+    later = sandbox.paid()
+    [*_, told] = sandbox.messages(subject=later["transaction_id"])
     assert len(statuses(sandbox)) == 3
     hook = sandbox.control("POST", "/worlds/default/endpoints", {"url": "http://shop"}).json()
     assert sandbox.control("POST", "/worlds/default/reset").status == 200
@@ -66,7 +64,7 @@ def test_a_saved_world_is_a_fixture_with_its_clock_and_a_reset_goes_back_to_it(f
     assert sandbox.look("endpoints")["endpoints"] == [hook]
     assert sandbox.control("GET", f"/worlds/default/messages/{told['id']}").status == 404
     assert len(statuses(sandbox)) == 2
-    assert paid(sandbox)["status"] == "captured"
+    assert sandbox.paid()["status"] == "captured"
 
 
 def test_a_clock_that_it_is_given_comes_before_the_saved_one(friday):
@@ -99,11 +97,11 @@ def test_other_worlds_begin_with_it_too_with_keys_of_their_own_and_go_on_alike(f
     assert other.key("merchant") != sandbox.key("merchant")
     keys = other.ask("GET", "/v5/apikeys", key="merchant").json()
     assert "own" not in json.dumps(keys)
-    assert paid(one)["transaction_id"] == paid(other)["transaction_id"]
+    assert one.paid()["transaction_id"] == other.paid()["transaction_id"]
 
 
 def test_a_payment_whose_request_was_waiting_has_timed_out(tmp_path, sandbox):
-    waiting = paid(sandbox, outcome="pending_forever")
+    waiting = sandbox.paid(outcome="pending_forever")
     document = sandbox.look("snapshot")
     # As it is in a world that is saved while the processor is asked.
     waits = {"transaction_id": waiting["transaction_id"]}
@@ -140,12 +138,12 @@ def test_a_world_that_began_with_a_custom_fixture_can_be_saved_and_begun_with(tm
     demo = json.loads((library.folder("fixtures") / "demo.json").read_text(encoding="utf-8"))
     demo["accounts"]["5"]["name"] = "Mine"
     mine = begun(write(tmp_path / "mine.json", demo))
-    paid(mine)
+    mine.paid()
 
     sandbox = begun(write(tmp_path / "saved.json", mine.look("snapshot")))
 
     assert statuses(sandbox) == ["captured"]
-    found = sandbox.ask("GET", f"/v2/accounts/{sandbox.account('merchant')}", key="partner")
+    found = sandbox.ask("GET", f"/v2/accounts/{sandbox.account_id('merchant')}", key="partner")
     assert found.json()["name"] == "Mine"
 
 
@@ -225,7 +223,7 @@ def test_a_world_that_cannot_begin_with_it_is_not_made_and_takes_no_number(frida
     assert sandbox.control("GET", "/worlds").json()["total"] == 1
     assert sandbox.control("POST", "/worlds", {"fixture": "demo"}).json()["id"] == "world-1"
     # And the world that could goes on.
-    assert paid(sandbox)["status"] == "captured"
+    assert sandbox.paid()["status"] == "captured"
 
 
 def test_a_reset_to_what_cannot_be_used_changes_nothing(friday):
@@ -236,7 +234,7 @@ def test_a_reset_to_what_cannot_be_used_changes_nothing(friday):
     next(iter(fixture["transactions"].values()))["transaction"]["status"] = "paid"
     sandbox = begun("demo")
     assert sandbox.control("PUT", "/worlds/default/snapshot", document).status == 200
-    paid(sandbox)
+    sandbox.paid()
     before = statuses(sandbox)
 
     refused = sandbox.control("POST", "/worlds/default/reset")

@@ -4,10 +4,10 @@ import asyncio
 from typing import Any
 
 from sandbox.domain.payments.outcomes import Operation, Queued
-from tests.directory.making import terminal_id
 from tests.driving import InProcess, Response
 from tests.scenarios.running import running
-from tests.support.payments import OPERATIONS, ask_on_loop, path_of, turns, world_of
+from tests.support.caller import turns
+from tests.support.payments import OPERATIONS, path_of
 
 CONTROL = "/_sandbox/worlds/default"
 DELAY_MS = 40
@@ -29,11 +29,11 @@ def delay(
     ms: int = DELAY_MS,
 ) -> None:
     """The next attempt that fits waits this long for its processor."""
-    world_of(sandbox).queue.add(Queued(outcome=outcome, operation=operation, delay_ms=ms))
+    sandbox.get_world().queue.add(Queued(outcome=outcome, operation=operation, delay_ms=ms))
 
 
 def sale(sandbox: InProcess, **more: Any) -> Request:
-    body = {"amount": 1000, "terminal_id": terminal_id(sandbox, "merchant")}
+    body = {"amount": 1000, "terminal_id": sandbox.terminal_id("merchant")}
     return "POST", "/v3/payment", body | more
 
 
@@ -44,9 +44,9 @@ def action(id: str, operation: str, **more: Any) -> Request:
 
 async def open_request(sandbox: InProcess, request: Request, **more: Any) -> Open:
     """The request under way, once its payment waits for its tap or its processor."""
-    world = world_of(sandbox)
+    world = sandbox.get_world()
     seen = len(world.tap_desk) + len(world.busy)
-    task = asyncio.create_task(ask_on_loop(sandbox, *request, **more))
+    task = asyncio.create_task(sandbox.ask_on_loop(*request, **more))
     while len(world.tap_desk) + len(world.busy) == seen:
         await asyncio.sleep(0)
         assert not task.done(), (await task).body
@@ -55,14 +55,14 @@ async def open_request(sandbox: InProcess, request: Request, **more: Any) -> Ope
 
 async def taps(sandbox: InProcess) -> list[dict[str, Any]]:
     """The payments that wait for their tap."""
-    listed = (await ask_on_loop(sandbox, "GET", f"{CONTROL}/taps")).json()
+    listed = (await sandbox.ask_on_loop("GET", f"{CONTROL}/taps")).json()
     assert listed["total"] == len(listed["taps"])
     found: list[dict[str, Any]] = listed["taps"]
     return found
 
 
 async def tap(sandbox: InProcess, id: str, **body: Any) -> Response:
-    return await ask_on_loop(sandbox, "POST", f"{CONTROL}/taps/{id}", body)
+    return await sandbox.ask_on_loop("POST", f"{CONTROL}/taps/{id}", body)
 
 
 class OpenRequests:
@@ -78,13 +78,13 @@ class OpenRequests:
 
     def ask(self, method: str, path: str, body: Any = None, **more: Any) -> Response:
         """One request, whose answer is not waited for by anything else."""
-        return self.run(ask_on_loop(self.sandbox, method, path, body, **more))
+        return self.run(self.sandbox.ask_on_loop(method, path, body, **more))
 
     def together(self, *requests: Request, **more: Any) -> list[Response]:
         """The answers to requests that are all sent before the first is answered."""
 
         async def gather() -> list[Response]:
-            asked = (ask_on_loop(self.sandbox, *request, **more) for request in requests)
+            asked = (self.sandbox.ask_on_loop(*request, **more) for request in requests)
             return await asyncio.gather(*asked)
 
         return self.run(gather())

@@ -1,29 +1,10 @@
-"""How tests take payments, act on them and look at them. All of it through the API.
+"""How tests take payments, act on them and look at them. All of it through the API."""
 
-The partner of the cast asks unless `by` names another key, and `outcome` is what the header of the
-request forces: assumed 6.3.
-"""
-
-import asyncio
-import contextlib
-from collections.abc import Callable, Iterator
-from copy import copy
 from typing import Any
 
-from sandbox.domain.events import Message
 from sandbox.domain.payments.transactions import Payment
-from sandbox.store.store import UnitOfWork
-from sandbox.worlds.world import World
-from tests.directory.making import (
-    account_id,
-    detail,
-    location_id,
-    made,
-    messages,
-    shown,
-    terminal_id,
-)
-from tests.driving import InProcess, Response, fresh
+from tests.in_process import Response
+from tests.support.directory import DirectoryCaller
 
 INITIATIONS = {"sale": "/v3/payment", "auth": "/v3/preauth"}
 
@@ -55,288 +36,6 @@ EVENTS = {name: f"transaction.{name}" for name in OPERATIONS} | {
 }
 """The event that each of them fires: spec 6.3."""
 
-
-def fresh_sandbox() -> InProcess:
-    """A sandbox like that of the fixture, for tests that need many in one."""
-    return fresh()
-
-
-# --- requests ---------------------------------------------------------------------------------
-
-
-def ask(
-    sandbox: InProcess,
-    method: str,
-    path: str,
-    body: Any = ...,
-    *,
-    by: str = "partner",
-    outcome: str | None = None,
-    query: str = "",
-) -> Response:
-    """One request."""
-    return _forcing(sandbox, outcome).ask(method, path, key=by, json_body=body, query=query)
-
-
-def _forcing(sandbox: InProcess, outcome: str | None) -> InProcess:
-    """The sandbox, asked with the header that forces an outcome."""
-    if outcome is not None:
-        sandbox = copy(sandbox)
-        sandbox.defaults = sandbox.defaults | {"x-sandbox-outcome": outcome}
-    return sandbox
-
-
-async def ask_on_loop(
-    sandbox: InProcess,
-    method: str,
-    path: str,
-    body: Any = None,
-    *,
-    by: str = "partner",
-    outcome: str | None = None,
-) -> Response:
-    """One request that may wait while others are served."""
-    sent = ... if body is None else body
-    exchange = _forcing(sandbox, outcome).exchange(method, path, key=by, json_body=sent)
-    return await exchange.run(sandbox.sandbox.app)
-
-
-def world_of(sandbox: InProcess) -> World:
-    """The world itself, for what no request can ask."""
-    found = sandbox.sandbox.worlds.get(sandbox.world)
-    assert found is not None
-    return found
-
-
-async def turns(count: int = 20) -> None:
-    """Lets whatever can go on, go on, so many times."""
-    for _ in range(count):
-        await asyncio.sleep(0)
-
-
-# --- payments ---------------------------------------------------------------------------------
-
-
-def pay(
-    sandbox: InProcess,
-    amount: Any = 1000,
-    *,
-    at: str = "merchant",
-    operation: str = "sale",
-    card: str | None = None,
-    by: str = "partner",
-    outcome: str | None = None,
-    **more: Any,
-) -> Response:
-    """A sale or an authorization at the terminal of a merchant of the cast, or at one with this id.
-
-    It is at no terminal if `more` names a location or an account. `card` is a test card's token.
-    """
-    body = {"amount": amount, **more}
-    if not {"terminal_id", "location_id", "account_id"} & set(more):
-        body["terminal_id"] = at if len(at) == 36 else terminal_id(sandbox, at)
-    if card is not None:
-        body["card_reader_data"] = {"paymentCardData": card}
-    return ask(sandbox, "POST", INITIATIONS[operation], body, by=by, outcome=outcome)
-
-
-def paid(sandbox: InProcess, amount: int = 1000, **more: Any) -> dict[str, Any]:
-    """The transaction that `pay` answers with."""
-    return shown(pay(sandbox, amount, **more))
-
-
-def paid_id(sandbox: InProcess, amount: int = 1000, **more: Any) -> str:
-    """The id of a payment that was taken."""
-    return str(paid(sandbox, amount, **more)["transaction_id"])
-
-
-def sold(sandbox: InProcess, amount: int = 1000, **more: Any) -> dict[str, Any]:
-    """A sale that was captured."""
-    tx = paid(sandbox, amount, **more)
-    assert tx["status"] == "captured", tx["status_reason"]
-    return tx
-
-
-def held(sandbox: InProcess, amount: int = 1000, **more: Any) -> dict[str, Any]:
-    """A preauthorization that was approved."""
-    tx = paid(sandbox, amount, operation="auth", **more)
-    assert tx["status"] == "authorized", tx["status_reason"]
-    return tx
-
-
-def prompted(sandbox: InProcess, amount: int = 1000, **more: Any) -> dict[str, Any]:
-    """A sale that waits for the cardholder's answer to a surcharge."""
-    tx = paid(sandbox, amount, outcome="surcharge_prompt", **more)
-    assert tx["status"] == "surcharge_pending"
-    return tx
-
-
-def act(
-    sandbox: InProcess,
-    tx: dict[str, Any] | str,
-    operation: str,
-    *,
-    by: str = "partner",
-    outcome: str | None = None,
-    version: str = "",
-    **body: Any,
-) -> Response:
-    """A follow-up operation, one of PATHS; `version` is that of another path to the same."""
-    path = path_of(_id_of(tx), operation, version)
-    return ask(sandbox, "POST", path, body, by=by, outcome=outcome)
-
-
-def path_of(id: str, operation: str, version: str = "") -> str:
-    path = PATHS[operation].format(id=id)
-    return f"/{version}{path[3:]}" if version else path
-
-
-def acted(
-    sandbox: InProcess, tx: dict[str, Any] | str, operation: str, **more: Any
-) -> dict[str, Any]:
-    """The transaction that `act` answers with."""
-    return shown(act(sandbox, tx, operation, **more))
-
-
-def edited(sandbox: InProcess, id: str, **body: Any) -> dict[str, Any]:
-    """The passthrough transaction after its processor's outcome was told: spec 4.3-search-edit."""
-    return shown(ask(sandbox, "PUT", f"/v1/transactions/{id}", body))
-
-
-def read(sandbox: InProcess, tx: dict[str, Any] | str, *, by: str = "partner") -> dict[str, Any]:
-    """The transaction as it is kept."""
-    return shown(ask(sandbox, "GET", f"/v1/transactions/{_id_of(tx)}", by=by))
-
-
-def _id_of(tx: dict[str, Any] | str) -> str:
-    return tx if isinstance(tx, str) else str(tx["transaction_id"])
-
-
-def record_of(sandbox: InProcess, id: str) -> Payment:
-    """The stored record itself, for what only the domain can be asked."""
-    record = world_of(sandbox).store.begin().get(Payment, id)
-    assert record is not None
-    return record
-
-
-def search(sandbox: InProcess, query: str = "", *, by: str = "psp") -> dict[str, Any]:
-    """A page of GET /v2/transactions."""
-    return shown(ask(sandbox, "GET", "/v2/transactions", by=by, query=query))
-
-
-def found(sandbox: InProcess, query: str = "", *, by: str = "psp") -> list[str]:
-    """The ids of a page of the search, as they come."""
-    return [tx["transaction_id"] for tx in search(sandbox, query, by=by)["transactions"]]
-
-
-def all_transactions(sandbox: InProcess) -> int:
-    """How many payments there are."""
-    total: int = search(sandbox, by="partner")["total"]
-    return total
-
-
-# --- operations as outcomes name them ---------------------------------------------------------
-
-
-def ready_for(sandbox: InProcess, operation: str, amount: int = 1000, **more: Any) -> str:
-    """The id of a payment on which the operation is possible."""
-    if operation in ("incremental_auth", "capture"):
-        return paid_id(sandbox, amount, operation="auth", **more)
-    at = "surcharge_merchant" if operation == "confirm" else "merchant"
-    return paid_id(sandbox, amount, at=at, **more)
-
-
-def operate(
-    sandbox: InProcess, id: str, operation: str, *, outcome: str | None = None, **more: Any
-) -> Response:
-    """One follow-up operation of OPERATIONS, with the least that it needs."""
-    name, body = OPERATIONS[operation]
-    return act(sandbox, id, name, outcome=outcome, version="v3", **(body | more))
-
-
-# --- the world --------------------------------------------------------------------------------
-
-
-def set_switch(sandbox: InProcess, name: str, value: Any) -> None:
-    shown(sandbox.control("PUT", f"/worlds/{sandbox.world}/switches", {name: value}))
-
-
-_RECORDS = {
-    "account": ("/v1/accounts", account_id),
-    "terminal": ("/v2/terminals", terminal_id),
-    "location": ("/v1/locations", location_id),
-}
-
-
-def _record(sandbox: InProcess, kind: str, name: str) -> str:
-    """The path of an account, a terminal or a location of the cast."""
-    path, id_of = _RECORDS[kind]
-    return f"{path}/{id_of(sandbox, name)}"
-
-
-def set_status(sandbox: InProcess, kind: str, name: str, status: str = "blocked") -> None:
-    shown(ask(sandbox, "PUT", _record(sandbox, kind, name), {"status": status}, by="psp"))
-
-
-def drop(sandbox: InProcess, kind: str, name: str) -> None:
-    answer = ask(sandbox, "DELETE", _record(sandbox, kind, name))
-    assert answer.status == 204, answer.body
-
-
-def set_rates(sandbox: InProcess, kind: str, name: str, **rates: Any) -> None:
-    shown(ask(sandbox, "PUT", _record(sandbox, kind, name), rates))
-
-
-# --- batches ----------------------------------------------------------------------------------
-
-
-def batch(sandbox: InProcess, id: str, *, members: bool = False) -> dict[str, Any]:
-    query = "include_transactions=true" if members else ""
-    return shown(ask(sandbox, "GET", f"/v1/batches/{id}", by="psp", query=query))
-
-
-def batches(sandbox: InProcess, *, by: str = "partner") -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = shown(
-        ask(sandbox, "GET", "/v1/batches", by=by, query="limit=500")
-    )["batches"]
-    return found
-
-
-def sums(sandbox: InProcess, id: str) -> tuple[int, int, int]:
-    """captured_amount, refunded_amount, transaction_count."""
-    seen = batch(sandbox, id)
-    return seen["captured_amount"], seen["refunded_amount"], seen["transaction_count"]
-
-
-def open_batch(
-    sandbox: InProcess, at: str = "merchant", *, by: str = "partner", **more: Any
-) -> Response:
-    place = at if len(at) == 36 else terminal_id(sandbox, at)
-    return ask(sandbox, "POST", "/v1/batches/open", {"terminal_id": place, **more}, by=by)
-
-
-def opened_batch(sandbox: InProcess, **more: Any) -> dict[str, Any]:
-    """The batch that `open_batch` answers with."""
-    return made(open_batch(sandbox, **more))
-
-
-def edit_batch(sandbox: InProcess, id: str, *, by: str = "partner", **body: Any) -> Response:
-    return ask(sandbox, "PUT", f"/v1/batches/{id}/edit", body, by=by)
-
-
-def close_batch(sandbox: InProcess, id: str, *, by: str = "partner") -> Response:
-    return ask(sandbox, "POST", f"/v1/batches/{id}/close", by=by)
-
-
-def settled(sandbox: InProcess, id: str, *, by: str = "partner") -> dict[str, Any]:
-    """The batch once it was closed and has whatever result it gets."""
-    assert shown(close_batch(sandbox, id, by=by))["status"] == "submitted"
-    return batch(sandbox, id)
-
-
-# --- payments in every state ------------------------------------------------------------------
-
-
 _BEGUN: dict[str, dict[str, Any]] = {
     "pending": {"at": "passthrough_merchant"},
     "pending, kept": {"outcome": "pending_forever"},
@@ -352,139 +51,203 @@ _BEGUN: dict[str, dict[str, Any]] = {
 }
 """How the payment in a state began, if not as a sale of 1000."""
 
+Transaction = dict[str, Any]
 
-def in_state(sandbox: InProcess, state: str) -> dict[str, Any]:
-    """A payment of 1000 (captured in a rejected batch: 900402) in this state, as it is kept.
 
-    The part before a comma, or "reversed" or "pending" alone, is its status.
+class PaymentCaller(DirectoryCaller):
+    """Takes payments and acts on them.
+
+    The partner of the cast asks unless `by` names another key, and `outcome` is forced. Participles
+    (`paid`, `acted`, `settled`) give the transaction or the batch, once the answer was a success.
     """
-    tx = paid(sandbox, **_BEGUN.get(state, {}))
-    if state == "captured, batch submitted":
-        set_switch(sandbox, "batch.settlement", "manual")
-    if "batch" in state or "settled" in state:
-        shown(close_batch(sandbox, tx["batch_id"]))
-    for word, operation in (("refunded", "refund"), ("reversed", "reverse")):
-        if word in state:
-            acted(sandbox, tx, operation, amount=300 if "300" in state else None)
-    return read(sandbox, tx)
+
+    # --- payments -----------------------------------------------------------------------------
+
+    def pay(
+        self,
+        amount: Any = 1000,
+        *,
+        at: str = "merchant",
+        operation: str = "sale",
+        card: str | None = None,
+        by: str = "partner",
+        outcome: str | None = None,
+        **more: Any,
+    ) -> Response:
+        """A sale or an authorization at the terminal of a merchant of the cast, or with this id.
+
+        It is at no terminal if `more` names a location or an account. `card` is a test card's
+        token.
+        """
+        body = {"amount": amount, **more}
+        if not {"terminal_id", "location_id", "account_id"} & set(more):
+            body["terminal_id"] = at if len(at) == 36 else self.terminal_id(at)
+        if card is not None:
+            body["card_reader_data"] = {"paymentCardData": card}
+        return self.post(INITIATIONS[operation], body, by=by, outcome=outcome)
+
+    def paid(self, amount: int = 1000, **more: Any) -> Transaction:
+        return self.pay(amount, **more).expect(200)
+
+    def paid_id(self, amount: int = 1000, **more: Any) -> str:
+        """The id of a payment that was taken."""
+        return str(self.paid(amount, **more)["transaction_id"])
+
+    def sold(self, amount: int = 1000, **more: Any) -> Transaction:
+        """A sale that was captured."""
+        tx = self.paid(amount, **more)
+        assert tx["status"] == "captured", tx["status_reason"]
+        return tx
+
+    def held(self, amount: int = 1000, **more: Any) -> Transaction:
+        """A preauthorization that was approved."""
+        tx = self.paid(amount, operation="auth", **more)
+        assert tx["status"] == "authorized", tx["status_reason"]
+        return tx
+
+    def prompted(self, amount: int = 1000, **more: Any) -> Transaction:
+        """A sale that waits for the cardholder's answer to a surcharge."""
+        tx = self.paid(amount, outcome="surcharge_prompt", **more)
+        assert tx["status"] == "surcharge_pending"
+        return tx
+
+    def in_state(self, state: str) -> Transaction:
+        """A payment of 1000 (captured in a rejected batch: 900402) in this state, as it is kept.
+
+        The part before a comma, or "reversed" or "pending" alone, is its status.
+        """
+        tx = self.paid(**_BEGUN.get(state, {}))
+        if state == "captured, batch submitted":
+            self.set_switch("batch.settlement", "manual")
+        if "batch" in state or "settled" in state:
+            self.close_batch(tx["batch_id"]).expect(200)
+        for word, operation in (("refunded", "refund"), ("reversed", "reverse")):
+            if word in state:
+                self.acted(tx, operation, amount=300 if "300" in state else None)
+        return self.read(tx)
+
+    # --- actions on them ----------------------------------------------------------------------
+
+    def act(
+        self,
+        tx: Transaction | str,
+        operation: str,
+        *,
+        by: str = "partner",
+        outcome: str | None = None,
+        version: str = "",
+        **body: Any,
+    ) -> Response:
+        """A follow-up operation, one of PATHS; `version` is that of another path to the same."""
+        return self.post(path_of(_id_of(tx), operation, version), body, by=by, outcome=outcome)
+
+    def acted(self, tx: Transaction | str, operation: str, **more: Any) -> Transaction:
+        return self.act(tx, operation, **more).expect(200)
+
+    def ready_for(self, operation: str, amount: int = 1000, **more: Any) -> str:
+        """The id of a payment on which an operation of OPERATIONS is possible."""
+        if operation in ("incremental_auth", "capture"):
+            return self.paid_id(amount, operation="auth", **more)
+        at = "surcharge_merchant" if operation == "confirm" else "merchant"
+        return self.paid_id(amount, at=at, **more)
+
+    def operate(
+        self, id: str, operation: str, *, outcome: str | None = None, **more: Any
+    ) -> Response:
+        """One follow-up operation of OPERATIONS, with the least that it needs."""
+        name, body = OPERATIONS[operation]
+        return self.act(id, name, outcome=outcome, version="v3", **(body | more))
+
+    def edited(self, id: str, **body: Any) -> Transaction:
+        """The passthrough transaction, once its outcome was told: spec 4.3-search-edit."""
+        return self.put(f"/v1/transactions/{id}", body).expect(200)
+
+    # --- how they are kept --------------------------------------------------------------------
+
+    def read(self, tx: Transaction | str, *, by: str = "partner") -> Transaction:
+        """The transaction as it is kept."""
+        return self.get(f"/v1/transactions/{_id_of(tx)}", by=by).expect(200)
+
+    def record_of(self, id: str) -> Payment:
+        """The stored record itself, for what only the domain can be asked."""
+        record = self.get_world().store.begin().get(Payment, id)
+        assert record is not None
+        return record
+
+    def search(self, query: str = "", *, by: str = "psp") -> dict[str, Any]:
+        """A page of GET /v2/transactions."""
+        return self.get("/v2/transactions", by=by, query=query).expect(200)
+
+    def found(self, query: str = "", *, by: str = "psp") -> list[str]:
+        """The ids of a page of the search, as they come."""
+        return [tx["transaction_id"] for tx in self.search(query, by=by)["transactions"]]
+
+    def all_transactions(self) -> int:
+        """How many payments there are."""
+        total: int = self.search(by="partner")["total"]
+        return total
+
+    # --- batches ------------------------------------------------------------------------------
+
+    def batch(self, id: str, *, members: bool = False) -> dict[str, Any]:
+        query = "include_transactions=true" if members else ""
+        return self.get(f"/v1/batches/{id}", by="psp", query=query).expect(200)
+
+    def batches(self, *, by: str = "partner") -> list[dict[str, Any]]:
+        answer = self.get("/v1/batches", by=by, query="limit=500")
+        found: list[dict[str, Any]] = answer.expect(200)["batches"]
+        return found
+
+    def sums(self, id: str) -> tuple[int, int, int]:
+        """captured_amount, refunded_amount, transaction_count."""
+        seen = self.batch(id)
+        return seen["captured_amount"], seen["refunded_amount"], seen["transaction_count"]
+
+    def open_batch(self, at: str = "merchant", *, by: str = "partner", **more: Any) -> Response:
+        place = at if len(at) == 36 else self.terminal_id(at)
+        return self.post("/v1/batches/open", {"terminal_id": place, **more}, by=by)
+
+    def opened_batch(self, **more: Any) -> dict[str, Any]:
+        return self.open_batch(**more).expect(201)
+
+    def edit_batch(self, id: str, *, by: str = "partner", **body: Any) -> Response:
+        return self.put(f"/v1/batches/{id}/edit", body, by=by)
+
+    def close_batch(self, id: str, *, by: str = "partner") -> Response:
+        return self.post(f"/v1/batches/{id}/close", by=by)
+
+    def settled(self, id: str, *, by: str = "partner") -> dict[str, Any]:
+        """The batch once it was closed and has whatever result it gets."""
+        assert self.close_batch(id, by=by).expect(200)["status"] == "submitted"
+        return self.batch(id)
 
 
-# --- what happened ----------------------------------------------------------------------------
+def path_of(id: str, operation: str, version: str = "") -> str:
+    path = PATHS[operation].format(id=id)
+    return f"/{version}{path[3:]}" if version else path
 
 
-def messages_since(sandbox: InProcess, number: int) -> list[dict[str, Any]]:
-    """The messages after so many, oldest first."""
-    return messages(sandbox, offset=str(number))
+def _id_of(tx: Transaction | str) -> str:
+    return tx if isinstance(tx, str) else str(tx["transaction_id"])
 
 
-def announced_and_kept(
-    sandbox: InProcess,
-) -> tuple[list[Message], Callable[[], list[Message]]]:
-    """What is announced from now on, and what gives the same from the store."""
-    world = world_of(sandbox)
-    before, announced = len(world.store.messages()), list[Message]()
-    tell = world.store.on_commit
-    assert tell is not None
-
-    def note(unit: UnitOfWork) -> None:
-        announced.extend(unit.emitted)
-        tell(unit)
-
-    world.store.on_commit = note
-
-    def kept() -> list[Message]:
-        return list(world.store.messages()[before:])
-
-    return announced, kept
+# --- what a transaction says ------------------------------------------------------------------
 
 
-def message_count(sandbox: InProcess) -> int:
-    total: int = sandbox.look("messages", limit=1)["total"]
-    return total
-
-
-def advance(sandbox: InProcess, by: str) -> list[tuple[str, str, str]]:
-    """Let the time pass; what happened on the way: (at, kind, subject)."""
-    answer = sandbox.control("POST", f"/worlds/{sandbox.world}/clock/advance", {"by": by})
-    return [(one["at"], one["kind"], one["subject"]) for one in shown(answer)["fired"]]
-
-
-def events_of(sandbox: InProcess, answer: Response) -> list[dict[str, Any]]:
-    """What the request announced, in order: each with its event_type and body."""
-    request_id = answer.headers["x-sandbox-request-id"]
-    query = {"limit": "200"}
-    return [one for one in messages(sandbox, **query) if one["request_id"] == request_id]
-
-
-def event_types(sandbox: InProcess, answer: Response) -> list[str]:
-    return [one["event_type"] for one in events_of(sandbox, answer)]
-
-
-def fired(sandbox: InProcess, since: int = 0) -> list[str]:
-    """The types of the events so far, without the first `since` of them."""
-    return [message["event_type"] for message in messages(sandbox)[since:]]
-
-
-def kind(transaction: dict[str, Any]) -> str:
+def kind(transaction: Transaction) -> str:
     """Type, status and reason in one word: `sale/captured/approved`."""
     names = ("transaction_type", "status", "status_reason")
     return "/".join(transaction[name] for name in names)
 
 
-def ledger(transaction: dict[str, Any]) -> tuple[int, ...]:
+def ledger(transaction: Transaction) -> tuple[int, ...]:
     """Authorized, captured, refunded, reversed: assumed 2.2."""
     names = ("authorized_amount", "captured_amount")
     held = (transaction["additional_details"][name] for name in names)
     return *held, transaction["refunded"], transaction["reversed"]
 
 
-def parts(transaction: dict[str, Any]) -> tuple[int, ...]:
+def parts(transaction: Transaction) -> tuple[int, ...]:
     """Subtotal, tax, tip, surcharge, total."""
     names = ("subtotal", "tax_amount", "tip_amount", "surcharge_amount", "total_amount")
     return tuple(transaction[name] for name in names)
-
-
-def rows_taken(sandbox: InProcess, answer: Response) -> set[str]:
-    """The clauses that the journal gives for the rule or the change of an answer."""
-    decisions = sandbox.journal(answer)["decisions"]
-    return {one["clause"] for one in decisions if one["step"] in ("rule", "apply")}
-
-
-@contextlib.contextmanager
-def unchanged(sandbox: InProcess) -> Iterator[None]:
-    """What is asked for in the block changes no record and announces nothing."""
-    before = sandbox.state()
-    yield
-    assert sandbox.state() == before
-
-
-def error(answer: Response) -> tuple[int, str]:
-    """Status and code of a refusal."""
-    return answer.status, answer.json()["error"]
-
-
-def chosen(answer: Response) -> str | None:
-    """What the answer says of its outcome."""
-    return answer.headers.get("x-sandbox-outcome")
-
-
-def refused(
-    sandbox: InProcess,
-    answer: Response,
-    status: int = 400,
-    error: str = "validation_error",
-    *,
-    clause: str = "",
-) -> str:
-    """What a refusal says, once it has the documented form and the journal says why.
-
-    `clause` is how the clause begins by which it was refused, where the test names one.
-    """
-    said = detail(answer, status, error)
-    entry = sandbox.journal(answer)
-    last = entry["decisions"][-1]
-    assert entry["status"] == status
-    assert last["verdict"] == str(status)
-    assert last["reason"]
-    assert last["clause"].startswith(clause), last
-    return said

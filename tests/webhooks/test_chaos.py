@@ -176,7 +176,7 @@ WORDS = [
 
 
 def test_a_rule_is_for_what_its_words_say_of_the_event_and_its_body(sandbox):
-    mine, above = ({"account_id": sandbox.account(name)} for name in ("merchant", "partner"))
+    mine, above = ({"account_id": sandbox.account_id(name)} for name in ("merchant", "partner"))
     accounts = [
         ({"account": name}, (SALE, mine), (SALE, above)) for name in ("merchant", *mine.values())
     ]

@@ -13,7 +13,6 @@ from sandbox.store.fixture import FixtureError
 from sandbox.webhooks.signing import write_secret
 from tests.control.refusals import assert_refused
 from tests.driving import InProcess
-from tests.support.payments import sold
 from tests.webhooks.calling import ENDPOINTS, reset, types_reached
 
 URL, OTHER = "http://127.0.0.1:9/one", "http://127.0.0.1:9/two"
@@ -38,7 +37,7 @@ def test_webhooks_go_to_the_urls_given_at_the_start(tmp_path):
     # A state file has them already.
     again = started(webhooks=(OTHER, URL), store=tmp_path / "state.json")
     alone = started(webhooks=(URL,))
-    sold(alone)
+    alone.sold()
 
     assert {id: one["url"] for id, one in made.items()} == {"start-1": URL, "start-2": OTHER}
     assert endpoints(again) == made
@@ -78,11 +77,11 @@ def test_a_fixture_has_endpoints(tmp_path):
         "description": "mine",
     }
     sandbox = started(fixture=fixture_with(tmp_path, account="merchant", **asked))
-    sold(sandbox)
+    sandbox.sold()
 
     (made,) = endpoints(sandbox).values()
     assert made | asked == made
-    assert (made["id"], made["account_id"]) == ("shop", sandbox.account("merchant"))
+    assert (made["id"], made["account_id"]) == ("shop", sandbox.account_id("merchant"))
     assert types_reached(sandbox, "shop") == ["transaction.sale"]
     sandbox.control("DELETE", f"{ENDPOINTS}/shop")
     reset(sandbox)
@@ -116,10 +115,10 @@ def test_a_scenario_registers_its_endpoints_and_they_stay_after_it(sandbox):
     (first,) = endpoints(sandbox).values()
     assert sandbox.control("PUT", SCENARIO, scenario(**asked) | {"about": "again"}).status == 200
     sandbox.control("DELETE", SCENARIO)
-    sold(sandbox)
+    sandbox.sold()
 
     assert endpoints(sandbox) == {"mine": first}
-    assert first["account_id"] == sandbox.account("merchant")
+    assert first["account_id"] == sandbox.account_id("merchant")
     assert first["filters"] == {"status": ["captured"]}
     assert types_reached(sandbox, "mine") == ["transaction.sale"]
     # They keep their state when it starts again.

@@ -14,8 +14,6 @@ from sandbox.settings import Settings
 from sandbox.webhooks.signing import write_secret
 from tests.conftest import NOW
 from tests.control.refusals import assert_refused
-from tests.directory.making import an_account, delete
-from tests.support.payments import pay, world_of
 from tests.webhooks.calling import (
     ENDPOINTS,
     WORLD,
@@ -64,7 +62,7 @@ def test_an_endpoint_is_what_it_was_asked_to_be_and_what_no_change_names_stays(s
         "id": "mine-1_A",
         "url": "https://example.com:8443/a?b=c%20d",
         "description": "mine",
-        "account_id": sandbox.account("merchant"),
+        "account_id": sandbox.account_id("merchant"),
         "event_types": ["transaction.sale", "transaction.refund"],
         "filters": {"status": ["captured", "accepted"]},
         "secret": SECRET,
@@ -134,7 +132,7 @@ def applications(sandbox):
 def test_a_v2_creation_provisions_an_application_to_which_endpoints_belong(sandbox):
     assert applications(sandbox) == {"applications": [], "total": 0}
 
-    account = an_account(sandbox, path="/v2/accounts")
+    account = sandbox.an_account(path="/v2/accounts")
     (made,) = applications(sandbox)["applications"]
     hook = add(sandbox, account_id=account["id"])
 
@@ -148,7 +146,7 @@ def test_a_v2_creation_provisions_an_application_to_which_endpoints_belong(sandb
     assert "application_id" not in account
     document = sandbox.look("snapshot")
     sandbox.control("DELETE", f"{ENDPOINTS}/{hook['id']}")
-    delete(sandbox, f"/v1/accounts/{account['id']}")
+    sandbox.delete(f"/v1/accounts/{account['id']}")
     assert applications(sandbox)["total"] == 0
     sandbox.control("PUT", SNAPSHOT, document)
     assert applications(sandbox) == listed
@@ -156,10 +154,10 @@ def test_a_v2_creation_provisions_an_application_to_which_endpoints_belong(sandb
 
 @pytest.mark.proves("assumed 8.3-application")
 def test_another_account_gets_its_application_with_its_first_endpoint_and_keeps_it(sandbox):
-    an_account(sandbox, path="/v1/accounts")
+    sandbox.an_account(path="/v1/accounts")
     assert applications(sandbox)["total"] == 0
 
-    hooks = [add(sandbox, account_id=sandbox.account("merchant")) for _ in range(2)]
+    hooks = [add(sandbox, account_id=sandbox.account_id("merchant")) for _ in range(2)]
     assert add(sandbox)["application_id"] is None
     before = applications(sandbox)
     reset(sandbox)
@@ -223,7 +221,7 @@ def test_recovering_ends_where_its_endpoint_is_deleted_meanwhile(sandbox):
         sample(sandbox)
     change(sandbox, "e", disabled=False)
 
-    recovering = world_of(sandbox).outbox.recover("e", START)
+    recovering = sandbox.get_world().outbox.recover("e", START)
     first = next(recovering)
     sandbox.control("DELETE", f"{ENDPOINTS}/e")
 
@@ -237,7 +235,7 @@ def test_event_types_choose_and_none_means_all(sandbox):
     # Filters see what the body says at that moment.
     pending = add(sandbox, filters={"status": ["pending"]})["id"]
 
-    pay(sandbox)
+    sandbox.pay()
 
     assert types_reached(sandbox, some) == ["batch.opened", "transaction.sale"]
     assert types_reached(sandbox, every) == [
@@ -273,7 +271,7 @@ def test_a_filter_on_a_field_that_the_body_lacks_or_has_as_null_never_matches(sa
         add(sandbox, filters={name: ["sale"], "status": ["active"]})
     add(sandbox, filters={"status": ["captured", "deleted"]})
     every = add(sandbox)["id"]
-    location = world_of(sandbox).cast.locations["merchant"]
+    location = sandbox.get_world().cast.locations["merchant"]
 
     for event, status in (("account.updated", "active"), ("transaction.sale", None)):
         assert reached(sandbox, sample(sandbox, event, status=status)) == [every]

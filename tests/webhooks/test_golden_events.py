@@ -28,7 +28,7 @@ def send(sandbox: InProcess, event_type: str, **changes: Any) -> dict[str, Any]:
 def listen(sandbox: InProcess, *owners: str) -> None:
     """An endpoint of each of these accounts of the cast, which is its id too."""
     for owner in owners:
-        add(sandbox, id=owner, account_id=sandbox.account(owner))
+        add(sandbox, id=owner, account_id=sandbox.account_id(owner))
 
 
 def audience(sent: dict[str, Any]) -> list[str]:
@@ -44,7 +44,7 @@ SUBJECTS = {"transaction": "transaction_id", "terminal": "terminal_id"}
 def test_every_sample_has_the_golden_body_of_its_event_and_is_for_its_account_and_those_above(
     sandbox,
 ):
-    merchant = sandbox.account("merchant")
+    merchant = sandbox.account_id("merchant")
     listen(sandbox, "merchant", "second_merchant", "partner", "other_partner", "psp")
 
     for event_type in EVENTS:
@@ -63,7 +63,7 @@ def test_a_sample_is_for_the_account_and_about_the_resource_that_it_is_changed_t
     listen(sandbox, "merchant", "second_merchant", "partner", "psp")
     add(sandbox, id="everything")
 
-    blocked = send(sandbox, "terminal.blocked", account_id=sandbox.account("second_merchant"))
+    blocked = send(sandbox, "terminal.blocked", account_id=sandbox.account_id("second_merchant"))
     refund = send(sandbox, "transaction.refund", transaction_id="tx-of-mine")
     opened = send(sandbox, "batch.opened", account_id=None)
     found = sandbox.look("messages", subject="tx-of-mine")

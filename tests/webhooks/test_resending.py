@@ -7,7 +7,6 @@ import pytest
 
 from sandbox.domain.webhooks import ATTEMPTS_MAX, Sent
 from sandbox.webhooks.signing import write_secret
-from tests.support.payments import world_of
 from tests.webhooks.calling import ENDPOINTS, WORLD, add, sample
 from tests.webhooks.hooked import recover, resend, triggers, until
 from tests.webhooks.receiving import Answer
@@ -91,7 +90,7 @@ def test_a_message_that_was_not_for_the_endpoint_can_be_sent_to_it(hooked, recei
 def test_of_very_many_attempts_the_newest_are_kept(sandbox):
     add(sandbox, id="e")
     id = sample(sandbox)
-    outbox = world_of(sandbox).outbox
+    outbox = sandbox.get_world().outbox
 
     for number in range(ATTEMPTS_MAX + 5):
         assert sandbox.control("POST", f"{WORLD}/messages/{id}/resend", {}).status == 202

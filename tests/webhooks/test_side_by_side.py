@@ -16,7 +16,6 @@ from sandbox.settings import Settings
 from tests.conftest import NOW
 from tests.driving import InProcess
 from tests.support.open_requests import sale
-from tests.support.payments import ask_on_loop, world_of
 from tests.webhooks import misbehaving as bad
 from tests.webhooks.calling import living
 from tests.webhooks.hooked import START, UNTIL_S, until
@@ -45,13 +44,13 @@ def test_every_answer_leaves_before_an_attempt_at_its_webhook_begins(tmp_path):
     urls = tuple(f"http://127.0.0.1:9/{number}" for number in range(5))
 
     async def sell(sandbox, happened):
-        answer = await ask_on_loop(sandbox, *sale(sandbox))
+        answer = await sandbox.ask_on_loop(*sale(sandbox))
         happened.append(("answer", answer.json()["transaction_id"]))
 
     async def story(sandbox, happened):
         async with living(sandbox):
             await asyncio.gather(*(sell(sandbox, happened) for _ in range(SALES)))
-            await world_of(sandbox).wait_idle()
+            await sandbox.get_world().wait_idle()
 
     for store in (None, tmp_path / "state.json"):
         noting = Noting()

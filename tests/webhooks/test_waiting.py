@@ -11,7 +11,7 @@ from sandbox.control.messages import WAITS_MAX
 from sandbox.control.stream import STREAMS_MAX
 from tests.control.reading import reading
 from tests.control.refusals import assert_refused
-from tests.support.payments import turns, world_of
+from tests.support.caller import turns
 from tests.webhooks.calling import WORLD, add, control, living, reset, sample
 from tests.webhooks.receiving import receiving
 
@@ -153,7 +153,7 @@ def test_one_wait_more_than_may_be_is_refused_until_their_clients_hang_up(sandbo
             elsewhere = await control(sandbox, "GET", "/worlds/other/wait", query="timeout_s=0")
             assert not any(task.done() for task in tasks)
         assert [task.result() for task in tasks] == [None] * WAITS_MAX
-        assert world_of(sandbox).waits == 0
+        assert sandbox.get_world().waits == 0
         return refused, elsewhere, await ask_wait(sandbox, timeout_s=0)
 
     refused, elsewhere, later = asyncio.run(story())

@@ -18,7 +18,6 @@ from tests.servers.serving import Database
 from tests.state.filling import STATES, control, fill, ok
 from tests.state.remote import Remote
 from tests.state.saved_worlds import KINDS, SavedWorld, serving_saved
-from tests.support.payments import paid, pay, read
 from tests.webhooks.hooked import until
 from tests.webhooks.receiving import Receiver, receiving
 
@@ -98,7 +97,7 @@ def test_what_fell_due_while_the_server_was_down_happens_at_its_own_moment_unask
         with serving_saved(db) as server:
             (told,) = receiver.wait_for(1)
 
-            now = read(Remote(server), held)
+            now = Remote(server).read(held)
             clock = control(Remote(server), "GET", "/clock")
             elapsed_s = time() - set_at
 
@@ -114,7 +113,7 @@ def test_what_fell_due_while_the_server_was_down_happens_at_its_own_moment_unask
 def nearly_expired(world: Remote, receiver: Receiver) -> tuple[str, datetime, datetime]:
     """A hold, the time of a clock that runs fast, and when the hold expires, in a second."""
     control(world, "PUT", "/clock", {"now": NOW, "mode": "running", "rate": 60})
-    held = str(paid(world, operation="auth")["transaction_id"])
+    held = str(world.paid(operation="auth")["transaction_id"])
     timers = json.loads(world.saved())["timers"].values()
     (due,) = [parse_rfc3339(one["due"]) for one in timers if one["subject"] == held]
     nearly = (due - timedelta(minutes=1)).replace(microsecond=0)
@@ -144,7 +143,7 @@ def waiting_sale(world: Remote) -> tuple[threading.Thread, str]:
 
     def post() -> None:
         with contextlib.suppress(httpx2.TransportError):
-            pay(world)
+            world.pay()
 
     def found() -> Any:
         return world.ask("GET", "/v2/transactions", key="partner", query="status=pending").json()[
@@ -191,12 +190,12 @@ def test_a_payment_that_waited_ends_as_timed_out_and_that_is_all(db: Path, how: 
             world = Remote(server, name.replace("_", "-"))
             control(world, "DELETE", "/scenario")
             control(world, "POST", "/clock/advance", {"by": "10m"})
-            ended = read(world, id)
+            ended = world.read(id)
             control(world, "POST", "/clock/advance", {"by": "60d"})
 
             assert (ended["status"], ended["status_reason"]) == ("error", "timed_out"), name
             assert len(ended["history"]) == 2, name
-            assert read(world, id) == ended, name
+            assert world.read(id) == ended, name
             assert control(world, "GET", "/taps")["total"] == 0, name
 
 
@@ -221,15 +220,15 @@ def test_request_ids_and_uses_of_keys_go_on_after_an_end_though_nothing_was_chan
 def test_whatever_was_just_done_is_kept_when_the_server_is_killed(path: Path):
     with serving_saved(path, *FROZEN) as server:
         for id in ("reset", "deleted"):
-            paid(another(server, id))
+            another(server, id).paid()
         assert server.control("POST", "/worlds/reset/reset").status_code == 200
         assert server.control("DELETE", "/worlds/deleted").status_code == 204
         world = Remote(server)
-        sale = paid(world)
+        sale = world.paid()
         saved = world.saved()
-        paid(world)
+        world.paid()
         ok(world.ask("PUT", "/_sandbox/worlds/default/snapshot", body=saved))
-        paid(world, 5)
+        world.paid(5)
         control(world, "PUT", "/switches", {"idempotency.duplicate": "replay"})
         control(world, "POST", "/clock/advance", {"by": "1d"})
         now = control(world, "GET", "/clock")
@@ -247,8 +246,8 @@ def test_whatever_was_just_done_is_kept_when_the_server_is_killed(path: Path):
         assert listed[1]["transaction_id"] == sale["transaction_id"]
         assert control(world, "GET", "/switches")["idempotency.duplicate"] == "replay"
         assert control(world, "GET", "/clock") == now
-        assert pay(world).json()["status"] == "declined"
-        assert pay(world).json()["status"] == "captured"
+        assert world.pay().json()["status"] == "declined"
+        assert world.pay().json()["status"] == "captured"
 
 
 def test_undelivered_webhooks_go_on_with_their_attempts_counted(db: Path):

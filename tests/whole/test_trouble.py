@@ -10,11 +10,9 @@ import pytest
 
 from sandbox.domain.payments.cards import CARDS
 from tests.conftest import NOW
-from tests.directory.making import mint
 from tests.state.filling import KEPT_KEY, control, fill
 from tests.state.remote import Remote
 from tests.state.saved_worlds import KINDS, serving_saved
-from tests.support.payments import paid, pay, read
 from tests.webhooks.hooked import until
 from tests.webhooks.receiving import receiving
 
@@ -30,7 +28,7 @@ def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 def with_a_sale(path: Path) -> str:
     """The id of a sale in a file that a server has left."""
     with serving_saved(path, *FROZEN) as server:
-        return str(paid(Remote(server))["transaction_id"])
+        return str(Remote(server).paid()["transaction_id"])
 
 
 # --- a full disk ------------------------------------------------------------------------------
@@ -49,7 +47,7 @@ def _pay_until_full(world: Remote) -> list[str]:
     """The ids of what was acknowledged, up to the first payment that could not be kept."""
     kept: list[str] = []
     for _ in range(500):
-        answer = pay(world)
+        answer = world.pay()
         if answer.status != 200:
             assert answer.status == 500
             assert set(answer.json()) == {"detail", "error"}
@@ -67,7 +65,7 @@ def test_on_a_full_disk_nothing_is_acknowledged_until_there_is_room_and_reading_
         world = Remote(server)
         kept = _pay_until_full(world)
 
-        assert read(world, first)["status"] == "captured"
+        assert world.read(first)["status"] == "captured"
         assert world.ask("HEAD", "/v1/accounts", key="merchant").status == 200
         assert world.control("GET", "/health").status == 200
         refusal = world.control("PUT", "/worlds/default/switches", {"strict_headers": True})
@@ -81,7 +79,7 @@ def test_on_a_full_disk_nothing_is_acknowledged_until_there_is_room_and_reading_
 
         resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, NO_LIMIT)
 
-        kept.append(until(lambda: pay(world).json().get("transaction_id")))
+        kept.append(until(lambda: world.pay().json().get("transaction_id")))
         total = world.ask("GET", "/v2/transactions", key="partner").json()["total"]
         assert any("works again" in one["message"] for one in server.said())
         server.kill()
@@ -89,7 +87,7 @@ def test_on_a_full_disk_nothing_is_acknowledged_until_there_is_room_and_reading_
     with serving_saved(path) as server:
         world = Remote(server)
         for id in (first, *kept):
-            assert read(world, id)["status"] == "captured"
+            assert world.read(id)["status"] == "captured"
         # What was refused but done is there too: none of it was forgotten meanwhile.
         assert world.ask("GET", "/v2/transactions", key="partner").json()["total"] == total
 
@@ -107,12 +105,12 @@ def test_no_secret_stands_in_a_file_but_those_that_may_be_read_again(path: Path)
             world = Remote(server)
             control(world, "POST", "/endpoints", {"url": receiver.url})
             fill(world)
-            minted = mint(world, ["all"], by="merchant", name="minted")
+            minted = world.mint(["all"], by="merchant", name="minted")
             for card in CARDS:
-                pay(world, card=card)
+                world.pay(card=card)
             for field in ("card", "event_id", "apple_transaction_id"):
-                pay(world, **{field: STRAY})
-            pay(world, additional_details={"note": STRAY})
+                world.pay(**{field: STRAY})
+            world.pay(additional_details={"note": STRAY})
             world.ask("GET", "/v5/apikeys", key="svc_uat_neverminted0_" + "N" * 32)
             world.wait_idle()
             keys = {name: one["key"] for name, one in world.view["keys"].items()}

@@ -10,7 +10,6 @@ from sandbox.settings import Settings
 from sandbox.worlds.spec import Limits
 from sandbox.worlds.world import World
 from tests.driving import InProcess
-from tests.support.payments import paid
 from tests.worlds.worlds import add_world, kept, make_another
 
 
@@ -32,9 +31,9 @@ def test_the_keys_of_a_deleted_world_are_unknown_until_another_has_its_id(sandbo
 
 def test_a_world_that_is_deleted_or_replaced_leaves_the_memory(sandbox):
     other = add_world(sandbox, "quokka")
-    paid(other)
+    other.paid()
     other.control("PUT", "/worlds/quokka/snapshot", other.look("/worlds/quokka/snapshot"))
-    paid(other)
+    other.paid()
     other.control("DELETE", "/worlds/quokka")
 
     gc.collect()

@@ -20,12 +20,12 @@ def _story(world: InProcess) -> list[Response]:
         world.ask("PUT", f"/v5/apikeys/{id}", key="merchant", json_body={"nam": "x"}),
         world.ask("DELETE", f"/v5/apikeys/{id}", key="merchant"),
         world.ask("GET", f"/v5/apikeys/{id}", key="merchant"),
-        world.ask("GET", f"/v1/accounts/{world.account('merchant')}", key="partner"),
+        world.ask("GET", f"/v1/accounts/{world.account_id('merchant')}", key="partner"),
         world.ask("GET", "/v1/accounts/nowhere", key="partner"),
         world.ask("PATCH", "/v5/apikeys", key="merchant"),
         world.ask("GET", "/nowhere", key="merchant"),
         world.ask("GET", "/v5/apikeys", key="revoked"),
-        create(world, "partner", account_id=world.account("merchant"), **supplied(KEY)),
+        create(world, "partner", account_id=world.account_id("merchant"), **supplied(KEY)),
     ]
 
 

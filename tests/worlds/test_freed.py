@@ -3,7 +3,7 @@
 import gc
 import weakref
 
-from tests.support.payments import act, ask, fresh_sandbox, messages_since, pay
+from tests.driving import fresh
 
 SEARCHES = ("status=captured&min_amount=5", "search_term=476173", "card_brand=Visa")
 ENDPOINT = {"url": "http://127.0.0.1:9/hooks"}
@@ -11,21 +11,21 @@ ENDPOINT = {"url": "http://127.0.0.1:9/hooks"}
 
 def busy_sandbox() -> list[weakref.ref[object]]:
     """What is freed, once a sandbox that did a bit of everything is gone."""
-    sandbox = fresh_sandbox()
+    sandbox = fresh()
     worlds = sandbox.sandbox.worlds
     before = worlds.default
     for outcome in (None, "do_not_honor", "timed_out"):
-        pay(sandbox, outcome=outcome)
-    act(sandbox, pay(sandbox, operation="auth").json(), "capture")
+        sandbox.pay(outcome=outcome)
+    sandbox.act(sandbox.pay(operation="auth").json(), "capture")
     for query in SEARCHES:
-        assert ask(sandbox, "GET", "/v2/transactions", query=query).status == 200
+        assert sandbox.get("/v2/transactions", query=query).status == 200
     # Attempts at it wait for a loop, which does not run.
     assert sandbox.control("POST", "/worlds/default/endpoints", ENDPOINT).status == 201
-    pay(sandbox)
+    sandbox.pay()
     snapshot = sandbox.control("GET", "/worlds/default/snapshot").json()
     assert sandbox.control("PUT", "/worlds/default/snapshot", snapshot).status == 200
-    assert messages_since(sandbox, 0)
-    pay(sandbox)
+    assert sandbox.messages(offset=0)
+    sandbox.pay()
     after = worlds.default
     return [weakref.ref(one) for one in (worlds, before, after, before.store, after.store)]
 

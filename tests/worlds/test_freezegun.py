@@ -14,22 +14,20 @@ from sandbox.domain.clock import ClockSetting
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.settings import Settings
 from tests.conftest import NOW
-from tests.directory.making import messages
 from tests.driving import InProcess
-from tests.support.payments import sold
 
 
 @pytest.mark.proves("assumed D23")
 def test_what_is_made_is_made_at_the_frozen_instant():
     with freeze_time(NOW) as frozen:
         running = InProcess(build(Settings()))
-        first = sold(running)
+        first = running.sold()
         frozen.tick(timedelta(hours=1))
-        later = sold(running)
+        later = running.sold()
 
     # 12:00 and 13:00, as payments write it.
     assert (first["created_at"], later["created_at"]) == (1_772_366_400_000, 1_772_370_000_000)
-    made = messages(running, subject=later["transaction_id"])
+    made = running.messages(subject=later["transaction_id"])
     assert {one["created_at"] for one in made} == {"2026-03-01T13:00:00.000Z"}
 
 

@@ -18,12 +18,15 @@ def two(sandbox: InProcess) -> tuple[InProcess, InProcess]:
 def test_a_key_reaches_no_account_and_no_key_of_another_world(two):
     one, other = two
     owners = ("admin", "psp", "partner", "merchant")
-    path, merchant = f"/v5/apikeys/{other.key_id('merchant_read_only')}", other.account("merchant")
+    path, merchant = (
+        f"/v5/apikeys/{other.key_id('merchant_read_only')}",
+        other.account_id("merchant"),
+    )
     before = other.ask("GET", path, key="merchant").json()
 
     for name in owners:
         refused = [
-            *(one.ask("GET", f"/v1/accounts/{other.account(who)}", key=name) for who in owners),
+            *(one.ask("GET", f"/v1/accounts/{other.account_id(who)}", key=name) for who in owners),
             one.ask("GET", path, key=name),
             one.ask("PUT", path, key=name, json_body={"status": "revoked"}),
             one.ask("DELETE", path, key=name),
@@ -98,5 +101,5 @@ def test_a_key_that_is_minted_again_after_a_reset_is_not_one_that_another_world_
 
     again = create(one, permissions=["accounts:read"]).json()["key"]
 
-    path = f"/v1/accounts/{one.account('merchant')}"
+    path = f"/v1/accounts/{one.account_id('merchant')}"
     assert one.ask("GET", path, key=again).status == 200

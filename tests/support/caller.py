@@ -1,0 +1,157 @@
+"""Requests to a sandbox without a socket."""
+
+import asyncio
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlencode
+
+from sandbox.app import Sandbox
+from sandbox.worlds.world import Cast, World
+from tests.in_process import Application, Exchange, Response, http_scope
+
+Run = Callable[[Exchange, Application], Response]
+"""Has an application answer one request."""
+
+
+@dataclass
+class Caller:
+    """Asks a sandbox without a socket or an event loop: nothing in it waits for anything.
+
+    A `run` of its own may wait. `world` gives the cast whose key names may be used as `key`; a key
+    in full works too.
+    """
+
+    sandbox: Sandbox
+    world: str = "default"
+    header: str = "x-service-apikey"
+    defaults: dict[str, str] = field(default_factory=lambda: {"accept": "application/json"})
+    run: Run = Exchange.run_now
+
+    # --- the world ----------------------------------------------------------------------------
+
+    def get_world(self) -> World:
+        """The world itself, for what no request can ask."""
+        world = self.sandbox.worlds.get(self.world)
+        assert world is not None
+        return world
+
+    @property
+    def cast(self) -> Cast:
+        """The ids that the names of the world's cast stand for."""
+        return self.get_world().cast
+
+    def key(self, name: str) -> str:
+        """The plaintext of a key of the cast; anything else as it is."""
+        return self.cast.keys[name][1] if name in self.cast.keys else name
+
+    def key_id(self, name: str) -> str:
+        return self.cast.keys[name][0]
+
+    def account_id(self, name: str) -> str:
+        """The id of an account of the cast; anything else as it is."""
+        return self.cast.accounts.get(name, name)
+
+    def terminal_id(self, name: str) -> str:
+        return self.cast.terminals[name]
+
+    def location_id(self, name: str) -> str:
+        return self.cast.locations[name]
+
+    # --- requests -----------------------------------------------------------------------------
+
+    def exchange(
+        self,
+        method: str,
+        path: str,
+        *,
+        key: str | None = None,
+        json_body: Any = ...,
+        body: bytes | None = None,
+        headers: list[tuple[bytes, bytes]] | None = None,
+        query: str = "",
+        outcome: str | None = None,
+    ) -> Exchange:
+        """A request. `json_body` goes as JSON, `body` as it is; `headers` replace all others.
+
+        `outcome` is what the header of the request forces: assumed 6.3.
+        """
+        sent = list(headers or [])
+        if headers is None:
+            sent = [(name.encode(), value.encode()) for name, value in self.defaults.items()]
+            if json_body is not ... or body is not None:
+                sent.append((b"content-type", b"application/json"))
+            if key is not None:
+                sent.append((self.header.encode(), self.key(key).encode("latin-1")))
+            if outcome is not None:
+                sent.append((b"x-sandbox-outcome", outcome.encode()))
+        payload = b"" if json_body is ... else json.dumps(json_body).encode()
+        if body is not None:
+            payload = body
+        return Exchange(http_scope(method, path, headers=sent, query=query), payload)
+
+    def carry_out(self, scope: dict[str, Any], payload: bytes) -> Response:
+        """The answer to a request as a server hands it over. Sandboxes elsewhere have their own."""
+        return self.run(Exchange(scope, payload), self.sandbox.app)
+
+    def ask(self, method: str, path: str, **sent: Any) -> Response:
+        """One request, as `exchange` makes it."""
+        exchange = self.exchange(method, path, **sent)
+        return self.carry_out(exchange.scope, exchange.payload)
+
+    def get(self, path: str, *, by: str = "partner", **more: Any) -> Response:
+        return self.ask("GET", path, key=by, **more)
+
+    def post(self, path: str, body: Any = ..., *, by: str = "partner", **more: Any) -> Response:
+        return self.ask("POST", path, key=by, json_body=body, **more)
+
+    def put(self, path: str, body: Any, *, by: str = "partner", **more: Any) -> Response:
+        return self.ask("PUT", path, key=by, json_body=body, **more)
+
+    def delete(self, path: str, *, by: str = "partner") -> Response:
+        return self.ask("DELETE", path, key=by)
+
+    async def ask_on_loop(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        by: str = "partner",
+        outcome: str | None = None,
+    ) -> Response:
+        """One request that may wait while others are served."""
+        sent = ... if body is None else body
+        exchange = self.exchange(method, path, key=by, json_body=sent, outcome=outcome)
+        return await exchange.run(self.sandbox.app)
+
+    # --- the control API ----------------------------------------------------------------------
+
+    def control(self, method: str, path: str, json_body: Any = ..., *, query: str = "") -> Response:
+        """One request to the control API; `path` without its prefix."""
+        return self.ask(method, f"/_sandbox{path}", json_body=json_body, query=query)
+
+    def look(self, path: str, **query: Any) -> Any:
+        """What the control API shows of the world; of the server if the path has a slash first."""
+        whole = path if path.startswith("/") else f"/worlds/{self.world}/{path}"
+        answer = self.control("GET", whole, query=urlencode(query))
+        assert answer.status == 200, (whole, query, answer.body)
+        return answer.json()
+
+    def set_clock(self, now: str) -> None:
+        self.control("PUT", f"/worlds/{self.world}/clock", {"now": now}).expect(200)
+
+    def advance(self, by: str) -> list[tuple[str, str, str]]:
+        """Let the time pass; what happened on the way: (at, kind, subject)."""
+        answer = self.control("POST", f"/worlds/{self.world}/clock/advance", {"by": by})
+        return [(one["at"], one["kind"], one["subject"]) for one in answer.expect(200)["fired"]]
+
+    def set_switch(self, name: str, value: Any) -> None:
+        self.control("PUT", f"/worlds/{self.world}/switches", {name: value}).expect(200)
+
+
+async def turns(count: int = 20) -> None:
+    """Lets whatever can go on, go on, so many times."""
+    for _ in range(count):
+        await asyncio.sleep(0)
