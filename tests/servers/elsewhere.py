@@ -6,11 +6,9 @@ that look into the process of a sandbox, where there is nothing to be seen then,
 """
 
 import contextlib
-import http.client
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -27,6 +25,7 @@ from tests.driving import FROZEN, NOW, InProcess, Served
 from tests.in_process import Application, Exchange, Response
 from tests.servers.postgres import serving_postgres, until_listening
 from tests.servers.serving import serving
+from tests.state.remote import send
 from tests.state.saved_worlds import SavedWorld
 from tests.whole.installing import free_port
 
@@ -36,69 +35,26 @@ COMMANDS = {
     "hypercorn": ["hypercorn", "sandbox.app:create_app()", "--bind", "127.0.0.1:{port}"],
 }
 
-# Hypercorn closes a connection without a word when a request was answered before its body was read.
-KEPT_S = 0.0 if TESTED == "hypercorn" else 3.0
-
 _stack = contextlib.ExitStack()
 
 
-class Line:
-    """A connection to a server at a port of this machine."""
-
-    def __init__(self, port: int) -> None:
-        self._port = port
-        self._connection = http.client.HTTPConnection("127.0.0.1", port)
-        self._used_s = 0.0
-
-    def close(self) -> None:
-        self._connection.close()
-
-    def answer(self, exchange: Exchange) -> Response:
-        """What the server answers."""
-        scope, connection = exchange.scope, self._connection
-        if time.monotonic() - self._used_s > KEPT_S:
-            # The server closes a connection that nobody uses.
-            connection.close()
-        self._used_s = time.monotonic()
-        target = scope["raw_path"].decode()
-        if scope["query_string"]:
-            target += "?" + scope["query_string"].decode("latin-1")
-        connection.putrequest(scope["method"], target, skip_host=True, skip_accept_encoding=True)
-        names = {name for name, _ in scope["headers"]}
-        if b"host" not in names:
-            connection.putheader("host", f"127.0.0.1:{self._port}")
-        if (
-            b"content-length" not in names
-            and b"transfer-encoding" not in names
-            and exchange.payload
-        ):
-            connection.putheader("content-length", str(len(exchange.payload)))
-        for name, value in scope["headers"]:
-            connection.putheader(name, value)
-        try:
-            connection.endheaders(exchange.payload or None)
-            answer = connection.getresponse()
-            headers = {name.lower(): value for name, value in answer.getheaders()}
-            return Response(answer.status, headers, answer.read())
-        except (http.client.HTTPException, OSError):
-            connection.close()
-            return Response(0, {}, b"")
-
-
 class Servers:
-    """What is asked over a socket, at a port of this machine.
+    """What is asked over a socket, at a `url` of this machine.
 
     `control` asks the control API; `fresh` is the snapshot of `default` as it is at first, and
     `owner` the name of the server that has it, where another one is asked.
     """
 
     owner: str | None = None
+    url: str
     control: Callable[..., httpx2.Response]
     fresh: bytes
 
-    def __init__(self, port: int) -> None:
-        self.port = port
-        self._line = Line(port)
+    def __init__(self) -> None:
+        # Hypercorn closes a connection without a word when a request was answered before its body
+        # was read.
+        kept = httpx2.Limits(max_keepalive_connections=0 if TESTED == "hypercorn" else None)
+        self.client = _stack.enter_context(httpx2.Client(timeout=60, verify=False, limits=kept))
 
     def begin_anew(self) -> None:
         """Have `default` be as it was at first, and no other world."""
@@ -110,12 +66,12 @@ class Servers:
         assert done.status_code == 200, done.text
         assert done.headers.get("x-sandbox-server") == self.owner
 
-    def _line_for(self, scope: dict[str, Any]) -> Line:
-        return self._line
+    def _url_for(self, scope: dict[str, Any]) -> str:
+        return self.url
 
     def answer(self, exchange: Exchange, app: Application) -> Response:
         """What the server answers."""
-        return self._line_for(exchange.scope).answer(exchange)
+        return send(self.client, self._url_for(exchange.scope), exchange)
 
 
 class ServedElsewhere(Served):
@@ -137,6 +93,7 @@ class Elsewhere(Servers):
     """
 
     def __init__(self) -> None:
+        super().__init__()
         postgres = _stack.enter_context(serving_postgres())
         url, folder = postgres.new_database(), Path(_stack.enter_context(TemporaryDirectory()))
         options = ("--clock", NOW, "--worlds-max", "100000")
@@ -149,22 +106,18 @@ class Elsewhere(Servers):
 
     def _take_parts(self) -> None:
         (self.owner, self._owner), (_, self._entry) = self._servers
-        self.control = self._entry.control
-        super().__init__(int(self._entry.url.rpartition(":")[2]))
-        self._makes_worlds = Line(int(self._owner.url.rpartition(":")[2]))
+        self.control, self.url = self._entry.control, self._entry.url
 
     def begin_anew(self) -> None:
         read = self.control("GET", "/worlds/default")
         if "x-sandbox-server" not in read.headers:
-            self._line.close()
-            self._makes_worlds.close()
             self._servers.reverse()
             self._take_parts()
         super().begin_anew()
 
-    def _line_for(self, scope: dict[str, Any]) -> Line:
+    def _url_for(self, scope: dict[str, Any]) -> str:
         is_new = (scope["method"], scope["path"]) == ("POST", "/_sandbox/worlds")
-        return self._makes_worlds if is_new else self._line
+        return self._owner.url if is_new else self.url
 
     @property
     def served(self) -> Served:
@@ -179,8 +132,10 @@ class OtherServer(Servers):
     """An ASGI server that knows nothing of the sandbox, with the application of `create_app`."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(free_port())
-        command = [part.format(port=self.port) for part in COMMANDS[name]]
+        super().__init__()
+        port = free_port()
+        self.url = f"http://127.0.0.1:{port}"
+        command = [part.format(port=port) for part in COMMANDS[name]]
         environment = {one: value for one, value in os.environ.items() if one != "TESTED_SANDBOX"}
         process = subprocess.Popen(
             [sys.executable, "-m", *command],
@@ -191,11 +146,10 @@ class OtherServer(Servers):
         _stack.callback(process.wait, timeout=20)
         _stack.callback(process.terminate)
         self.fresh = InProcess(_likeness()).control("GET", "/worlds/default/snapshot").body
-        until_listening(self.port)
+        until_listening(port)
 
     def control(self, method: str, path: str, **more: Any) -> httpx2.Response:
-        url = f"http://127.0.0.1:{self.port}/_sandbox{path}"
-        return httpx2.request(method, url, timeout=20, verify=False, **more)
+        return self.client.request(method, f"{self.url}/_sandbox{path}", **more)
 
 
 @cache
