@@ -44,7 +44,6 @@ THIRD_PARTIES = {
         "app.py",
         "server/",
         "scenario_examples/",
-        "cli/",
     ),
     "uvicorn": ("server/",),
     "httptools": ("server/protocol.py"),
@@ -70,29 +69,16 @@ THIRD_PARTIES = {
 """Package to where it may be imported: in the files whose path begins like that."""
 
 LAZY = {
-    "pydantic": "loading it is a third of the start; a server needs it with the first request",
-    "pydantic_core": "a command that needs no validation starts without it",
-    "zoneinfo": "only for terminals with a schedule",
     "faker": "only for generated data",
     "sandbox.webhooks.client": "only for the first webhook; its HTTP client takes long to load",
-    "tomllib": "only for a file that somebody names",
-    "difflib": "only for a misspelt word",
-    "unicodedata": "only for text that is not ASCII",
-    "fcntl": "not on Windows",
     "sandbox.server.authority": "only with --tls, and needs an optional package",
     "termios": "not on Windows",
     "tty": "not on Windows",
-    "sandbox.store.documents": "only for files, snapshots and worlds that began from one",
     "sandbox.platform.routes": "only for a shell that completes operations and scenarios",
     "sandbox.library": "only for a shell that completes scenarios, and their files take pydantic",
     "sandbox.cluster": "only where servers share worlds, and needs an optional package",
     "sandbox.store.files": "only with a state file",
-    "sandbox.worlds.lifecycle": "only for worlds that come from a file or a snapshot",
-    "sandbox.worlds.saver": "only with a state file",
-    "sandbox.worlds.snapshot": "only for files and snapshots of somebody",
     "sandbox.scenario_examples": "only when examples are proved",
-    "sandbox.scenarios": "only for scenarios, whose shapes take pydantic",
-    "sandbox.platform.openapi": "only when a document is asked for",
 }
 """What elsewhere may be imported inside a function, because the start is faster for it."""
 
@@ -174,19 +160,20 @@ def test_no_import_circle_exists_not_even_inside_a_room():
     sorter.prepare()
 
 
-def test_an_import_inside_a_function_has_a_reason():
-    unexplained = [
-        f"{_name(path)}:{node.lineno}: {name}"
+def test_an_import_inside_a_function_has_a_reason_and_each_reason_an_import():
+    imported = {
+        name: f"{_name(path)}:{node.lineno}: {name}"
         for path in FILES
         for function in _nodes(path)
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
         for node in ast.walk(function)
         if isinstance(node, ast.Import | ast.ImportFrom)
         for name in _names_of(node)
-        if not any(name == lazy or name.startswith(lazy + ".") for lazy in LAZY)
-    ]
+    }
+    rows = {name: [row for row in LAZY if f"{name}.".startswith(f"{row}.")] for name in imported}
 
-    assert unexplained == []
+    assert [imported[name] for name, found in rows.items() if not found] == []
+    assert {row for found in rows.values() for row in found} == set(LAZY)
 
 
 def test_only_the_list_of_commands_names_modules_to_load():
