@@ -4,14 +4,12 @@ import errno
 import json
 import os
 import sys
-from collections import UserDict
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
 import click
-from click.shell_completion import CompletionItem
 
 from sandbox import __version__
 from sandbox.cli.output import EXIT_INTERRUPTED, refuse
@@ -30,36 +28,22 @@ _SENTENCE_CHARS_MAX: Final = 1_000
 class Group(click.Group):
     """A group whose list of commands is wrapped on a narrow terminal, and never cut."""
 
-    def summaries(self) -> dict[str, str]:
-        """Return the first sentence of each command that is not hidden, by its name."""
-        return {
-            name: command.get_short_help_str(_SENTENCE_CHARS_MAX)
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write each command that is not hidden with its first sentence, whole."""
+        rows = [
+            (name, command.get_short_help_str(_SENTENCE_CHARS_MAX))
             for name, command in sorted(self.commands.items())
             if not command.hidden
-        }
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write each command with its first sentence, whole."""
+        ]
         with formatter.section("Commands"):
-            formatter.write_dl(list(self.summaries().items()))
-
-
-class _Loading(UserDict[str, Any]):
-    """Commands by name. One given as a module and a sentence is loaded when it is used."""
-
-    def __getitem__(self, name: str) -> click.Command:
-        found = self.data[name]
-        if isinstance(found, click.Command):
-            return found
-        module = vars(import_module(f"sandbox.cli.{found[0]}"))
-        commands = (one for one in module.values() if isinstance(one, click.Command))
-        return next(one for one in commands if one.name == name)
+            formatter.write_dl(rows)
 
 
 class Commands(Group):
     """The group of all commands, most of which are loaded only when they are used.
 
-    `lazy` has the module in this package and the first sentence of each of those.
+    `lazy` has the module in this package and the first sentence of each of those, which is empty
+    for a hidden one.
 
     Ctrl-C ends with EXIT_INTERRUPTED, at a question as well. A closed pipe, as by `head`, is not
     a failure. With NO_COLOR in the environment there are no colours. An answer of a server that a
@@ -68,21 +52,20 @@ class Commands(Group):
 
     def __init__(self, *args: Any, lazy: Mapping[str, tuple[str, str]], **more: Any) -> None:
         super().__init__(*args, **more)
-        self.commands = _Loading(lazy)
-        self._sentences = {name: sentence for name, (_, sentence) in lazy.items() if sentence}
+        self._modules = {name: module for name, (module, _) in lazy.items()}
+        for name, (_, sentence) in lazy.items():
+            self.add_command(click.Command(name, short_help=sentence, hidden=not sentence))
 
-    def summaries(self) -> dict[str, str]:
-        """Return the first sentence of each command that is not hidden, without loading any."""
-        return self._sentences
-
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Return the commands that begin with what was typed, and the options."""
-        found = [
-            CompletionItem(name, help=sentence)
-            for name, sentence in self.summaries().items()
-            if name.startswith(incomplete)
-        ]
-        return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that the arguments name, now loaded, and the rest of them."""
+        name, command, rest = super().resolve_command(ctx, args)
+        if name in self._modules:
+            found = vars(import_module(f"sandbox.cli.{self._modules[name]}")).values()
+            loaded = (one for one in found if isinstance(one, click.Command))
+            command = next(one for one in loaded if one.name == name)
+        return name, command, rest
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command that the arguments name."""

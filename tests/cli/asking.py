@@ -238,7 +238,7 @@ def commands() -> dict[str, click.Command]:
         found: dict[str, click.Command] = {}
         context = click.Context(group)
         for name in group.list_commands(context):
-            command = group.get_command(context, name)
+            _, command, _ = group.resolve_command(context, [name])
             assert command is not None
             if command.hidden:
                 continue

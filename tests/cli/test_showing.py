@@ -38,7 +38,7 @@ def test_every_command_explains_itself():
 
 def test_the_list_of_commands_has_the_first_sentence_of_each():
     for name, (_, sentence) in COMMANDS.items():
-        command = main.get_command(click.Context(main), name)
+        _, command, _ = main.resolve_command(click.Context(main), [name])
 
         assert command is not None
         assert sentence == ("" if command.hidden else command.get_short_help_str(1_000))
