@@ -232,26 +232,19 @@ _AMOUNT: Final = re.compile(r"[0-9]{1,12}(\.[0-9]+)?")
 _PERCENT: Final = re.compile(r"[0-9]{1,3}(\.[0-9]+)?%")
 
 
-def minor_units(text: str, currency: str | None = None) -> int:
-    """Return the amount in minor units: 1050 for `10.5`. Raises ValueError with the reason."""
+def units_of(text: str, currency: str | None, name: str) -> int:
+    """Return the amount of the argument `name` in minor units: 1050 for `10.5`.
+
+    Ends the command if the currency has fewer decimals.
+    """
     known = CURRENCIES.get(currency or "")
     digits = known.exponent if known else 2
-    example = f"{10:.{digits}f}"
-    if _AMOUNT.fullmatch(text) is None:
-        raise ValueError(f"write the amount like 10 or {example}")
     units, _, part = text.partition(".")
     if len(part) > digits:
         has = f"{currency or 'the currency'} has {digits or 'no'} decimals"
-        raise ValueError(f"{has}; write the amount like {example}")
+        why = f"{text!r}: {has}; write the amount like {10:.{digits}f}"
+        raise click.BadParameter(why, param_hint=f"'{name}'")
     return int(units + part.ljust(digits, "0"))
-
-
-def units_of(text: str, currency: str | None, name: str) -> int:
-    """Return the amount of the argument `name` in minor units. Ends the command with the reason."""
-    try:
-        return minor_units(text, currency)
-    except ValueError as error:
-        raise click.BadParameter(f"{text!r}: {error}", param_hint=f"'{name}'") from None
 
 
 def _check_amount(text: str) -> str:

@@ -36,7 +36,10 @@ def list_all(*, terminal: str | None, stage: Stage) -> output.Result:
     at = None if terminal is None else stage.terminal(terminal, member)
     # The platform lists at most 500 at once.
     listed = stage.must(member, "GET", "/v1/batches", limit=500, terminal_id=at)
-    show = output.listing("batches", _COLUMNS, empty=f"{member.name} sees no batch")
+
+    def show(_: Any) -> None:
+        output.show_table(listed["batches"], _COLUMNS, empty=f"{member.name} sees no batch")
+
     return output.Result(listed, show)
 
 

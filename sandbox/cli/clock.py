@@ -193,10 +193,7 @@ def agenda(*, world: RemoteWorld, **wanted: Any) -> Result:
 
 def _show_agenda(shown: dict[str, Any]) -> None:
     agenda = shown["agenda"]
-    if not agenda:
-        say("nothing falls due")
-        return
-    show_table(agenda, _COLUMNS)
+    show_table(agenda, _COLUMNS, empty="nothing falls due")
     if shown["total"] > len(agenda):
         say(f"and {shown['total'] - len(agenda):,} more; --limit lists up to 500")
 

@@ -3,7 +3,7 @@
 import json
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import cycle, zip_longest
@@ -211,13 +211,21 @@ A sequence of names stands for fields with the same words as headers.
 
 
 def show_table(
-    rows: Iterable[Any], columns: Columns, *, is_whole: bool = False, drops: Sequence[str] = ()
+    rows: Collection[Any],
+    columns: Columns,
+    *,
+    empty: str | None = None,
+    is_whole: bool = False,
+    drops: Sequence[str] = (),
 ) -> None:
-    """Print rows below their headers. On a terminal, they fit its width.
+    """Print rows below their headers, or `empty` without rows. On a terminal, they fit its width.
 
     `is_whole` tables are never wrapped, because their values are for copying. `drops` are the
     headers of columns that are left out on a narrow terminal, the first one first.
     """
+    if empty is not None and not rows:
+        say(empty)
+        return
     if not isinstance(columns, Mapping):
         columns = {name.replace("_", " "): name for name in columns}
     cells = [[one(row) if callable(one) else row[one] for one in columns.values()] for row in rows]
@@ -225,23 +233,6 @@ def show_table(
     first, *others = table(list(columns), cells, width=width, is_whole=is_whole, drops=drops)
     say(styled(first, bold=True))
     say_lines(others)
-
-
-def listing(
-    name: str, columns: Columns, *, empty: str, is_whole: bool = False
-) -> Callable[[Mapping[str, Any]], None]:
-    """Return a function that shows the list of that name in a value as a table.
-
-    It prints `empty` if the list is empty.
-    """
-
-    def show(value: Mapping[str, Any]) -> None:
-        if value[name]:
-            show_table(value[name], columns, is_whole=is_whole)
-        else:
-            say(empty)
-
-    return show
 
 
 def table(

@@ -352,18 +352,17 @@ def tap(id: str | None, *, world: RemoteWorld, **choice: str | None) -> output.R
 
 
 _NONE_WAITS: Final = "no payment waits for a tap"
-_show_waiting: Final = output.listing(
-    "taps",
-    {
+
+
+def _show_waiting(found: Mapping[str, Any]) -> None:
+    columns: output.Columns = {
         "transaction id": "transaction_id",
         "operation": "operation",
         "amount": lambda tap: format_amount(tap["amount"], tap["currency"]),
         "terminal id": "terminal_id",
         **{name: name for name in ("since", "until")},
-    },
-    empty=_NONE_WAITS,
-    is_whole=True,
-)
+    }
+    output.show_table(found["taps"], columns, empty=_NONE_WAITS, is_whole=True)
 
 
 @click.command(name="next", cls=WorldCommand)
@@ -415,8 +414,8 @@ def _requests_of(entry: dict[str, Any]) -> str:
 
 _QUEUED: Final = ("outcome", "fault", "operation", "amount", "approved_amount", "delay_ms")
 
-_show_queue: Final = output.listing(
-    "queue",
-    {**{name: name for name in _QUEUED}, "operation": _requests_of},
-    empty="the queue is empty: the scenario, the card or the amount decides",
-)
+
+def _show_queue(found: Mapping[str, Any]) -> None:
+    columns: output.Columns = {**{name: name for name in _QUEUED}, "operation": _requests_of}
+    empty = "the queue is empty: the scenario, the card or the amount decides"
+    output.show_table(found["queue"], columns, empty=empty)

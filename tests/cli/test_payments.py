@@ -9,7 +9,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from sandbox.cli.arguments import minor_units
+from sandbox.cli.arguments import units_of
 from sandbox.domain.currencies import in_units
 from tests.cli.asking import WAIT_S, Shell, add_world
 
@@ -110,7 +110,7 @@ def test_amounts_are_units_of_their_currency():
         ("1500", "JPY", 1500, "1500"),
         ("1.234", "KWD", 1234, "1.234"),
     ):
-        assert (minor_units(text, currency), in_units(minor, currency)) == (minor, back)
+        assert (units_of(text, currency, "AMOUNT"), in_units(minor, currency)) == (minor, back)
 
 
 # --- next and tap -------------------------------------------------------------------------------
