@@ -1,6 +1,5 @@
 """Requests to sandboxes: in this process, or over the network with limits for size and time."""
 
-import json
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from contextlib import closing
@@ -24,12 +23,13 @@ async def send(
     *,
     headers: Mapping[str, str],
     query: Any = None,
-    content: bytes | None = None,
+    **body: Any,
 ) -> httpx2.Response | None:
-    """Send a request with only these headers; return None if a fault closes the connection."""
-    request = Request(
-        method, BASE_URL + path, params=query or None, headers=headers, content=content
-    )
+    """Send a request with only these headers; return None if a fault closes the connection.
+
+    `body` is `content` or `json`, as for httpx2.
+    """
+    request = Request(method, BASE_URL + path, params=query or None, headers=headers, **body)
     async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app=app)) as client:
         try:
             return await client.send(request)
@@ -42,9 +42,7 @@ async def send_json(
 ) -> httpx2.Response | None:
     """Send a request for JSON, with a JSON body unless it is None; other options as for `send`."""
     sent = {"accept": "application/json", **(more.pop("headers", None) or {})}
-    if body is not None:
-        sent["content-type"], more["content"] = "application/json", json.dumps(body).encode()
-    return await send(app, method, path, headers=sent, **more)
+    return await send(app, method, path, headers=sent, json=body, **more)
 
 
 # --- servers that are not trusted ---------------------------------------------------------------

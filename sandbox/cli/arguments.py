@@ -98,8 +98,7 @@ class ListedType(HintedType):
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
         """Return the words, without blanks."""
-        words = value.split(",") if isinstance(value, str) else value
-        return tuple(word.strip() for word in words if word.strip())
+        return tuple(word.strip() for word in value.split(",") if word.strip())
 
     def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list[CompletionItem]:
         """Return the words so far, with each that begins with what was typed of the last."""
@@ -278,8 +277,6 @@ TIP: Final = ParsedType("TIP", _check_tip)
 
 FILE: Final = click.Path(path_type=Path)
 C = TypeVar("C", bound=Callable[..., Any])
-
-SEED: Final = click.IntRange(-(2**63), 2**63 - 1)
 
 
 def several(*names: str, help: str, **more: Any) -> Callable[[C], C]:

@@ -10,7 +10,7 @@ from typing import Any, Final
 import click
 
 from sandbox.cli import output
-from sandbox.cli.arguments import FILE, SEED, TokenCommand, profile_option
+from sandbox.cli.arguments import FILE, TokenCommand, profile_option, settings
 from sandbox.conformance import clients, replay, verification
 from sandbox.conformance.differences import CaptureError, compared, read_folder
 from sandbox.conformance.har import HarError, read_har
@@ -31,7 +31,7 @@ _profile = profile_option(help="TOML file with the platform's names, as for `san
 @click.command(cls=TokenCommand)
 @click.argument("file", type=FILE)
 @click.option("--fixture", help="Fixture of the world: a name under fixtures/, or a file.")
-@click.option("--seed", type=SEED, help="Seed of the world.")
+@settings("seed", default=None, help="Seed of the world.")
 @_profile
 @click.option(
     "--server",

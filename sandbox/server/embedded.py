@@ -5,7 +5,7 @@ The test kit is a separate distribution; it imports only this module and `sandbo
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, MutableMapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from msgspec import structs
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sandbox.app import USER_AGENT, Sandbox, build
 from sandbox.domain.events import EVENTS
@@ -70,8 +70,6 @@ class LoopThread:
 
 RawHeaders = list[tuple[bytes, bytes]]
 
-_Message = MutableMapping[str, Any]
-
 
 class ThreadedApp:
     """An ASGI application that forwards requests to another one, on the loop that serves it.
@@ -83,12 +81,7 @@ class ThreadedApp:
         self._app = app
         self._background = background
 
-    async def __call__(
-        self,
-        scope: _Message,
-        receive: Callable[[], Awaitable[_Message]],
-        send: Callable[[_Message], Awaitable[None]],
-    ) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request, on any asyncio loop."""
         if scope["type"] == "lifespan":
             # The application has started already, and stops with its server.
@@ -99,10 +92,10 @@ class ThreadedApp:
         here = asyncio.get_running_loop()
 
         def called_here(function: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
-            async def call(*message: _Message) -> Any:
+            async def call(*message: Message) -> Any:
                 return await function(*message)
 
-            async def call_across(*message: _Message) -> Any:
+            async def call_across(*message: Message) -> Any:
                 called = asyncio.run_coroutine_threadsafe(call(*message), here)
                 return await asyncio.wrap_future(called)
 
@@ -141,15 +134,15 @@ async def answer(
         "client": (parts.hostname, 0),
     }
     unread = [content]
-    messages: list[_Message] = []
+    messages: list[Message] = []
 
-    async def receive() -> _Message:
+    async def receive() -> Message:
         if not unread:
             # The client does not disconnect.
             await asyncio.get_running_loop().create_future()
         return {"type": "http.request", "body": unread.pop(), "more_body": False}
 
-    async def send(message: _Message) -> None:
+    async def send(message: Message) -> None:
         messages.append(message)
 
     await app(scope, receive, send)

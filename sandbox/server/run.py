@@ -40,17 +40,19 @@ class Server(uvicorn.Server):
         """Start listening; with TLS, like uvicorn but with a time limit for handshakes."""
         await super().startup([] if self._tls else sockets)
         await self.on_tick(0)
+        if self._tls is None:
+            return
         make = partial(
             Protocol,
             config=self.config,
             server_state=self.server_state,
             app_state=self.lifespan.state,
         )
-        for one in sockets or () if self._tls else ():
+        for one in sockets or ():
             server = await asyncio.get_running_loop().create_server(
                 make,
                 sock=one,
-                ssl=self._tls.context if self._tls else None,
+                ssl=self._tls.context,
                 ssl_handshake_timeout=_HANDSHAKE_S,
                 backlog=_BACKLOG,
             )
