@@ -155,7 +155,7 @@ def test_the_key_that_comes_along_never_holds_more_than_its_creator_and_may_be_m
         assert created["organization_id"].startswith("org_")
         assert (key and key["permissions"]) == permissions, held
         query = f"account_id={created['id']}"
-        listed = sandbox.ask("GET", "/v5/apikeys", key="partner", query=query).json()
+        listed = sandbox.get("/v5/apikeys", query=query).json()
         if permissions is None:
             assert sandbox.fired()[known:] == ["account.created"]
             assert listed == []
@@ -218,9 +218,7 @@ def test_a_merchant_is_deleted_once_its_batches_have_settled_or_are_empty(sandbo
     merchant = f"/v1/accounts/{sandbox.account_id('merchant')}"
     place = {"terminal_id": sandbox.terminal_id("merchant")}
     batch = sandbox.post("/v1/batches/open", place, by="merchant").expect(201)["id"]
-    assert sandbox.ask(
-        "POST", "/v3/payment", key="merchant", json_body=place | {"amount": 1}
-    ).json()
+    assert sandbox.post("/v3/payment", place | {"amount": 1}, by="merchant").json()
     if result is not None:
         sandbox.post(f"/v1/batches/{batch}/close", {}, by="merchant").expect(200)
         assert sandbox.delete(merchant).status == 409

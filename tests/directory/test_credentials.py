@@ -71,7 +71,7 @@ def test_deleting_a_credential_shows_it_inactive_and_it_is_not_listed(sandbox, i
     credential = sandbox.a_credential()
     path = f"{PATH}/{credential['id']}"
     if is_blocked:
-        sandbox.ask("POST", f"{path}/block", key="partner").expect(200)
+        sandbox.post(f"{path}/block").expect(200)
 
     deleted = sandbox.delete(path).expect(200)
 

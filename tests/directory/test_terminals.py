@@ -10,7 +10,7 @@ def path_of(terminal):
 
 
 def block(sandbox, path, by="partner"):
-    sandbox.ask("POST", f"{path}/block", key=by).expect(200)
+    sandbox.post(f"{path}/block", by=by).expect(200)
 
 
 # --- fields -----------------------------------------------------------------------------------

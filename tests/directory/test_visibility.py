@@ -60,11 +60,11 @@ def gone_target_of(sandbox: InProcess, name: str) -> str:
         id = paid_target_of(sandbox, kind, "second_merchant")
         account = sandbox.account_id("second_merchant")
         query = f"account_id={account}"
-        listed = sandbox.ask("GET", "/v1/batches", key="psp", query=query).json()["batches"]
+        listed = sandbox.get("/v1/batches", by="psp", query=query).json()["batches"]
         for batch in listed:
             # An account with an unsettled batch is not deleted (assumed D45).
             path = f"/v1/batches/{batch['id']}/close"
-            sandbox.ask("POST", path, key="psp", json_body={})
+            sandbox.post(path, {}, by="psp")
         assert sandbox.delete(f"/v1/accounts/{account}", by="psp").status == 204
         return id
     if "{" not in path:
@@ -259,7 +259,7 @@ def test_the_platform_decides_which_permission_a_tap_needs_whatever_exists(sandb
             allowed = [(200, None), HIDDEN, HIDDEN] if tap in enough else [DENIED] * 3
             for place, expected in zip(places, allowed, strict=True):
                 body = {"amount": 1000, "terminal_id": place, **sent}
-                answer = sandbox.ask("POST", SERVED[name].path, key=key, json_body=body)
+                answer = sandbox.post(SERVED[name].path, body, by=key)
                 assert verdict(answer) == expected, (tap, sent)
 
 
@@ -273,11 +273,11 @@ def test_everything_that_a_payment_names_must_be_visible(sandbox):
     }
     body = {"amount": 1000} | {name: ids["merchant"] for name, ids in places.items()}
     key = sandbox.mint(["all"], by="partner")["key"]
-    assert sandbox.ask("POST", "/v3/payment", key=key, json_body=body).status == 200
+    assert sandbox.post("/v3/payment", body, by=key).status == 200
     fired = sandbox.fired()
 
     for field, ids in places.items():
         for id in (ids["other_merchant"], NOBODY):
-            answer = sandbox.ask("POST", "/v3/payment", key=key, json_body=body | {field: id})
+            answer = sandbox.post("/v3/payment", body | {field: id}, by=key)
             assert verdict(answer) == HIDDEN, field
     assert sandbox.fired() == fired

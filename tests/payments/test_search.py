@@ -356,7 +356,7 @@ def test_the_retired_search_is_a_405_for_every_caller_and_body(sandbox):
     # Before authentication (assumed C3).
     with sandbox.unchanged():
         for by, body in product(("merchant", "revoked", "svc_live_x", None), ({}, None, "x")):
-            answer = sandbox.ask("POST", f"{V1}/search", key=by, json_body=body)
+            answer = sandbox.post(f"{V1}/search", body, by=by)
 
             sandbox.refused(answer, 405, "method_not_allowed", clause="spec 4.3-search-retired")
             assert answer.headers.get("allow") in (None, "GET")

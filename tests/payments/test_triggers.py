@@ -166,7 +166,7 @@ def test_the_journal_names_the_outcome_and_a_setting_removes_every_header(sandbo
     id = sandbox.paid_id()
 
     too_late = sandbox.operate(id, "capture")
-    looked_up = sandbox.ask("GET", f"/v1/transactions/{id}", key="partner")
+    looked_up = sandbox.get(f"/v1/transactions/{id}")
 
     # Decided by rule, before anybody asked the processor (assumed F32).
     assert (too_late.status, too_late.outcome, looked_up.outcome) == (400, None, None)

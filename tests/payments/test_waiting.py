@@ -186,5 +186,5 @@ def test_what_waits_for_no_processor_is_answered_at_once(sandbox):
     assert sandbox.pay(outcome="surcharge_expired").json()["status"] == "canceled"
     assert sandbox.pay(at="passthrough_merchant").json()["status"] == "pending"
     sandbox.get_world().queue.add(Queued(outcome="approved", delay_ms=60_000))
-    refused = sandbox.ask("POST", f"/v3/payments/{id}/capture", key="partner", json_body={})
+    refused = sandbox.post(f"/v3/payments/{id}/capture", {})
     assert refused.error() == (400, "invalid_capture_sequence")

@@ -37,22 +37,22 @@ def write_wider_cast(path: Path) -> str:
 
 
 def put(sandbox: InProcess, id: str, *, by: str = "merchant", **changes: Any) -> Response:
-    return sandbox.ask("PUT", f"/v5/apikeys/{id}", key=by, json_body=changes)
+    return sandbox.put(f"/v5/apikeys/{id}", changes, by=by)
 
 
 def read(sandbox: InProcess, id: str, *, by: str = "merchant") -> Any:
-    answer = sandbox.ask("GET", f"/v5/apikeys/{id}", key=by)
+    answer = sandbox.get(f"/v5/apikeys/{id}", by=by)
     assert answer.status == 200, answer.body
     return answer.json()
 
 
 def delete(sandbox: InProcess, id: str, *, by: str = "merchant") -> Response:
-    return sandbox.ask("DELETE", f"/v5/apikeys/{id}", key=by)
+    return sandbox.delete(f"/v5/apikeys/{id}", by=by)
 
 
 def authenticates(sandbox: InProcess, key: str) -> bool:
     """Whether a request with this key gets past authentication, whatever comes then."""
-    answer = sandbox.ask("GET", "/v5/apikeys", key=key)
+    answer = sandbox.get("/v5/apikeys", by=key)
     return answer.status != 401 or answer.json()["error"] != "authentication_failed"
 
 

@@ -53,7 +53,7 @@ def test_a_key_needs_both_permissions_and_a_refusal_names_the_second(sandbox):
     ):
         key = sandbox.mint(granted, by="psp", account=sandbox.account_id("partner"))
 
-        answer = sandbox.ask("GET", path, key=key["key"])
+        answer = sandbox.get(path, by=key["key"])
 
         seen = {"key": key["id"], "operation": "accounts.audit", "target": "merchant"}
         lens = sandbox.control("POST", "/worlds/default/lens", seen).json()

@@ -73,7 +73,7 @@ def test_a_key_is_the_callers_own_or_acts_as_the_descendant_that_is_named(sandbo
         assert made["account_id"] == sandbox.account_id("partner")
     below = sandbox.mint(["apikeys:read"], by="partner", account="merchant")
 
-    listed = sandbox.ask("GET", "/v5/apikeys", key=below["key"]).json()
+    listed = sandbox.get("/v5/apikeys", by=below["key"]).json()
 
     assert {key["account_id"] for key in listed} == {sandbox.account_id("merchant")}
 
@@ -213,7 +213,7 @@ def test_a_supplied_key_is_accepted_and_shown_on_every_read(sandbox, profile):
 
     made = sandbox.mint(["apikeys:read"], by="merchant", **more)
 
-    listed = sandbox.ask("GET", "/v5/apikeys", key="merchant").json()
+    listed = sandbox.get("/v5/apikeys", by="merchant").json()
     shown = [made[name] for name in ("key", "key_last4", "always_retrievable")]
     assert shown == [own, "LAST", True]
     assert "own_key" not in made

@@ -15,7 +15,7 @@ FOR_EVERYBODY = [one for one in CONCRETE if one not in (*WEBHOOKS, ADMIN_ONLY)]
 def grant(sandbox, key, *permissions, **more):
     """The answer to the creation of a key with these permissions."""
     body = {"name": "x", "permissions": list(permissions), **more}
-    return sandbox.ask("POST", "/v5/apikeys", key=key, json_body=body)
+    return sandbox.post("/v5/apikeys", body, by=key)
 
 
 def statuses(sandbox, key, *permissions):
@@ -128,7 +128,7 @@ def test_all_grants_no_more_than_the_account_of_its_creator_may(sandbox):
         assert ADMIN_ONLY in left_out
         assert "webhooks:read" in left_out
         partner = {"type": "partner", "name": "Sub", "parent_id": key["account_id"]}
-        refused = sandbox.ask("POST", "/v1/accounts", key=key["key"], json_body=partner)
+        refused = sandbox.post("/v1/accounts", partner, by=key["key"])
         assert refused.status == 401
         # What it does not have it cannot hand on either, not even under the name of all.
         assert statuses(sandbox, key["key"], "all", ADMIN_ONLY) == [201, 403]

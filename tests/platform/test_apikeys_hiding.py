@@ -37,12 +37,12 @@ def test_a_refusal_has_three_strings_and_details_for_a_lacking_permission_alone(
     blind = sandbox.mint(["payments:read"], by="merchant")["key"]
     reader = sandbox.mint(["apikeys:read"], by="merchant")["key"]
 
-    hidden = sandbox.ask("GET", "/v5/apikeys", key=blind)
-    denied = sandbox.ask("DELETE", f"/v5/apikeys/{NOBODY}", key=reader)
+    hidden = sandbox.get("/v5/apikeys", by=blind)
+    denied = sandbox.delete(f"/v5/apikeys/{NOBODY}", by=reader)
     creator = sandbox.mint(["apikeys:create"], by="partner")["key"]
     below = {"account_id": sandbox.account_id("merchant")}
-    wrong_form = sandbox.ask("POST", "/v5/apikeys", key=creator, json_body=below)
-    unusable = sandbox.ask("GET", "/v5/apikeys", key="revoked")
+    wrong_form = sandbox.post("/v5/apikeys", below, by=creator)
+    unusable = sandbox.get("/v5/apikeys", by="revoked")
 
     assert wrong_form.json()["details"] == "requires apikeys:create:sub"
     assert [list(one.json().values()) for one in (hidden, denied, unusable)] == [

@@ -115,7 +115,7 @@ def test_a_deleted_key_is_gone_and_deleting_again_answers_the_same_unannounced(s
     assert (first.status, first.json()) == (200, metadata(made, status="revoked"))
     assert [(one.status, one.body) for one in again] == [(200, first.body)] * 2
     assert not authenticates(sandbox, made["key"])
-    assert sandbox.ask("GET", f"/v5/apikeys/{made['id']}", key="merchant").status == 404
+    assert sandbox.get(f"/v5/apikeys/{made['id']}", by="merchant").status == 404
     assert event_types(sandbox, made["id"]) == ["api_key.created", "api_key.deleted"]
 
 
@@ -213,7 +213,7 @@ def test_legacy_and_retrievable_keys_show_their_plaintext_and_live_like_any_othe
     ):
         id, key = sandbox.key_id(name), sandbox.key(name)
         expected = key if is_shown else None
-        listed = sandbox.ask("GET", "/v5/apikeys", key="partner").json()
+        listed = sandbox.get("/v5/apikeys").json()
         assert [one["key"] for one in listed if one["id"] == id] == [expected], name
         shown = read(sandbox, id, by="partner")
         assert (shown["key"], shown["key_last4"]) == (expected, key[-4:])

@@ -128,7 +128,7 @@ class KeyLife(RuleBasedStateMachine):
 
     @invariant()
     def it_is_read_as_it_is(self):
-        answer = self.sandbox.ask("GET", f"/v5/apikeys/{self.made['id']}", key="merchant")
+        answer = self.sandbox.get(f"/v5/apikeys/{self.made['id']}", by="merchant")
 
         assert answer.status == (404 if self.is_deleted else 200)
         if not self.is_deleted:

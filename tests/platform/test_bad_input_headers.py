@@ -125,9 +125,9 @@ def test_missing_headers_are_noted_in_the_journal_or_refused_by_strict_headers(s
 @pytest.mark.proves("spec 5-apikey, 7-other")
 def test_a_profile_names_the_header_of_the_key_and_the_fields_of_errors_but_on_keys():
     branded = fresh(profile=BRANDED)
-    elsewhere = branded.ask("GET", "/v1/accounts/nowhere", key="merchant")
+    elsewhere = branded.get("/v1/accounts/nowhere", by="merchant")
 
     assert (elsewhere.status, list(elsewhere.json())) == (404, ["detail"])
-    assert_key_refusal(branded.ask("GET", f"{KEYS}/nowhere", key="merchant"), 404, "not_found")
+    assert_key_refusal(branded.get(f"{KEYS}/nowhere", by="merchant"), 404, "not_found")
     neutral = [(b"x-service-apikey", branded.key("merchant").encode())]
     assert branded.ask("GET", KEYS, headers=neutral).status == 401

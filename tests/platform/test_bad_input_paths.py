@@ -28,9 +28,9 @@ METHODS = ("POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE")
 def test_an_unknown_path_is_a_404_with_any_key_and_without_for_every_method(sandbox):
     for key in (None, "merchant", "revoked"):
         for path in ELSEWHERE:
-            sandbox.ask("GET", path, key=key).detail(404, "not_found")
+            sandbox.get(path, by=key).detail(404, "not_found")
         for path in BELOW_KEYS:
-            assert_key_refusal(sandbox.ask("GET", path, key=key), 404, "not_found")
+            assert_key_refusal(sandbox.get(path, by=key), 404, "not_found")
     for method in METHODS:
         answer = sandbox.ask(method, "/v5/other", key="merchant", body=b"not JSON")
         answer.detail(404, "not_found")
@@ -68,7 +68,7 @@ NOWHERE = ["%00", "%ff", "*", "x" * 50_000, "%2e%2e", "svc_uat_demomerchant"]
 @pytest.mark.proves("spec 4.2-account")
 def test_an_unknown_parameter_is_ignored_and_an_account_is_named_once(sandbox):
     def listed(query):
-        return sandbox.ask("GET", "/v5/apikeys", key="merchant", query=query)
+        return sandbox.get("/v5/apikeys", by="merchant", query=query)
 
     assert {listed(query).status for query in IGNORED} == {200}
     for value in NOWHERE:

@@ -22,11 +22,11 @@ UNUSABLE = {
 @pytest.mark.proves("spec 5.5, 5.10")
 def test_a_key_that_is_turned_away_is_told_apart_in_the_journal_alone(wider):
     for key, clause in UNUSABLE.items():
-        answer = wider.ask("GET", "/v5/apikeys", key=key)
+        answer = wider.get("/v5/apikeys", by=key)
         assert answer.json()["details"] == "", key
         assert refused_by(wider, answer) == ("authenticate", "401", clause), key
     wider.set_clock("2026-08-01T00:00:00Z")
-    late = wider.journal(wider.ask("GET", "/v5/apikeys", key="legacy"))["decisions"][-1]
+    late = wider.journal(wider.get("/v5/apikeys", by="legacy"))["decisions"][-1]
     assert (late["step"], late["verdict"]) == ("authenticate", "401")
     assert "2026-07-31T00:00:00.000Z" in late["reason"]
 
@@ -82,8 +82,8 @@ def test_the_journal_names_the_step_and_the_clause_of_a_refusal(sandbox):
 @pytest.mark.proves("assumed C5")
 def test_all_steps_are_there_in_order_up_to_the_one_that_refuses_and_the_caller_is_masked(sandbox):
     body = NEW | {"account_id": sandbox.account_id("merchant")}
-    made = sandbox.journal(sandbox.ask("POST", "/v5/apikeys", key="partner", json_body=body))
-    lost = sandbox.journal(sandbox.ask("GET", f"/v5/apikeys/{NOBODY}", key="merchant"))
+    made = sandbox.journal(sandbox.post("/v5/apikeys", body))
+    lost = sandbox.journal(sandbox.get(f"/v5/apikeys/{NOBODY}", by="merchant"))
 
     assert [(one["step"], one["verdict"], one["clause"]) for one in made["decisions"]] == [
         ("route", "ok", "spec 4.1"),

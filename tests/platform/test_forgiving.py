@@ -23,16 +23,16 @@ FILTERS = {
 def test_an_empty_filter_is_not_a_filter_and_the_journal_says_so(sandbox):
     sandbox.sold()
     for path, names in FILTERS.items():
-        plain = sandbox.ask("GET", path, key="merchant")
+        plain = sandbox.get(path, by="merchant")
         for query in (f"{name}={value}" for name in names for value in ("", "null")):
-            answer = sandbox.ask("GET", path, key="merchant", query=query)
+            answer = sandbox.get(path, by="merchant", query=query)
             said = f"the query parameter {query.partition('=')[0]} is empty or null"
             assert (answer.status, answer.body) == (plain.status, plain.body), query
             assert said in journal_notes(sandbox, answer)
 
 
 def test_seconds_in_place_of_milliseconds_are_noted(sandbox):
-    answer = sandbox.ask("GET", "/v2/transactions", key="merchant", query="start_date=1795573578")
+    answer = sandbox.get("/v2/transactions", by="merchant", query="start_date=1795573578")
 
     assert answer.status == 200
     assert "is in January 1970; were seconds sent" in journal_notes(sandbox, answer)

@@ -6,7 +6,7 @@ WORLD = "/worlds/default"
 
 
 def get(sandbox, path="/v2/terminals", by="psp"):
-    return sandbox.ask("GET", path, key=by)
+    return sandbox.get(path, by=by)
 
 
 # --- maintenance ------------------------------------------------------------------------------

@@ -36,7 +36,7 @@ def test_without_a_permission_to_change_payments_it_is_hidden_or_denied(sandbox)
     before = sandbox.state()
 
     for key in (None, "revoked"):
-        assert sandbox.ask("PUT", path_of(tx), key=key).status == 401
+        assert sandbox.put(path_of(tx), by=key).status == 401
     blind = a_key_with(sandbox, "terminals:read", "batches:edit")
     readers = [a_key_with(sandbox, f"payments:{one}") for one in ("read", "tap-ios", "tap-android")]
     before = sandbox.state()

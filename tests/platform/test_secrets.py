@@ -72,9 +72,9 @@ def test_a_key_that_is_sent_in_a_wrong_place_is_neither_kept_nor_answered(sandbo
 def test_a_key_that_authenticates_or_fails_to_is_kept_as_its_last_four_characters(sandbox):
     names = ("merchant", "revoked", "expired", "deleted", "legacy")
     for whose in names:
-        entry = sandbox.journal(sandbox.ask("GET", "/v5/apikeys", key=whose))
+        entry = sandbox.journal(sandbox.get("/v5/apikeys", by=whose))
         assert entry["key"] == "****" + sandbox.key(whose)[-4:]
-    sandbox.ask("GET", "/v5/apikeys", key=SUPPLIED)
+    sandbox.get("/v5/apikeys", by=SUPPLIED)
 
     kept = everything_kept(sandbox)
     for key in (SUPPLIED, *map(sandbox.key, names)):
@@ -92,11 +92,11 @@ def test_a_key_stands_in_the_answers_that_may_show_it_and_in_nothing_kept(sandbo
 
     for key, id in ids.items():
         path = f"/v5/apikeys/{id}"
-        read = sandbox.ask("GET", path, key="merchant")
-        listed = sandbox.ask("GET", "/v5/apikeys", key="merchant")
-        used = sandbox.ask("GET", "/v5/apikeys", key=key)
-        sandbox.ask("PUT", path, key="merchant", json_body={"name": "y"})
-        sandbox.ask("DELETE", path, key="merchant")
+        read = sandbox.get(path, by="merchant")
+        listed = sandbox.get("/v5/apikeys", by="merchant")
+        used = sandbox.get("/v5/apikeys", by=key)
+        sandbox.put(path, {"name": "y"}, by="merchant")
+        sandbox.delete(path, by="merchant")
         is_shown = key != minted["key"]
         assert used.status != 401
         for answer in (read, listed):
@@ -120,11 +120,11 @@ def test_the_keys_of_another_profile_are_masked_as_well():
     sandbox = fresh(profile=BRANDED)
     key = sandbox.key("merchant")
 
-    sandbox.ask("GET", f"/v5/apikeys/{key}", key="merchant", query=f"x={key}")
+    sandbox.get(f"/v5/apikeys/{key}", by="merchant", query=f"x={key}")
     sandbox.ask("POST", "/v5/apikeys", key="merchant", body=f'{{"x":"{escaped(key)}"}}'.encode())
 
     production = PRODUCTION.replace("svc_live", "acme_prod")
-    header = sandbox.ask("GET", "/v5/apikeys", key=production)
+    header = sandbox.get("/v5/apikeys", by=production)
     body = sandbox.ask(**_creation(name=production), key="merchant")
 
     assert key.startswith("acme_test_")
@@ -148,7 +148,7 @@ def test_a_production_key_as_header_is_a_401_that_the_journal_explains_in_plain_
 ):
     begins_alike = ["svc_live_", "svc_live_x", "svc_live_strange!-characters"]
     for key in (PRODUCTION, *begins_alike, "svc_live_" + "A" * 10_000):
-        answer = sandbox.ask("GET", "/v5/apikeys", key=key)
+        answer = sandbox.get("/v5/apikeys", by=key)
         assert_key_refusal(answer, 401, "authentication_failed")
         assert NOTE in _notes(sandbox, answer)
     warnings = [one.getMessage() for one in caplog.records if one.levelname == "WARNING"]

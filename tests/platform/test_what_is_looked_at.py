@@ -80,7 +80,7 @@ def test_nor_is_one_where_a_path_or_a_query_is_cut(sandbox, spelling):
     number = SPELLINGS[spelling]
     for before in range(ADDRESS_CHARS_MAX - len(number) - 9, ADDRESS_CHARS_MAX + 3):
         text = "/" + "-" * (before - 1) + number + "-" * 200
-        sandbox.ask("GET", text, key="merchant", query=text)
+        sandbox.get(text, by="merchant", query=text)
         entry = _last_entry(sandbox)
 
         assert max(_shown_of(entry.path), _shown_of(entry.query)) <= 6, before
@@ -91,7 +91,7 @@ def test_nor_is_one_where_a_path_or_a_query_is_cut(sandbox, spelling):
 def test_a_reason_that_repeats_a_body_is_cut_too(sandbox):
     body = {"amount": 1000, "terminal_id": "x" * 50_000}
 
-    answer = sandbox.ask("POST", "/v3/payment", key="merchant", json_body=body)
+    answer = sandbox.post("/v3/payment", body, by="merchant")
 
     assert answer.status == 404
     reasons = [why for _, _, why, _ in _last_entry(sandbox).decisions]
@@ -126,8 +126,8 @@ def test_nor_does_the_platform(sandbox):
     long = {"status": "x" * 60_000, "transaction_type": "y" * 60_000}
     query = "&".join(f"{name}={value}" for name, value in long.items())
 
-    keys = sandbox.ask("POST", "/v5/apikeys", key="merchant", json_body=permissions)
-    search = sandbox.ask("GET", "/v2/transactions", key="merchant", query=query)
+    keys = sandbox.post("/v5/apikeys", permissions, by="merchant")
+    search = sandbox.get("/v2/transactions", by="merchant", query=query)
 
     assert (keys.status, search.status) == (400, 400)
     assert max(len(keys.body), len(search.body)) < 10_000

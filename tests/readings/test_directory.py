@@ -40,7 +40,7 @@ def test_a_deleted_resource_can_be_read_by_its_id(sandbox):
         assert sandbox.ask("HEAD", path, key="partner").status == 200
         # The merchant itself reads its own resources; another merchant sees nothing.
         if "accounts" not in path:
-            assert sandbox.ask("GET", path, key=own).status == 200
+            assert sandbox.get(path, by=own).status == 200
         assert sandbox.get(path, by="other_merchant").status == 404
         assert sandbox.put(path, {"name": "back"}).status == 404
         assert sandbox.delete(path).status == 404
@@ -83,7 +83,7 @@ def test_an_expiry_that_has_passed_ends_the_key_at_once(sandbox):
     assert (made.status, changed.status) == (201, 200)
     assert sandbox.get("/v1/accounts", by="merchant").status == 401
     assert made.json()["expires_at"] == changed.json()["expires_at"]
-    assert sandbox.ask("GET", "/v1/accounts", key=made.json()["key"]).status == 401
+    assert sandbox.get("/v1/accounts", by=made.json()["key"]).status == 401
 
 
 @pytest.mark.proves("assumed D35-boarding")
@@ -92,7 +92,7 @@ def test_a_merchant_leaves_it_to_its_partner_to_create_terminals(sandbox):
     own = sandbox.mint(["terminals:create"], by="psp", account="merchant")["key"]
     body = sandbox.terminal_body()
 
-    answer = sandbox.ask("POST", "/v2/terminals", key=own, json_body=body)
+    answer = sandbox.post("/v2/terminals", body, by=own)
 
     assert (answer.status, answer.json()["error"]) == (403, "forbidden")
     assert sandbox.post("/v2/terminals", body).status == 201
@@ -136,11 +136,11 @@ def test_either_form_shows_an_admin_the_keys_of_all_accounts_where_it_sees_all(
     choose(sandbox, admin_sees=value)
     of_merchant = f"/v5/apikeys/{sandbox.key_id('merchant')}"
 
-    listed = {one["id"] for one in sandbox.ask("GET", "/v5/apikeys", key=plaintext).json()}
-    all_keys = {one["id"] for one in sandbox.ask("GET", "/v5/apikeys", key=both).json()}
+    listed = {one["id"] for one in sandbox.get("/v5/apikeys", by=plaintext).json()}
+    all_keys = {one["id"] for one in sandbox.get("/v5/apikeys", by=both).json()}
 
     assert (listed == all_keys) == (value == "all")
-    is_read = sandbox.ask("GET", of_merchant, key=plaintext).status == 200
+    is_read = sandbox.get(of_merchant, by=plaintext).status == 200
     assert is_read == (value == "all" or form == "apikeys:read:sub")
     # To see is not to change.
-    assert sandbox.ask("PUT", of_merchant, key=edits, json_body={"name": "x"}).status == 401
+    assert sandbox.put(of_merchant, {"name": "x"}, by=edits).status == 401

@@ -11,7 +11,7 @@ WORLD = "/worlds/default"
 
 
 def get(sandbox, path, by="psp"):
-    return sandbox.ask("GET", path, key=by)
+    return sandbox.get(path, by=by)
 
 
 WHENS = [

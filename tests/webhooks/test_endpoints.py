@@ -276,7 +276,7 @@ def test_a_filter_on_a_field_that_the_body_lacks_or_has_as_null_never_matches(sa
     for event, status in (("account.updated", "active"), ("transaction.sale", None)):
         assert reached(sandbox, sample(sandbox, event, status=status)) == [every]
     # What has a sparse body has no status.
-    sandbox.ask("DELETE", f"/v1/locations/{location}", key="merchant")
+    sandbox.delete(f"/v1/locations/{location}", by="merchant")
     listed = sandbox.look("messages")["messages"][-1]
     assert listed["event_type"] == "location.deleted"
     assert [one["endpoint_id"] for one in listed["deliveries"]] == [every]
