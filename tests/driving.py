@@ -55,9 +55,9 @@ class InProcess(PaymentCaller):
         total: int = self.look("messages", limit=1)["total"]
         return total
 
-    def fired(self, since: int = 0) -> list[str]:
+    def fired(self, since: int = 0, **query: Any) -> list[str]:
         """The types of the events so far, without the first `since` of them."""
-        return [message["event_type"] for message in self.messages()[since:]]
+        return [message["event_type"] for message in self.messages(**query)[since:]]
 
     def events_of(self, answer: Response) -> list[dict[str, Any]]:
         """What the request announced, in order: each with its event_type and body."""
@@ -67,6 +67,36 @@ class InProcess(PaymentCaller):
     def event_types(self, answer: Response) -> list[str]:
         return [one["event_type"] for one in self.events_of(answer)]
 
+    # --- endpoints ----------------------------------------------------------------------------
+
+    def add_endpoint(self, **body: Any) -> dict[str, Any]:
+        """A new endpoint, at a port where nobody listens unless told otherwise."""
+        wanted = {"url": "http://127.0.0.1:9/hooks"} | body
+        return self.control("POST", f"/worlds/{self.world}/endpoints", wanted).expect(201)
+
+    def change_endpoint(self, id: str, **changes: Any) -> dict[str, Any]:
+        path = f"/worlds/{self.world}/endpoints/{id}"
+        return self.control("PATCH", path, changes).expect(200)
+
+    def emit(self, event_type: str = "account.updated", **changes: Any) -> str:
+        """The id of a sample message."""
+        body = {"event_type": event_type, "changes": changes}
+        return str(self.control("POST", f"/worlds/{self.world}/messages", body).expect(202)["id"])
+
+    def fares(self, id: str) -> dict[str, str]:
+        """How the message fares at each of the endpoints for which it is."""
+        return {
+            one["endpoint_id"]: one["status"] for one in self.look(f"messages/{id}")["deliveries"]
+        }
+
+    def types_reached(self, endpoint_id: str) -> list[str]:
+        """The types of all messages that are for the endpoint, in order."""
+        return [
+            one["event_type"]
+            for one in self.messages()
+            if endpoint_id in [delivery["endpoint_id"] for delivery in one["deliveries"]]
+        ]
+
     # --- the journal --------------------------------------------------------------------------
 
     def journal(self, answer: Response) -> dict[str, Any]:
@@ -74,6 +104,11 @@ class InProcess(PaymentCaller):
         id = answer.headers["x-sandbox-request-id"]
         entry: dict[str, Any] = self.look(f"requests/{id}")
         return entry
+
+    def last_decision(self, answer: Response) -> tuple[str, str, str]:
+        """Step, verdict and clause of the last decision on a request."""
+        last = self.journal(answer)["decisions"][-1]
+        return last["step"], last["verdict"], last["clause"]
 
     def rows_taken(self, answer: Response) -> set[str]:
         """The clauses that the journal gives for the rule or the change of an answer."""

@@ -2,8 +2,6 @@
 
 import asyncio
 
-from tests.webhooks.calling import control
-
 EXPORT = "/worlds/default/export"
 GIVES_UP = "    return answer\n"
 """What software does that takes 503 for an end, as an exported test has it."""
@@ -11,7 +9,7 @@ GIVES_UP = "    return answer\n"
 
 def export(sandbox, kind="pytest", **more):
     """The answer; the application runs in a loop, since what is exported is proved beside it."""
-    return asyncio.run(control(sandbox, "POST", EXPORT, {"as": kind} | more))
+    return asyncio.run(sandbox.control_on_loop("POST", EXPORT, {"as": kind} | more))
 
 
 def exported(sandbox, kind="pytest", **more):

@@ -10,7 +10,6 @@ from typing import Any
 from sandbox.platform.security import HEADERS_OF, AnswerKind
 from tests.driving import InProcess
 from tests.in_process import http_scope
-from tests.webhooks.calling import living
 
 STREAM = "/worlds/default/stream"
 WAIT_S = 5
@@ -102,7 +101,7 @@ def told(
     """The first events that a reader gets of what is done."""
 
     async def read() -> list[tuple[str, int, Any]]:
-        async with living(sandbox), reading(sandbox, query=query) as stream:
+        async with sandbox.living(), reading(sandbox, query=query) as stream:
             does()
             return await stream.events(count)
 

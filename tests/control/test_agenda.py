@@ -7,7 +7,6 @@ from sandbox.domain.clock import TIMER_KINDS
 from tests.conftest import NOW
 from tests.control.refusals import assert_refused
 from tests.scenarios.running import after, follows, running
-from tests.webhooks.calling import add
 
 WORLD = "/worlds/default"
 CLOCK = f"{WORLD}/clock"
@@ -149,7 +148,7 @@ def test_keys_and_terminals_are_told_by_name(sandbox):
 
 
 def test_it_is_filtered_counted_and_read_in_pages(sandbox):
-    add(sandbox)
+    sandbox.add_endpoint()
     ids = [sandbox.paid_id(operation="auth") for _ in range(3)]
     kind = {"kind": "authorization_expires"}
     whole = sandbox.look("agenda", **kind)

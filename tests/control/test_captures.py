@@ -6,13 +6,12 @@ import json
 import pytest
 
 from tests.driving import InProcess
-from tests.webhooks.calling import add
 
 
 @pytest.fixture
 def eventful(sandbox) -> InProcess:
     """A sandbox with a payment, a refused capture of it, a webhook endpoint, and keys made."""
-    hook = add(sandbox, description="ours")["id"]
+    hook = sandbox.add_endpoint(description="ours")["id"]
     rotate = f"/worlds/default/endpoints/{hook}/rotate-secret"
     sandbox.control("POST", rotate, {"grace_s": 3600})
     sandbox.act(sandbox.paid_id(), "refund", by="other_merchant", amount=1)

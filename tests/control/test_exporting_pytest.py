@@ -10,7 +10,6 @@ from tests.control.refusals import assert_refused
 from tests.driving import fresh
 from tests.scenarios.running import running
 from tests.testing.pytesting import run_pytest
-from tests.webhooks.calling import control, living
 
 WORLD = "/worlds/default"
 RIGHT = "return sandbox.client().get(f'/v1/transactions/{webhook.subject}').json()"
@@ -108,7 +107,7 @@ def played(scenario: str, example: int) -> str:
     sandbox = fresh()
     sandbox.control("POST", "/worlds/default/receivers", {})
     run_scenario(sandbox, name=scenario)
-    play = control(sandbox, "POST", "/worlds/default/scenario/play", {"example": example})
+    play = sandbox.control_on_loop("POST", "/worlds/default/scenario/play", {"example": example})
     assert [one["mistakes"] for one in asyncio.run(play).json()["steps"]] == [[]] * example
     return exported(sandbox)["content"]
 
@@ -136,7 +135,7 @@ def contradicted_sale():
     assert sandbox.control("POST", "/worlds/default/webhooks/next", spoilt).status == 201
 
     async def story():
-        async with living(sandbox):
+        async with sandbox.living():
             sale = sandbox.paid()
             await sandbox.sandbox.worlds.default.wait_idle()
             sandbox.act(sale, "refund", amount=300)

@@ -7,7 +7,6 @@ import pytest
 from sandbox.control.overview import DUE_MAX, FEED_MAX
 from tests.support.open_requests import desk_opens, open_request, tap
 from tests.support.open_requests import sale as sale_of
-from tests.webhooks.calling import add
 
 WORLD = "/worlds/default"
 
@@ -40,7 +39,7 @@ def test_a_new_world_needs_no_attention_and_says_which_scenario_runs(sandbox):
 
 
 def test_the_feed_tells_who_decided_and_why_something_was_refused(sandbox):
-    hook = add(sandbox)["id"]
+    hook = sandbox.add_endpoint()["id"]
     sale = sandbox.paid(1250, outcome="insufficient_funds")
     sandbox.post("/v3/payment", {"amount": 5})
     sandbox.ask("GET", "/v1/accounts", headers=[])
@@ -127,7 +126,7 @@ def test_a_key_is_a_need_once_a_request_with_it_fails_and_an_endpoint_once_it_is
 
     assert (key["kind"], key["id"]) == ("key", sandbox.key_id("revoked"))
     assert "it is revoked (spec 3.1-revoke)" in key["says"]
-    hook = add(sandbox)["id"]
+    hook = sandbox.add_endpoint()["id"]
     assert len(needs(sandbox)) == 1
     sandbox.control("PATCH", f"{WORLD}/endpoints/{hook}", {"disabled": True})
     (endpoint,) = (one for one in sandbox.look("overview")["needs"] if one != key)

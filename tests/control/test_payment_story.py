@@ -3,7 +3,6 @@
 import pytest
 
 from tests.driving import InProcess, fresh
-from tests.readings.choosing import choose
 
 WORLD = "/worlds/default"
 
@@ -120,7 +119,7 @@ def test_the_limits_are_those_at_which_the_platform_begins_to_refuse(sandbox):
         assert (shown["min"], shown["max"], shown["amount"]) == (least, most, amount), operation
         assert (example.status, at_most.status) == (400, shown["status"])
     # By the readings of the world.
-    choose(sandbox, above_the_hold="small_tip", increment_amount="new_total")
+    sandbox.choose(above_the_hold="small_tip", increment_amount="new_total")
     for made, operation, least, most in (
         (InProcess.sold, "adjust", 0, 200),
         (InProcess.held, "increment", 1001, 99_999_999),

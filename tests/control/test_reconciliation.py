@@ -7,7 +7,6 @@ import json
 import pytest
 
 from tests.control.refusals import assert_refused
-from tests.readings.choosing import choose
 
 WORLD = "/worlds/default"
 
@@ -156,7 +155,7 @@ def test_a_file_of_event_ids_is_compared_attempt_by_attempt(sandbox):
 
 
 def test_records_of_actions_are_transactions_like_others(sandbox):
-    choose(sandbox, record_of_an_action="own")
+    sandbox.choose(record_of_an_action="own")
     sale = sandbox.sold(event_id="sale")
     refund = sandbox.acted(sale, "refund", amount=300, event_id="back")
 

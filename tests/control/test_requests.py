@@ -7,7 +7,6 @@ import pytest
 
 from tests.driving import fresh
 from tests.support.open_requests import desk_opens, open_request, sale
-from tests.webhooks.calling import control
 
 REQUESTS = "/worlds/default/requests"
 
@@ -122,10 +121,10 @@ def test_a_request_that_waits_for_a_card_is_listed_without_a_status(sandbox):
         (last,) = await _rows(sandbox, "shape=row&limit=1")
         assert last["status"] is None
         (waiting,) = [one for one in rows if one["status"] is None]
-        alone = await control(sandbox, "GET", f"{REQUESTS}/{waiting['id']}")
-        again = await control(sandbox, "POST", f"{REQUESTS}/{waiting['id']}/replay", {})
+        alone = await sandbox.control_on_loop("GET", f"{REQUESTS}/{waiting['id']}")
+        again = await sandbox.control_on_loop("POST", f"{REQUESTS}/{waiting['id']}/replay", {})
         path = f"/worlds/default/taps/{waiting['subject']}"
-        await control(sandbox, "POST", path, {"card": "tok_visa_credit"})
+        await sandbox.control_on_loop("POST", path, {"card": "tok_visa_credit"})
         await payment
         return rows, others, whole, (alone, again), waiting, await _rows(sandbox, "shape=row")
 
@@ -142,4 +141,4 @@ def test_a_request_that_waits_for_a_card_is_listed_without_a_status(sandbox):
 
 
 async def _rows(sandbox, query):
-    return (await control(sandbox, "GET", REQUESTS, query=query)).json()["requests"]
+    return (await sandbox.control_on_loop("GET", REQUESTS, query=query)).json()["requests"]

@@ -5,7 +5,6 @@ import asyncio
 import pytest
 
 from tests.control.refusals import assert_refused
-from tests.webhooks.calling import control
 
 WORLD = "/worlds/default"
 SCENARIO = f"{WORLD}/scenario"
@@ -57,7 +56,7 @@ expect = { status = "captured", received = [] }
 def play(sandbox, example, **more):
     """The answer to playing an example; the application runs in a loop meanwhile."""
     body = {"example": example, **more}
-    return asyncio.run(control(sandbox, "POST", f"{SCENARIO}/play", body))
+    return asyncio.run(sandbox.control_on_loop("POST", f"{SCENARIO}/play", body))
 
 
 def played(sandbox, example, **more):

@@ -11,7 +11,6 @@ from sandbox.scenario_examples.own_sandbox import run_examples
 from sandbox.scenarios.parser import parse_scenario, to_toml
 from tests.control.refusals import assert_refused
 from tests.scenarios.running import LOST, SCENARIO, counts, running, source
-from tests.webhooks.calling import control
 
 KNOWN, TITLE = "insufficient_funds_then_success", "Insufficient funds, then success"
 
@@ -215,7 +214,7 @@ def test_what_is_right_has_no_problems_and_what_is_not_toml_names_its_line(sandb
 
 
 def proved(sandbox, **body):
-    answer = asyncio.run(control(sandbox, "POST", f"{SCENARIO}/prove", body))
+    answer = asyncio.run(sandbox.control_on_loop("POST", f"{SCENARIO}/prove", body))
     assert answer.status == 200, answer.body
     return answer.json()
 
@@ -259,7 +258,7 @@ def test_the_examples_of_a_text_are_proved_and_have_the_lines_of_the_text(sandbo
     assert (TOML + wrong).splitlines()[example["line"] - 1] == "[[example]]"
     assert sandbox.control("GET", SCENARIO).status == 404
     mistaken = {"toml": TOML.replace("amount = 500", "amont = 500")}
-    answer = asyncio.run(control(sandbox, "POST", f"{SCENARIO}/prove", mistaken))
+    answer = asyncio.run(sandbox.control_on_loop("POST", f"{SCENARIO}/prove", mistaken))
     assert_refused(answer, 400, "validation_error", "amount")
 
 

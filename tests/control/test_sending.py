@@ -7,7 +7,6 @@ import pytest
 from tests.control.refusals import assert_refused
 from tests.openapi.described import fresh_checked
 from tests.support.open_requests import desk_opens, tap, taps
-from tests.webhooks.calling import control
 
 WORLD = "/worlds/default"
 SEND = f"{WORLD}/send"
@@ -87,7 +86,7 @@ def test_without_waiting_the_id_comes_before_the_answer(sandbox):
         desk_opens(sandbox)
         body = sale(sandbox, wait=False)
         del body["body"]["card_reader_data"]
-        begun = await control(sandbox, "POST", SEND, body)
+        begun = await sandbox.control_on_loop("POST", SEND, body)
         while not (waiting := await taps(sandbox)):
             await asyncio.sleep(0)
         await tap(sandbox, waiting[0]["transaction_id"], card="tok_visa_credit")

@@ -20,7 +20,6 @@ from tests.conftest import NOW
 from tests.control.reading import STREAM, WAIT_S, asking_for, reading, told
 from tests.driving import InProcess, Served, serving
 from tests.support.open_requests import desk_opens, open_request, sale, tap
-from tests.webhooks.calling import add, living, sample
 
 CLOCK = "/worlds/default/clock"
 
@@ -61,10 +60,10 @@ def test_a_payment_is_told_in_order_as_the_journal_and_the_messages_show_it(sand
 
 def test_an_attempt_is_told_with_what_became_of_its_delivery(sandbox):
     url = "http://127.0.0.1:9/hooks"
-    add(sandbox, id="till", url=url)
+    sandbox.add_endpoint(id="till", url=url)
 
     (_, number, message), (kind, after, attempt) = told(
-        sandbox, lambda: sample(sandbox), 2, query="kinds=message,attempt"
+        sandbox, lambda: sandbox.emit(), 2, query="kinds=message,attempt"
     )
 
     (delivery,) = sandbox.look(f"messages/{message['id']}")["deliveries"]
@@ -325,7 +324,7 @@ def test_a_scenario_a_name_and_what_falls_due_are_told(sandbox):
 
 def test_a_payment_that_waits_for_a_tap_is_told_when_it_begins_and_when_it_ends(sandbox):
     async def tapped() -> list[tuple[str, int, Any]]:
-        async with living(sandbox), reading(sandbox, query="kinds=tap") as stream:
+        async with sandbox.living(), reading(sandbox, query="kinds=tap") as stream:
             desk_opens(sandbox)
             asking = await open_request(sandbox, sale(sandbox, amount=900))
             begun = await stream.event()

@@ -15,7 +15,6 @@ from tests.driving import FROZEN, InProcess
 from tests.openapi.asking import Request
 from tests.openapi.described import Checked, checked, fresh_checked, usual_documents
 from tests.support.open_requests import desk_opens, open_request, sale
-from tests.webhooks.calling import control
 
 GUARDED = Settings(token="a-token-of-the-test", clock=FROZEN)
 FOR_PROGRAMS = [row for row in CONTROL if row.is_for_programs]
@@ -121,13 +120,15 @@ def test_a_tap_and_a_wait_are_answered_as_the_document_says(sandbox):
     async def story():
         desk_opens(sandbox)
         payment = await open_request(sandbox, sale(sandbox))
-        (tap,) = (await control(sandbox, "GET", f"{WORLD}/taps")).json()["taps"]
+        (tap,) = (await sandbox.control_on_loop("GET", f"{WORLD}/taps")).json()["taps"]
         path = f"{WORLD}/taps/{tap['transaction_id']}"
-        tapped = await control(sandbox, "POST", path, {"card": "tok_visa_credit"})
+        tapped = await sandbox.control_on_loop("POST", path, {"card": "tok_visa_credit"})
         await payment
         path = f"{WORLD}/wait"
-        came = await control(sandbox, "GET", path, query="event_type=transaction.sale")
-        missed = await control(sandbox, "GET", path, query="event_type=account.deleted&timeout_s=0")
+        came = await sandbox.control_on_loop("GET", path, query="event_type=transaction.sale")
+        missed = await sandbox.control_on_loop(
+            "GET", path, query="event_type=account.deleted&timeout_s=0"
+        )
         return tapped, came, missed
 
     tapped, came, missed = asyncio.run(story())

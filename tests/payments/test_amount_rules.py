@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from sandbox.domain.payments.edits import broken
 from tests.driving import fresh
 from tests.properties import examples
-from tests.readings.choosing import choose
 from tests.support.payments import kind, ledger, parts
 
 DINNER = {"subtotal": 10_000, "taxAmount": 875, "tipAmount": 3_000}
@@ -232,7 +231,7 @@ def test_a_confirmation_takes_the_proposal_or_what_overrides_it(sandbox):
     ("reading", "total", "left"), [("requested", 1030, 530), ("approved", 500, 530)]
 )
 def test_a_confirmation_can_be_approved_in_part(sandbox, reading, total, left):
-    choose(sandbox, total_of_partial_approval=reading)
+    sandbox.choose(total_of_partial_approval=reading)
     tx = sandbox.in_state("surcharge_pending")
     part = {"outcome": "partial_approval", "operation": "confirm", "approved_amount": 500}
     sandbox.control("POST", "/worlds/default/scenario/next", part)

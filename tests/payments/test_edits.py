@@ -3,7 +3,6 @@
 import pytest
 
 from tests.payments.driving_money import shown_sums, sums_of
-from tests.readings.choosing import choose
 from tests.support.payments import kind, ledger, parts
 
 # operation; what was told before; what is told now; what it comes to; events; ledger
@@ -95,7 +94,7 @@ def test_a_breakdown_replaces_all_of_the_old_one(sandbox):
     other = sandbox.paid(at="passthrough_merchant")
     in_part = sandbox.edited(other["transaction_id"], status="captured", **part)
     assert in_part["additional_details"]["remaining_amount"] == 400
-    choose(sandbox, total_of_partial_approval="approved")
+    sandbox.choose(total_of_partial_approval="approved")
     other = sandbox.paid(at="passthrough_merchant")
     in_part = sandbox.edited(other["transaction_id"], status="captured", **part)
     assert (parts(in_part)[4], in_part["additional_details"]["remaining_amount"]) == (600, 400)
@@ -161,7 +160,7 @@ BACK = ("refunded", "reversed")
 
 @pytest.mark.proves("assumed D35-partial-refund")
 def test_one_that_shows_refunded_after_a_part_can_be_told_more_refunds(sandbox):
-    choose(sandbox, status_after_partial_refund="refunded")
+    sandbox.choose(status_after_partial_refund="refunded")
     tx = told(sandbox, "status=captured,refunded=300,refunded=600")
     assert (kind(tx), ledger(tx)) == ("refund/refunded/approved", (1000, 1000, 600, 0))
     path = f"/v1/transactions/{tx['transaction_id']}"

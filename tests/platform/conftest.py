@@ -1,11 +1,15 @@
 """Fixtures of the platform's tests."""
 
+import json
+from pathlib import Path
+
 import pytest
 
 from sandbox.domain.profile import Profile
 from tests.driving import InProcess, fresh
-from tests.platform.minting import write_wider_cast
 from tests.profiles import NEUTRAL
+
+PROJECT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -23,8 +27,31 @@ def sandbox(profile: Profile) -> InProcess:
 
 @pytest.fixture(scope="session")
 def wider_cast(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A fixture file with the wider cast."""
-    return write_wider_cast(tmp_path_factory.mktemp("cast") / "wider.json")
+    """A fixture file with what the demo cast lacks.
+
+    It has a child of the admin, and a key of the deleted account.
+    """
+    cast = json.loads((PROJECT / "fixtures" / "demo.json").read_text(encoding="utf-8"))
+    born = "2025-01-06T09:00:00.000Z"
+    cast["accounts"]["14"] = {
+        "cast": "admin_partner",
+        "parent": "admin",
+        "type": "partner",
+        "name": "House Partner",
+        "description": "Partner right below the administration",
+        "created_at": born,
+    }
+    cast["api_keys"]["14"] = {
+        "cast": "orphan",
+        "account": "deleted_merchant",
+        "lookup": "demoorphan00",
+        "name": "Demo orphan key",
+        "permissions": ["all"],
+        "created_at": born,
+    }
+    path = tmp_path_factory.mktemp("cast") / "wider.json"
+    path.write_text(json.dumps(cast), encoding="utf-8")
+    return str(path)
 
 
 @pytest.fixture

@@ -19,7 +19,6 @@ from typing import Any
 import pytest
 
 from tests.driving import InProcess
-from tests.platform.minting import delete
 from tests.support.directory import NOBODY
 
 CREATE = """
@@ -241,7 +240,7 @@ class Walk:
 
     def deleted_key_on(self, account: str) -> str:
         id, _ = self.key_on(account, ["payments:void"], "deleted")
-        assert delete(self.sandbox, id, by="admin").status == 200
+        assert self.sandbox.delete_key(id, by="admin").status == 200
         return id
 
 

@@ -9,7 +9,6 @@ import re
 import pytest
 
 from sandbox.domain.permissions import CONCRETE
-from tests.platform.minting import authenticates, delete, put, read
 from tests.platform.refusals import BODY_MAX
 from tests.profiles import under_both
 from tests.support.directory import NOBODY
@@ -63,7 +62,7 @@ def test_a_created_key_is_shown_whole_and_its_plaintext_this_once(sandbox, profi
         "is_legacy": False,
         "always_retrievable": False,
     }
-    assert read(sandbox, body["id"]) == {**body, "key": None}
+    assert sandbox.read_key(body["id"]) == {**body, "key": None}
 
 
 @pytest.mark.proves("spec 4.1-account, 5.2")
@@ -85,7 +84,7 @@ def test_permissions_are_stored_as_sent_without_duplicates(sandbox):
     for sent in (twice, CONCRETE, ["payments:read", "all"]):
         made = sandbox.mint(sent, by="psp")
         assert made["permissions"] == list(dict.fromkeys(sent))
-        assert read(sandbox, made["id"], by="psp")["permissions"] == made["permissions"]
+        assert sandbox.read_key(made["id"], by="psp")["permissions"] == made["permissions"]
 
 
 # --- expiry -----------------------------------------------------------------------------------
@@ -217,12 +216,12 @@ def test_a_supplied_key_is_accepted_and_shown_on_every_read(sandbox, profile):
     shown = [made[name] for name in ("key", "key_last4", "always_retrievable")]
     assert shown == [own, "LAST", True]
     assert "own_key" not in made
-    assert read(sandbox, made["id"])["key"] == own
+    assert sandbox.read_key(made["id"])["key"] == own
     assert [key["key"] for key in listed if key["id"] == made["id"]] == [own]
-    assert authenticates(sandbox, own)
+    assert sandbox.authenticates(own)
     plain = sandbox.mint(["payments:read"], by="merchant", always_retrievable=False)
     assert plain["always_retrievable"] is False
-    assert read(sandbox, plain["id"])["key"] is None
+    assert sandbox.read_key(plain["id"])["key"] is None
 
 
 def bad_keys(profile):
@@ -267,8 +266,8 @@ def test_a_lookup_that_is_used_already_is_refused_whatever_became_of_its_key(san
 
     for become in (
         lambda: None,
-        lambda: put(sandbox, taken["id"], by="other_merchant", status="revoked"),
-        lambda: delete(sandbox, taken["id"], by="other_merchant"),
+        lambda: sandbox.change_key(taken["id"], by="other_merchant", status="revoked"),
+        lambda: sandbox.delete_key(taken["id"], by="other_merchant"),
     ):
         become()
         for value in (taken["key"], taken["key"][:-32] + "s" * 32):

@@ -5,7 +5,6 @@ import pytest
 from sandbox.domain.permissions import CONCRETE
 from sandbox.domain.profile import PermissionRules, Profile, parse_profile
 from tests.driving import fresh
-from tests.platform.minting import refused_by
 
 WEBHOOKS = ["webhooks:read", "webhooks:create", "webhooks:edit", "webhooks:delete"]
 ADMIN_ONLY = "accounts:create:partner"
@@ -49,7 +48,7 @@ def test_a_key_can_hand_on_what_it_holds_and_nothing_else(sandbox):
         assert answer.status == int(status[0]), line
         if answer.status == 403:
             assert answer.json()["error"] == "forbidden"
-            assert refused_by(sandbox, answer) == ("grant", "403", "spec 4.1.4"), line
+            assert sandbox.last_decision(answer) == ("grant", "403", "spec 4.1.4"), line
             assert len(sandbox.messages()) == before
 
 
@@ -68,10 +67,10 @@ def test_a_psp_grants_webhook_permissions_and_an_admin_too_those_for_admins(sand
             answer = grant(sandbox, caller, "payments:read", permission)
             assert answer.status == status, (caller, permission)
             if status == 403:
-                assert refused_by(sandbox, answer) == ("grant", "403", clause)
+                assert sandbox.last_decision(answer) == ("grant", "403", clause)
     given = sandbox.mint(["apikeys:create", "webhooks:read"], by="psp", account="merchant")
     answer = grant(sandbox, given["key"], "webhooks:read")
-    assert refused_by(sandbox, answer) == ("grant", "403", "spec 5.8")
+    assert sandbox.last_decision(answer) == ("grant", "403", "spec 5.8")
 
 
 @pytest.mark.proves("assumed Q14, 1.3-provisioned")

@@ -2,7 +2,6 @@
 
 import pytest
 
-from tests.platform.minting import put
 from tests.profiles import under_both
 from tests.support.directory import NOBODY
 
@@ -63,7 +62,7 @@ def unusable_keys(sandbox, profile):
     good = sandbox.key("merchant")
     lapsing = sandbox.mint(["all"], by="merchant", expires_at="2026-07-31T00:00:00Z")
     revoked = sandbox.mint(["all"], by="merchant")
-    put(sandbox, revoked["id"], status="revoked")
+    sandbox.change_key(revoked["id"], status="revoked")
     sandbox.set_clock("2026-07-31T00:00:00Z")
     name = sandbox.header.encode()
     ways = [

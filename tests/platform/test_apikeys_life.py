@@ -6,7 +6,6 @@ machine in `test_apikeys_machine` proves.
 
 import pytest
 
-from tests.platform.minting import authenticates, delete, event_types, put, read
 from tests.support.directory import NOBODY
 
 NOON = "2026-03-01T12:00:00.000Z"
@@ -44,10 +43,10 @@ def test_name_and_expiry_change_without_an_event_and_null_changes_nothing(sandbo
 
     for changes, shown in CHANGES:
         expected |= shown
-        answer = put(sandbox, made["id"], **changes)
+        answer = sandbox.change_key(made["id"], **changes)
         assert (answer.status, answer.json()) == (200, expected), changes
-        assert read(sandbox, made["id"]) == expected
-    assert event_types(sandbox, made["id"]) == ["api_key.created"]
+        assert sandbox.read_key(made["id"]) == expected
+    assert sandbox.fired(subject=made["id"]) == ["api_key.created"]
 
 
 UPDATE_FAULTS = {
@@ -71,11 +70,11 @@ def test_a_faulty_change_is_refused_whole(sandbox, made):
     for field, values in UPDATE_FAULTS.items():
         for value in values:
             changes = {"name": "bar", "status": "revoked", field: value}
-            answer = put(sandbox, made["id"], **changes)
+            answer = sandbox.change_key(made["id"], **changes)
             assert (answer.status, answer.json()["error"]) == (400, "validation_error"), changes
             assert field in answer.json()["details"], changes
-    assert read(sandbox, made["id"]) == metadata(made)
-    assert event_types(sandbox, made["id"]) == ["api_key.created"]
+    assert sandbox.read_key(made["id"]) == metadata(made)
+    assert sandbox.fired(subject=made["id"]) == ["api_key.created"]
 
 
 # --- revocation and deletion ------------------------------------------------------------------
@@ -84,8 +83,8 @@ def test_a_faulty_change_is_refused_whole(sandbox, made):
 @pytest.mark.proves("spec 3.1-revoke, 5.10, 4.4-delete-self", "assumed 4.3-self-delete, Q12")
 def test_a_key_can_revoke_or_delete_itself_and_then_stops_authenticating_at_once(sandbox):
     for change in (
-        lambda key: put(sandbox, key["id"], by=key["key"], status="revoked"),
-        lambda key: delete(sandbox, key["id"], by=key["key"]),
+        lambda key: sandbox.change_key(key["id"], by=key["key"], status="revoked"),
+        lambda key: sandbox.delete_key(key["id"], by=key["key"]),
     ):
         own = sandbox.mint(["apikeys:edit", "apikeys:delete"], by="merchant")
         answer = change(own)
@@ -106,17 +105,17 @@ def test_a_deleted_key_is_gone_and_deleting_again_answers_the_same_unannounced(s
         return made["id"] in [one["subject"]["id"] for one in agenda]
 
     assert expires()
-    first = delete(sandbox, made["id"])
+    first = sandbox.delete_key(made["id"])
     assert not expires()
     sandbox.set_clock(LATER)
 
-    again = [delete(sandbox, made["id"]), delete(sandbox, made["id"], by="partner")]
+    again = [sandbox.delete_key(made["id"]), sandbox.delete_key(made["id"], by="partner")]
 
     assert (first.status, first.json()) == (200, metadata(made, status="revoked"))
     assert [(one.status, one.body) for one in again] == [(200, first.body)] * 2
-    assert not authenticates(sandbox, made["key"])
+    assert not sandbox.authenticates(made["key"])
     assert sandbox.get(f"/v5/apikeys/{made['id']}", by="merchant").status == 404
-    assert event_types(sandbox, made["id"]) == ["api_key.created", "api_key.deleted"]
+    assert sandbox.fired(subject=made["id"]) == ["api_key.created", "api_key.deleted"]
 
 
 # --- events -----------------------------------------------------------------------------------
@@ -146,17 +145,17 @@ def test_an_event_shows_the_key_masked_and_without_permissions(sandbox, made):
 @pytest.mark.proves("spec 2.1-last-used, 2.1-lookup", "assumed 1.2-last-used")
 def test_a_key_shows_when_it_last_authenticated_be_it_to_read_itself(sandbox, made):
     def last_used(**by):
-        return read(sandbox, made["id"], **by)["last_used_at"]
+        return sandbox.read_key(made["id"], **by)["last_used_at"]
 
-    authenticates(sandbox, made["key"][:-1] + ("a" if made["key"][-1] != "a" else "b"))
+    sandbox.authenticates(made["key"][:-1] + ("a" if made["key"][-1] != "a" else "b"))
     assert last_used() is None
     assert last_used(by=made["key"]) == NOON
     sandbox.set_clock("2026-03-01T12:30:00Z")
-    authenticates(sandbox, made["key"])
+    sandbox.authenticates(made["key"])
     sandbox.set_clock(LATER)
-    put(sandbox, made["id"], status="revoked")
+    sandbox.change_key(made["id"], status="revoked")
     # It is turned away, which is no use.
-    authenticates(sandbox, made["key"])
+    sandbox.authenticates(made["key"])
     assert last_used() == "2026-03-01T12:30:00.000Z"
 
 
@@ -166,7 +165,7 @@ def test_a_request_that_is_refused_after_authentication_is_a_use_too(sandbox):
         key = sandbox.mint([held], by="merchant")
         answer = sandbox.ask("POST", "/v5/apikeys", key=key["key"], body=b"{")
         assert answer.status == status
-        assert read(sandbox, key["id"])["last_used_at"] == NOON
+        assert sandbox.read_key(key["id"])["last_used_at"] == NOON
 
 
 # --- legacy and retrievable keys --------------------------------------------------------------
@@ -183,23 +182,23 @@ def test_keys_authenticate_until_the_instant_of_their_expiry_and_not_at_it(sandb
         (default, "2126-03-01T11:59:59.999Z", "2126-03-01T12:00:00Z"),
     ):
         sandbox.set_clock(before)
-        assert authenticates(sandbox, key), before
+        assert sandbox.authenticates(key), before
         sandbox.set_clock(end)
-        assert not authenticates(sandbox, key), end
+        assert not sandbox.authenticates(key), end
 
 
 @pytest.mark.proves("spec 5.5, 8-legacy", "assumed D33")
 def test_a_legacy_key_accepts_an_expiry_up_to_the_end_of_legacy_keys(sandbox):
     id = sandbox.key_id("legacy")
     for expiry in ("2026-03-02T00:00:00Z", "2026-07-31T00:00:00Z"):
-        assert put(sandbox, id, expires_at=expiry).status == 200
+        assert sandbox.change_key(id, expires_at=expiry).status == 200
 
     for now in ("2026-07-30T00:00:00Z", "2026-08-01T00:00:00Z"):
         sandbox.set_clock(now)
-        answer = put(sandbox, id, expires_at="2026-08-02T00:00:00Z", name="renamed")
+        answer = sandbox.change_key(id, expires_at="2026-08-02T00:00:00Z", name="renamed")
         assert (answer.status, answer.json()["error"]) == (400, "validation_error")
         assert "2026-07-31T00:00:00.000Z" in answer.json()["details"]
-    shown = read(sandbox, id)
+    shown = sandbox.read_key(id)
     assert (shown["expires_at"], shown["name"]) == ("2026-07-31T00:00:00.000Z", "Demo legacy key")
 
 
@@ -215,15 +214,15 @@ def test_legacy_and_retrievable_keys_show_their_plaintext_and_live_like_any_othe
         expected = key if is_shown else None
         listed = sandbox.get("/v5/apikeys").json()
         assert [one["key"] for one in listed if one["id"] == id] == [expected], name
-        shown = read(sandbox, id, by="partner")
+        shown = sandbox.read_key(id, by="partner")
         assert (shown["key"], shown["key_last4"]) == (expected, key[-4:])
         is_legacy = name == "legacy"
         assert (shown["is_legacy"], shown["permissions"] == ["legacy_all"]) == (is_legacy,) * 2
         assert (shown["expires_at"] == "2026-07-31T00:00:00.000Z") is is_legacy
         for status in ("revoked", "active"):
-            assert put(sandbox, id, by="partner", status=status).json()["key"] == expected
-            assert authenticates(sandbox, key) is (status == "active")
-        assert delete(sandbox, id, by="partner").json()["key"] == expected
-        assert not authenticates(sandbox, key)
+            assert sandbox.change_key(id, by="partner", status=status).json()["key"] == expected
+            assert sandbox.authenticates(key) is (status == "active")
+        assert sandbox.delete_key(id, by="partner").json()["key"] == expected
+        assert not sandbox.authenticates(key)
         happened = ["api_key.revoked", "api_key.reinstated", "api_key.deleted"]
-        assert event_types(sandbox, id) == happened
+        assert sandbox.fired(subject=id) == happened

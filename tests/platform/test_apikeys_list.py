@@ -6,8 +6,6 @@ the fixture decides among them; whatever a test mints is newer.
 
 import pytest
 
-from tests.platform.minting import delete, put, read
-
 MERCHANT = ["retrievable", "legacy", "expired", "revoked", "merchant_read_only", "merchant"]
 BELOW_PARTNER = [*MERCHANT[:-1], "second_merchant", "merchant"]
 BELOW_PSP = [
@@ -62,7 +60,7 @@ def test_a_listing_has_what_the_permissions_allow(sandbox):
         reader = sandbox.mint(permissions, by=caller, name="reader")
         listed = names(sandbox, listing(sandbox, key=reader["key"], account=account))
         assert listed == expected, (caller, held, account)
-        delete(sandbox, reader["id"], by="admin")
+        sandbox.delete_key(reader["id"], by="admin")
 
 
 @pytest.mark.proves("assumed 0.5-lists")
@@ -70,7 +68,7 @@ def test_a_listing_begins_with_the_newest_key_whatever_is_changed(sandbox):
     for minute, name in enumerate(("first", "second", "third")):
         sandbox.set_clock(f"2026-03-01T12:0{minute}:00Z")
         sandbox.mint(["payments:read"], by="merchant", name=name)
-    put(sandbox, sandbox.key_id("merchant_read_only"), name="renamed", status="revoked")
+    sandbox.change_key(sandbox.key_id("merchant_read_only"), name="renamed", status="revoked")
 
     listed = names(sandbox, listing(sandbox, key="merchant"))
 
@@ -88,7 +86,7 @@ def test_keys_of_a_deleted_account_are_not_listed(wider):
 @pytest.mark.proves("spec 4.2, 4.2-list, 4.2-read", "assumed 1.2-array")
 def test_a_listing_is_a_bare_array_of_what_a_single_read_shows_and_has_no_pages(sandbox):
     listed = listing(sandbox, key="merchant")
-    assert listed == [read(sandbox, key["id"]) for key in listed]
+    assert listed == [sandbox.read_key(key["id"]) for key in listed]
     for _ in range(260):
         sandbox.mint(["payments:read"], by="merchant")
 

@@ -14,7 +14,6 @@ from hypothesis.stateful import (
 )
 
 from tests.driving import fresh
-from tests.platform.minting import authenticates, delete, put
 from tests.properties import examples
 
 START = datetime(2026, 3, 1, 12)
@@ -67,7 +66,7 @@ class KeyLife(RuleBasedStateMachine):
             "expires_at": None if expires_at is None else wire(expires_at),
         }
 
-        answer = put(self.sandbox, self.made["id"], **changes)
+        answer = self.sandbox.change_key(self.made["id"], **changes)
 
         if self.is_deleted:
             assert answer.status == 404
@@ -84,7 +83,7 @@ class KeyLife(RuleBasedStateMachine):
     @precondition(lambda self: self.is_deleted or len(self.events) > 3)
     @rule()
     def delete(self):
-        answer = delete(self.sandbox, self.made["id"])
+        answer = self.sandbox.delete_key(self.made["id"])
 
         assert (answer.status, answer.json()["status"]) == (200, "revoked")
         if not self.is_deleted:
@@ -110,7 +109,7 @@ class KeyLife(RuleBasedStateMachine):
     def it_authenticates_iff_active_undeleted_and_unexpired(self):
         is_usable = self.status == "active" and not self.is_deleted and self.now < self.expires_at
 
-        assert authenticates(self.sandbox, self.made["key"]) is is_usable
+        assert self.sandbox.authenticates(self.made["key"]) is is_usable
 
     @invariant()
     def what_was_announced_is_what_changed(self):

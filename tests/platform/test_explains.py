@@ -2,7 +2,6 @@
 
 import pytest
 
-from tests.platform.minting import refused_by
 from tests.support.directory import NOBODY
 
 NEW = {"name": "x", "permissions": ["payments:read"]}
@@ -24,7 +23,7 @@ def test_a_key_that_is_turned_away_is_told_apart_in_the_journal_alone(wider):
     for key, clause in UNUSABLE.items():
         answer = wider.get("/v5/apikeys", by=key)
         assert answer.json()["details"] == "", key
-        assert refused_by(wider, answer) == ("authenticate", "401", clause), key
+        assert wider.last_decision(answer) == ("authenticate", "401", clause), key
     wider.set_clock("2026-08-01T00:00:00Z")
     late = wider.journal(wider.get("/v5/apikeys", by="legacy"))["decisions"][-1]
     assert (late["step"], late["verdict"]) == ("authenticate", "401")
@@ -74,7 +73,7 @@ def test_the_journal_names_the_step_and_the_clause_of_a_refusal(sandbox):
         before = len(sandbox.messages())
         path = path.format(**ids, missing=NOBODY)
         answer = sandbox.ask(method, path, key=key, json_body=BODIES[body])
-        assert refused_by(sandbox, answer) == tuple(expected.split(maxsplit=2)), refusal
+        assert sandbox.last_decision(answer) == tuple(expected.split(maxsplit=2)), refusal
         assert sandbox.journal(answer)["events"] == []
         assert len(sandbox.messages()) == before
 

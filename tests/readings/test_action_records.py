@@ -5,7 +5,6 @@ from collections import Counter
 import pytest
 
 from tests.driving import InProcess
-from tests.readings.choosing import choose
 
 DONE = {"capture": "captured", "refund": "refunded", "reverse": "reversed"}
 BEGINS = {"capture": InProcess.held, "refund": InProcess.sold, "reverse": InProcess.sold}
@@ -13,7 +12,7 @@ BEGINS = {"capture": InProcess.held, "refund": InProcess.sold, "reverse": InProc
 
 @pytest.fixture
 def own(sandbox):
-    choose(sandbox, record_of_an_action="own")
+    sandbox.choose(record_of_an_action="own")
     return sandbox
 
 
@@ -69,7 +68,7 @@ def test_a_late_answer_changes_the_record_of_its_action(own, named):
     sale = own.sold()
     lost = own.acted(sale, "refund", amount=400, outcome="processor_timeout")
     # The record is no payment that timed out.
-    choose(own, reversal_of_a_timeout="allowed")
+    own.choose(reversal_of_a_timeout="allowed")
     assert own.act(lost, "reverse").status == 400
 
     asked = sale if named == "the payment" else lost
@@ -103,7 +102,7 @@ def test_the_record_of_a_capture_stands_for_its_payment_and_has_its_moves(own):
     # Those of refunds and reversals are final.
     total = own.search()["total"]
     for reading in ("named_rules", "all"):
-        choose(own, refused_attempts=reading)
+        own.choose(refused_attempts=reading)
         for operation in ("refund", "reverse", "capture"):
             assert own.act(refund, operation, amount=5).status == 400
     assert (own.search()["total"], own.read(refund)) == (total, refund)
@@ -119,14 +118,14 @@ def test_the_record_of_a_capture_stands_for_its_payment_and_has_its_moves(own):
 
 
 def test_a_repeated_event_id_gets_the_record_of_its_action(own):
-    choose(own, duplicate_event_id="replay")
+    own.choose(duplicate_event_id="replay")
     sale = own.sold(event_id="first")
 
     refund = own.acted(sale, "refund", amount=400, event_id="once")
 
     assert own.acted(sale, "refund", amount=400, event_id="once") == refund
     assert own.read(sale)["refunded"] == 400
-    choose(own, duplicate_event_id="reject")
+    own.choose(duplicate_event_id="reject")
     assert own.act(sale, "refund", amount=400, event_id="once").status == 400
 
 

@@ -2,13 +2,11 @@
 
 import pytest
 
-from tests.readings.choosing import choose
-
 
 @pytest.mark.proves("assumed D35-increment")
 @pytest.mark.parametrize(("value", "total"), [("addition", 2500), ("new_total", 1500)])
 def test_the_amount_of_an_increment_comes_on_top_or_is_the_new_total(sandbox, value, total):
-    choose(sandbox, increment_amount=value, duplicate_event_id="replay")
+    sandbox.choose(increment_amount=value, duplicate_event_id="replay")
     hold = sandbox.held(breakdown={"subtotal": 900, "tipAmount": 100})
 
     more = sandbox.acted(hold, "increment", amount=1500, event_id="once")
@@ -25,7 +23,7 @@ def test_the_amount_of_an_increment_comes_on_top_or_is_the_new_total(sandbox, va
 
 @pytest.mark.proves("assumed D35-increment")
 def test_a_new_total_must_be_more_than_what_is_held(sandbox):
-    choose(sandbox, increment_amount="new_total")
+    sandbox.choose(increment_amount="new_total")
     hold = sandbox.held()
 
     for amount in (1, 999, 1000):
@@ -43,7 +41,7 @@ def test_a_new_total_must_be_more_than_what_is_held(sandbox):
 @pytest.mark.proves("assumed D35-capture")
 @pytest.mark.parametrize(("value", "total"), [("with_tip", 1000), ("without_tip", 1150)])
 def test_the_amount_of_a_capture_has_the_tip_or_leaves_it_out(sandbox, value, total):
-    choose(sandbox, capture_amount=value)
+    sandbox.choose(capture_amount=value)
 
     bare = sandbox.acted(sandbox.held(), "capture", amount=1000, tip_amount=150)
     parts = {"subtotal": total - 150, "tipAmount": 150}
@@ -65,7 +63,7 @@ def test_the_amount_of_a_capture_has_the_tip_or_leaves_it_out(sandbox, value, to
 )
 def test_a_declined_attempt_has_the_status_of_the_reading(sandbox, value, status):
     # tests/openapi/test_platform has every operation.
-    choose(sandbox, decline_status=value)
+    sandbox.choose(decline_status=value)
     sale = sandbox.sold()
 
     declined = sandbox.pay(outcome="do_not_honor")

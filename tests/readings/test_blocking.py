@@ -3,7 +3,6 @@
 import pytest
 
 from tests.driving import InProcess
-from tests.readings.choosing import choose
 from tests.support.payments import OPERATIONS
 
 SUITS = {
@@ -55,7 +54,7 @@ def _requests(sandbox):
 @pytest.mark.parametrize("blocked", ["merchant", "partner"])
 @pytest.mark.parametrize("value", ["payments", "new_payments", "changes"])
 def test_a_block_stops_the_operations_of_the_reading(sandbox, value, blocked):
-    choose(sandbox, block_stops=value)
+    sandbox.choose(block_stops=value)
     requests = _requests(sandbox)
     sandbox.set_status("account", blocked)
 
@@ -77,7 +76,7 @@ def test_a_block_stops_the_operations_of_the_reading(sandbox, value, blocked):
     ],
 )
 def test_what_a_block_stops_has_the_answer_of_the_reading(sandbox, value, status):
-    choose(sandbox, block_answer=value)
+    sandbox.choose(block_answer=value)
     requests = _requests(sandbox)
     fails = NEW if value == "invalid_terminal" else set()
     sandbox.set_status("account", "merchant")
@@ -104,7 +103,7 @@ def _of(sandbox):
 @pytest.mark.proves("assumed D35-block-reaches")
 @pytest.mark.parametrize(("value", "status"), [("descendants", 423), ("itself", 200)])
 def test_a_block_reaches_all_below_the_account_or_itself_alone(sandbox, value, status):
-    choose(sandbox, block_reaches=value)
+    sandbox.choose(block_reaches=value)
     requests = _requests(sandbox)
     sandbox.set_status("account", "partner")
 

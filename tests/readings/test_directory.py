@@ -3,7 +3,7 @@
 import pytest
 
 from tests.directory.contract import LARGE
-from tests.readings.choosing import by_profile, choose
+from tests.readings.choosing import by_profile
 
 
 def _resources(sandbox):
@@ -13,7 +13,7 @@ def _resources(sandbox):
 
 @pytest.mark.proves("assumed D35-deletion", "spec 3.4-deleted")
 def test_a_deletion_answers_the_deleted_resource(sandbox):
-    choose(sandbox, delete_answers="resource")
+    sandbox.choose(delete_answers="resource")
     for path, made in _resources(sandbox).items():
         deleted = sandbox.delete(path).expect(200)
 
@@ -25,7 +25,7 @@ def test_a_deletion_answers_the_deleted_resource(sandbox):
 
 @pytest.mark.proves("assumed D35-deleted", "spec 3.4-deleted")
 def test_a_deleted_resource_can_be_read_by_its_id(sandbox):
-    choose(sandbox, deleted_resources="shown")
+    sandbox.choose(deleted_resources="shown")
     credential = sandbox.a_credential()
     resources = _resources(sandbox)
     paths = [*resources, f"/v1/accounts/credentials/{credential['id']}"]
@@ -50,7 +50,7 @@ def test_a_deleted_resource_can_be_read_by_its_id(sandbox):
 
 @pytest.mark.proves("assumed D35-application")
 def test_the_answer_of_a_v2_creation_names_the_application(sandbox):
-    choose(sandbox, application_in_answer="named")
+    sandbox.choose(application_in_answer="named")
 
     account = sandbox.an_account(path="/v2/accounts", by="psp")
     listed = sandbox.control("GET", "/worlds/default/applications").json()["applications"]
@@ -73,7 +73,7 @@ def test_the_document_describes_the_answer_of_the_profile():
 
 @pytest.mark.proves("assumed D35-past")
 def test_an_expiry_that_has_passed_ends_the_key_at_once(sandbox):
-    choose(sandbox, past_expiry="expires_at_once")
+    sandbox.choose(past_expiry="expires_at_once")
     past = {"expires_at": "2020-01-01T00:00:00Z"}
     body = {"name": "late", "permissions": ["accounts:read"], **past}
 
@@ -88,7 +88,7 @@ def test_an_expiry_that_has_passed_ends_the_key_at_once(sandbox):
 
 @pytest.mark.proves("assumed D35-boarding")
 def test_a_merchant_leaves_it_to_its_partner_to_create_terminals(sandbox):
-    choose(sandbox, terminal_creators="partner_and_above")
+    sandbox.choose(terminal_creators="partner_and_above")
     own = sandbox.mint(["terminals:create"], by="psp", account="merchant")["key"]
     body = sandbox.terminal_body()
 
@@ -105,7 +105,7 @@ def _total(sandbox, path, query="limit=1"):
 
 @pytest.mark.proves("assumed D35-admin")
 def test_lists_show_an_admin_all(sandbox):
-    choose(sandbox, admin_sees="all")
+    sandbox.choose(admin_sees="all")
     sandbox.sold()
     below = {
         "/v1/accounts": sandbox.get("/v1/accounts", by="psp").expect(200)["total"] + 1,
@@ -133,7 +133,7 @@ def test_either_form_shows_an_admin_the_keys_of_all_accounts_where_it_sees_all(
     plaintext = sandbox.mint([form], by="admin")["key"]
     both = sandbox.mint(["apikeys:read", "apikeys:read:sub"], by="admin")["key"]
     edits = sandbox.mint(["apikeys:edit"], by="admin")["key"]
-    choose(sandbox, admin_sees=value)
+    sandbox.choose(admin_sees=value)
     of_merchant = f"/v5/apikeys/{sandbox.key_id('merchant')}"
 
     listed = {one["id"] for one in sandbox.get("/v5/apikeys", by=plaintext).json()}

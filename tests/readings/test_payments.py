@@ -3,7 +3,6 @@
 import pytest
 
 from sandbox.domain.payments.edits import broken
-from tests.readings.choosing import choose
 
 
 def events(sandbox):
@@ -17,7 +16,7 @@ def events(sandbox):
 
 @pytest.mark.proves("assumed D35-partial-approval")
 def test_a_partial_approval_shows_the_approved_total(sandbox):
-    choose(sandbox, total_of_partial_approval="approved")
+    sandbox.choose(total_of_partial_approval="approved")
     parts = {"subtotal": 800, "taxAmount": 200}
 
     tx = sandbox.paid(breakdown=parts, outcome="partial_approval")
@@ -39,7 +38,7 @@ TIMED_OUT = [("sale", "processor_timeout"), ("auth", "timed_out"), ("sale", "tim
 @pytest.mark.proves("assumed D35-timeout")
 @pytest.mark.parametrize(("operation", "outcome"), TIMED_OUT)
 def test_a_payment_that_timed_out_can_be_reversed(sandbox, operation, outcome):
-    choose(sandbox, reversal_of_a_timeout="allowed")
+    sandbox.choose(reversal_of_a_timeout="allowed")
     tx = sandbox.paid(operation=operation, outcome=outcome)
 
     part = sandbox.act(tx, "reverse", amount=400)
@@ -62,7 +61,7 @@ def test_a_payment_that_timed_out_can_be_reversed(sandbox, operation, outcome):
 
 @pytest.mark.proves("assumed D35-timeout")
 def test_a_reversal_of_a_time_out_can_fail_and_be_carried_out_late(sandbox):
-    choose(sandbox, reversal_of_a_timeout="allowed")
+    sandbox.choose(reversal_of_a_timeout="allowed")
     tx = sandbox.paid(outcome="timed_out")
 
     declined = sandbox.acted(tx, "reverse", outcome="do_not_honor")
@@ -77,7 +76,7 @@ def test_a_reversal_of_a_time_out_can_fail_and_be_carried_out_late(sandbox):
 @pytest.mark.proves("assumed D35-timeout")
 def test_otherwise_a_payment_that_ended_in_an_error_cannot_be_reversed(sandbox):
     for value, outcome in (("refused", "timed_out_held"), ("allowed", "general_error")):
-        choose(sandbox, reversal_of_a_timeout=value)
+        sandbox.choose(reversal_of_a_timeout=value)
         tx = sandbox.paid(outcome=outcome)
         refused = sandbox.act(tx, "reverse")
         assert (refused.status, refused.json()["error"]) == (400, "invalid_transaction_state")
@@ -86,7 +85,7 @@ def test_otherwise_a_payment_that_ended_in_an_error_cannot_be_reversed(sandbox):
 
 @pytest.mark.proves("assumed D35-lost")
 def test_lost_and_stolen_cards_are_declined(sandbox):
-    choose(sandbox, lost_cards="declined")
+    sandbox.choose(lost_cards="declined")
 
     for outcome in ("lost_card", "stolen_card", "pick_up_card", "pick_up_fraud", "restricted_card"):
         tx = sandbox.paid(outcome=outcome)
@@ -96,7 +95,7 @@ def test_lost_and_stolen_cards_are_declined(sandbox):
 
 @pytest.mark.proves("assumed D35-batch-edit")
 def test_a_rejected_batch_cannot_be_edited(sandbox):
-    choose(sandbox, edit_of_closed_batch="open_only")
+    sandbox.choose(edit_of_closed_batch="open_only")
     sale = sandbox.sold()
     assert sandbox.edit_batch(sale["batch_id"], processor_batch_id="077").status == 200
     sandbox.control("PUT", "/worlds/default/switches", {"batch.settlement": "manual"})
@@ -113,7 +112,7 @@ def test_a_rejected_batch_cannot_be_edited(sandbox):
 
 @pytest.mark.proves("assumed D35-receipt")
 def test_a_payment_has_receipt_data(sandbox):
-    choose(sandbox, receipt_data="emv")
+    sandbox.choose(receipt_data="emv")
     own = {"note": "mine", "stan": "of the client"}
 
     tx = sandbox.sold(card="tok_mc_credit", additional_details=own)
@@ -131,7 +130,7 @@ def test_a_payment_has_receipt_data(sandbox):
 
 @pytest.mark.proves("assumed D35-response")
 def test_the_response_of_the_processor_has_amounts_too(sandbox):
-    choose(sandbox, response_fields="amounts")
+    sandbox.choose(response_fields="amounts")
     more = {"authorizedAmount", "type", "status", "currency"}
 
     half = sandbox.paid(1000, outcome="partial_approval")
@@ -152,7 +151,7 @@ RESPONSE = {"responseCode", "responseMessage", "approvalCode", "processorRespons
 
 @pytest.mark.proves("assumed D35-duplicate")
 def test_a_repeated_event_id_is_a_failed_attempt_with_its_event(sandbox):
-    choose(sandbox, duplicate_event_id="failed_attempt")
+    sandbox.choose(duplicate_event_id="failed_attempt")
     hold = sandbox.held(event_id="one")
 
     again = sandbox.paid(event_id="one")
@@ -175,7 +174,7 @@ def test_a_repeated_event_id_is_a_failed_attempt_with_its_event(sandbox):
 
 @pytest.mark.proves("assumed D35-partial-reverse")
 def test_a_partial_reverse_says_reversed(sandbox):
-    choose(sandbox, status_of_partial_reverse="reversed")
+    sandbox.choose(status_of_partial_reverse="reversed")
     hold, sale = sandbox.held(), sandbox.sold()
 
     for tx in (hold, sale):
@@ -192,7 +191,7 @@ def test_a_partial_reverse_says_reversed(sandbox):
 
 @pytest.mark.proves("assumed D35-tip")
 def test_the_tip_of_a_hold_can_be_adjusted(sandbox):
-    choose(sandbox, tip_on_a_hold="allowed")
+    sandbox.choose(tip_on_a_hold="allowed")
     hold = sandbox.held()
 
     tipped = sandbox.acted(hold, "adjust", type="fixed", amount=200)
@@ -225,7 +224,7 @@ PARTS = {
 @pytest.mark.proves("assumed D35-above")
 @pytest.mark.parametrize("value", ABOVE)
 def test_the_parts_that_may_exceed_the_hold_follow_the_reading(sandbox, value):
-    choose(sandbox, above_the_hold=value)
+    sandbox.choose(above_the_hold=value)
 
     for part, more in PARTS.items():
         hold = sandbox.held()
@@ -243,7 +242,7 @@ def test_the_parts_that_may_exceed_the_hold_follow_the_reading(sandbox, value):
 
 @pytest.mark.proves("assumed D35-attempts")
 def test_refused_actions_fire_the_event_of_a_failed_attempt(sandbox):
-    choose(sandbox, refused_attempts="all", refund_before_settlement="refused")
+    sandbox.choose(refused_attempts="all", refund_before_settlement="refused")
     sale, hold = sandbox.sold(), sandbox.held()
     before = len(events(sandbox))
     actions = {
@@ -268,7 +267,7 @@ def test_refused_actions_fire_the_event_of_a_failed_attempt(sandbox):
 
 @pytest.mark.proves("assumed D35-rates")
 def test_a_rate_below_one_is_a_fraction(sandbox):
-    choose(sandbox, rates_below_one="fraction")
+    sandbox.choose(rates_below_one="fraction")
     both = {"amount": 35, "percentage": 0.035}
     tx = sandbox.sold(1088, breakdown={"subtotal": 1000, "taxRate": 0.0875})
     whole = sandbox.sold(1088, breakdown={"subtotal": 1000, "taxRate": 8.75})
@@ -292,7 +291,7 @@ def test_a_terminal_lists_its_latest_payments(sandbox):
 
     path = f"/v2/terminals/{terminal}"
     assert sandbox.get(path).json()["transactions"] == []
-    choose(sandbox, payments_of_a_terminal="latest")
+    sandbox.choose(payments_of_a_terminal="latest")
     listed = sandbox.get(path).json()["transactions"]
     unread = sandbox.get(path, by=narrow).json()["transactions"]
 

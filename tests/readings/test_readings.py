@@ -1,17 +1,19 @@
 """Readings: every value of each, and who chooses it."""
 
+from dataclasses import replace
+
 import pytest
 
 from sandbox.domain.profile import parse_profile
 from sandbox.domain.readings import READINGS
-from tests.readings.choosing import by_profile, choose
+from tests.readings.choosing import by_profile
 
 DEFAULTS = {id: reading.default for id, reading in READINGS.items()}
 
 
 @pytest.mark.proves("assumed D35-type")
 def test_a_stored_payment_has_the_type_of_its_first_operation(sandbox):
-    choose(sandbox, stored_transaction_type="first")
+    sandbox.choose(stored_transaction_type="first")
     sale = sandbox.sold()
 
     answered = sandbox.acted(sale, "refund", amount=400)
@@ -23,7 +25,7 @@ def test_a_stored_payment_has_the_type_of_its_first_operation(sandbox):
 
 @pytest.mark.proves("assumed D35-refund")
 def test_a_refund_before_settlement_is_refused(sandbox):
-    choose(sandbox, refund_before_settlement="refused")
+    sandbox.choose(refund_before_settlement="refused")
     sale = sandbox.sold()
 
     assert sandbox.act(sale, "refund", amount=400).status == 400
@@ -42,7 +44,7 @@ def _limited(sandbox, limit):
     ("value", "status"), [("refused", 400), ("clamped", 200), ("unprocessable", 422)]
 )
 def test_a_limit_above_the_maximum_is_refused_or_counts_as_the_maximum(sandbox, value, status):
-    choose(sandbox, limit_above_maximum=value)
+    sandbox.choose(limit_above_maximum=value)
 
     for limit in ("201", "9" * 30):
         answer = _limited(sandbox, limit)
@@ -55,7 +57,7 @@ def test_a_limit_above_the_maximum_is_refused_or_counts_as_the_maximum(sandbox, 
 
 @pytest.mark.proves("assumed D35-delete")
 def test_a_key_may_not_delete_itself(sandbox):
-    choose(sandbox, key_deletes_itself="refused")
+    sandbox.choose(key_deletes_itself="refused")
     own, other = sandbox.key_id("partner"), sandbox.key_id("merchant")
 
     assert sandbox.delete(f"/v5/apikeys/{other}", by="partner").status == 200
@@ -69,7 +71,7 @@ def _new_key(sandbox, by, **more):
 
 @pytest.mark.proves("assumed D35-all")
 def test_all_is_granted_by_a_psp_alone(sandbox):
-    choose(sandbox, all_granted_by="psp")
+    sandbox.choose(all_granted_by="psp")
 
     assert _new_key(sandbox, "psp").status == 201
     assert _new_key(sandbox, "partner").status == 403
@@ -78,7 +80,7 @@ def test_all_is_granted_by_a_psp_alone(sandbox):
 
 @pytest.mark.proves("assumed D35-plaintext")
 def test_answers_to_changes_hide_the_plaintext_of_a_retrievable_key(sandbox):
-    choose(sandbox, key_after_a_change="hidden")
+    sandbox.choose(key_after_a_change="hidden")
     plaintext = sandbox.key("retrievable")
     path = f"/v5/apikeys/{sandbox.key_id('retrievable')}"
 
@@ -98,7 +100,7 @@ def test_the_world_chooses_before_the_profile_and_null_returns_to_the_profile():
     sandbox = by_profile(key_deletes_itself="refused")
 
     of_profile = sandbox.control("GET", "/worlds/default/readings").json()
-    own = choose(sandbox, key_deletes_itself="allowed", stored_transaction_type="first")
+    own = sandbox.choose(key_deletes_itself="allowed", stored_transaction_type="first")
     sandbox.control("POST", "/worlds/default/reset")
     kept = sandbox.control("GET", "/worlds/default/readings").json()
 
@@ -109,7 +111,7 @@ def test_the_world_chooses_before_the_profile_and_null_returns_to_the_profile():
     }
     assert of_profile == DEFAULTS | {"key_deletes_itself": "refused"}
     assert own == kept == DEFAULTS | {"stored_transaction_type": "first"}
-    assert choose(sandbox, key_deletes_itself=None, stored_transaction_type=None) == of_profile
+    assert sandbox.choose(key_deletes_itself=None, stored_transaction_type=None) == of_profile
 
 
 @pytest.mark.proves("assumed D35")
@@ -117,7 +119,7 @@ def test_worlds_choose_apart_and_snapshots_keep_the_choice(sandbox):
     mine = {"id": "mine", "readings": {"stored_transaction_type": "first"}}
     assert sandbox.control("POST", "/worlds", mine).status == 201
     snapshot = sandbox.control("GET", "/worlds/mine/snapshot").json()
-    choose(sandbox, "mine", stored_transaction_type="last")
+    replace(sandbox, world="mine").choose(stored_transaction_type="last")
 
     assert sandbox.control("PUT", "/worlds/mine/snapshot", snapshot).status in (200, 204)
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.openapi.described import Described
-from tests.readings.choosing import by_profile, choose
+from tests.readings.choosing import by_profile
 from tests.support.directory import ACCOUNT
 
 PLAIN_OF_TERMINAL = (
@@ -20,7 +20,7 @@ def _the(record, names):
 
 @pytest.mark.proves("assumed D35-unset")
 def test_a_plain_string_without_a_value_is_empty(sandbox):
-    choose(sandbox, unset_strings="as_empty")
+    sandbox.choose(unset_strings="as_empty")
     account = sandbox.post("/v2/accounts", ACCOUNT, by="psp").expect(201)
     terminal, location = sandbox.a_terminal(), sandbox.a_location()
 
@@ -42,14 +42,14 @@ def test_a_plain_string_without_a_value_is_empty(sandbox):
 
 @pytest.mark.proves("assumed D35-unset")
 def test_empty_strings_are_shown_and_never_stored(sandbox):
-    choose(sandbox, unset_strings="as_empty")
+    sandbox.choose(unset_strings="as_empty")
     path = f"/v1/locations/{sandbox.a_location()['id']}"
     assert sandbox.put(path, {"phone": "555-0100"}).expect(200)["email"] == ""
 
     snapshot = sandbox.control("GET", "/worlds/default/snapshot").json()
     assert sandbox.control("PUT", "/worlds/default/snapshot", snapshot).status in (200, 204)
     events = [one["body"]["email"] for one in sandbox.messages()]
-    choose(sandbox, unset_strings="as_null")
+    sandbox.choose(unset_strings="as_null")
 
     assert events == ["", ""]
     assert [one["body"]["email"] for one in sandbox.messages()] == events
@@ -73,7 +73,7 @@ def _breaks_a_rule(sandbox):
 
 @pytest.mark.proves("assumed D35-validation")
 def test_a_malformed_request_answers_422(sandbox):
-    choose(sandbox, validation_status="unprocessable")
+    sandbox.choose(validation_status="unprocessable")
 
     answers = _malformed(sandbox)
 
@@ -89,7 +89,7 @@ def test_a_malformed_request_answers_422(sandbox):
 def test_the_detail_of_a_malformed_request_is_a_list_of_mistakes(sandbox):
     # By default each is a text.
     assert {type(answer.json()["detail"]) for answer in _malformed(sandbox)} == {str}
-    choose(sandbox, validation_detail="objects")
+    sandbox.choose(validation_detail="objects")
 
     details = [answer.json()["detail"] for answer in _malformed(sandbox)]
 
@@ -108,7 +108,7 @@ def test_the_detail_of_a_malformed_request_is_a_list_of_mistakes(sandbox):
 
 @pytest.mark.proves("assumed D35-detail")
 def test_a_list_of_mistakes_repeats_no_value_and_has_an_end(sandbox):
-    choose(sandbox, validation_detail="objects", validation_status="unprocessable")
+    sandbox.choose(validation_detail="objects", validation_status="unprocessable")
     secret = "never repeated"
 
     many = sandbox.post("/v1/accounts", ACCOUNT | {"available_processor_configs": [7] * 150})
@@ -141,7 +141,7 @@ def test_a_foreign_account_among_several_is_ignored(sandbox):
     query = f"account_id={foreign}&account_id={own}"
     # By default it hides all.
     assert sandbox.get("/v2/transactions", query=query).status == 404
-    choose(sandbox, foreign_account_filter="ignored")
+    sandbox.choose(foreign_account_filter="ignored")
     listed = sandbox.get("/v2/transactions", query=query).expect(200)["transactions"]
 
     assert [one["transaction_id"] for one in listed] == [sale["transaction_id"]]
@@ -151,7 +151,7 @@ def test_a_foreign_account_among_several_is_ignored(sandbox):
 
 @pytest.mark.proves("assumed D35-routes")
 def test_a_route_that_is_not_served_tells_so_to_keys_alone(sandbox):
-    choose(sandbox, unknown_routes="key")
+    sandbox.choose(unknown_routes="key")
     served = {
         ("GET", "/v1/unknown"): 404,
         ("PATCH", "/v1/accounts"): 405,
@@ -166,7 +166,7 @@ def test_a_route_that_is_not_served_tells_so_to_keys_alone(sandbox):
 
 @pytest.mark.proves("assumed D35-offset")
 def test_an_expiry_without_an_offset_is_in_utc(sandbox):
-    choose(sandbox, expiry_without_offset="utc")
+    sandbox.choose(expiry_without_offset="utc")
     path = f"/v5/apikeys/{sandbox.key_id('merchant')}"
 
     answer = sandbox.put(path, {"expires_at": "2027-01-01T00:00:00"}, by="psp")
@@ -180,7 +180,7 @@ def test_an_expiry_without_an_offset_is_in_utc(sandbox):
 
 @pytest.mark.proves("assumed D35-fields")
 def test_an_unknown_field_of_a_key_is_ignored(sandbox):
-    choose(sandbox, unknown_key_fields="ignored")
+    sandbox.choose(unknown_key_fields="ignored")
     path = f"/v5/apikeys/{sandbox.key_id('merchant')}"
     before = sandbox.get(path, by="psp").expect(200)["permissions"]
 

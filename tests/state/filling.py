@@ -9,7 +9,6 @@ from sandbox.app import build
 from sandbox.domain.webhooks import Sent
 from sandbox.settings import Settings
 from tests.driving import FROZEN, InProcess, Response, on_loop
-from tests.platform.minting import delete, put
 from tests.worlds.worlds import supplied
 
 STATES = (
@@ -159,6 +158,6 @@ def _directory(sandbox: InProcess) -> None:
     sandbox.set_rates("terminal", "second_merchant", tax_rate=8.25)
     sandbox.mint(["payments:read"], by="partner", name="plain")
     sandbox.mint(["all"], by="merchant", name="kept", **supplied(kept_key(sandbox)))
-    put(sandbox, sandbox.mint(["all"], by="merchant")["id"], status="revoked")
-    delete(sandbox, sandbox.mint(["all"], by="merchant")["id"])
+    sandbox.change_key(sandbox.mint(["all"], by="merchant")["id"], status="revoked")
+    sandbox.delete_key(sandbox.mint(["all"], by="merchant")["id"])
     sandbox.an_account(path="/v2/accounts")

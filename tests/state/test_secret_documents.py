@@ -14,7 +14,7 @@ from sandbox.scenarios.parser import ScenarioError
 from sandbox.store.fixture import FixtureError
 from tests.driving import InProcess, fresh
 from tests.openapi.planting import LIVE, PRODUCTION, WHOLE, Place, planted
-from tests.platform.minting import PROJECT
+from tests.platform.conftest import PROJECT
 from tests.properties import IS_THOROUGH
 from tests.state.filling import KEPT_KEY, a_sandbox, fill
 

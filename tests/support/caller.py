@@ -1,6 +1,7 @@
 """Requests to a sandbox without a socket."""
 
 import asyncio
+import contextlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -100,13 +101,17 @@ class Caller:
         exchange = self.exchange(method, path, **sent)
         return self.carry_out(exchange.scope, exchange.payload)
 
-    def get(self, path: str, *, by: str = "partner", **more: Any) -> Response:
+    def get(self, path: str, *, by: str | None = "partner", **more: Any) -> Response:
         return self.ask("GET", path, key=by, **more)
 
-    def post(self, path: str, body: Any = ..., *, by: str = "partner", **more: Any) -> Response:
+    def post(
+        self, path: str, body: Any = ..., *, by: str | None = "partner", **more: Any
+    ) -> Response:
         return self.ask("POST", path, key=by, json_body=body, **more)
 
-    def put(self, path: str, body: Any, *, by: str = "partner", **more: Any) -> Response:
+    def put(
+        self, path: str, body: Any = ..., *, by: str | None = "partner", **more: Any
+    ) -> Response:
         return self.ask("PUT", path, key=by, json_body=body, **more)
 
     def delete(self, path: str, *, by: str = "partner") -> Response:
@@ -147,8 +152,34 @@ class Caller:
         answer = self.control("POST", f"/worlds/{self.world}/clock/advance", {"by": by})
         return [(one["at"], one["kind"], one["subject"]) for one in answer.expect(200)["fired"]]
 
+    def choose(self, **readings: Any) -> dict[str, Any]:
+        """Choose readings of the world; all that are in force then."""
+        return self.control("PUT", f"/worlds/{self.world}/readings", readings).expect(200)
+
+    def reset(self) -> None:
+        self.control("POST", f"/worlds/{self.world}/reset").expect(200)
+
     def set_switch(self, name: str, value: Any) -> None:
         self.control("PUT", f"/worlds/{self.world}/switches", {name: value}).expect(200)
+
+    async def control_on_loop(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        query: str = "",
+        gone: asyncio.Event | None = None,
+    ) -> Any:
+        """One request to the control API, which may wait. None where its client has `gone`."""
+        payload = b"" if body is None else json.dumps(body).encode()
+        scope = http_scope(method, f"/_sandbox{path}", query=query)
+        answer = await Exchange(scope, payload, gone).run(self.sandbox.app)
+        return answer if answer.status else None
+
+    def living(self) -> contextlib.AbstractAsyncContextManager[Any]:
+        """The application's life: at its end it stops what it does by itself."""
+        return self.sandbox.app.router.lifespan_context(self.sandbox.app)
 
 
 async def turns(count: int = 20) -> None:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from tests.in_process import Response
 from tests.support.caller import Caller
 
 NOBODY = "00000000-0000-4000-8000-000000000000"
@@ -70,6 +71,8 @@ class DirectoryCaller(Caller):
         body = {"account_id": self.account_id(account)} | more
         return self.post("/v1/accounts/credentials", body, by=by).expect(201)
 
+    # --- keys ---------------------------------------------------------------------------------
+
     def mint(
         self, permissions: list[str], *, by: str, account: str | None = None, **more: Any
     ) -> dict[str, Any]:
@@ -78,6 +81,22 @@ class DirectoryCaller(Caller):
         if account is not None:
             wanted["account_id"] = self.account_id(account)
         return self.post("/v5/apikeys", wanted, by=by).expect(201)
+
+    def read_key(self, id: str, *, by: str = "merchant") -> Any:
+        return self.get(f"/v5/apikeys/{id}", by=by).expect(200)
+
+    def change_key(self, id: str, *, by: str = "merchant", **changes: Any) -> Response:
+        return self.put(f"/v5/apikeys/{id}", changes, by=by)
+
+    def delete_key(self, id: str, *, by: str = "merchant") -> Response:
+        return self.delete(f"/v5/apikeys/{id}", by=by)
+
+    def authenticates(self, key: str) -> bool:
+        """Whether a request with this key gets past authentication, whatever comes then."""
+        answer = self.get("/v5/apikeys", by=key)
+        return answer.status != 401 or answer.json()["error"] != "authentication_failed"
+
+    # --- what they have in common -------------------------------------------------------------
 
     def _path(self, kind: str, name: str) -> str:
         """Where an account, a terminal or a location of the cast is."""

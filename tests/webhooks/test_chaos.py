@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import pytest
 import standardwebhooks
 
-from tests.webhooks.calling import WORLD, add, fares, living, sample
+from tests.webhooks.calling import WORLD
 from tests.webhooks.hooked import recover, resend, rule, triggers, types
 from tests.webhooks.receiving import Received, receiving
 
@@ -154,7 +154,7 @@ def counts(ask) -> list[tuple[int, int]]:
 
 def statuses(sandbox, event="account.updated", **changes):
     """How a sample fares at each endpoint; without an event loop nothing is sent."""
-    return fares(sandbox, sample(sandbox, event, **changes))
+    return sandbox.fares(sandbox.emit(event, **changes))
 
 
 # --- which ------------------------------------------------------------------------------------
@@ -180,7 +180,7 @@ def test_a_rule_is_for_what_its_words_say_of_the_event_and_its_body(sandbox):
     accounts = [
         ({"account": name}, (SALE, mine), (SALE, above)) for name in ("merchant", *mine.values())
     ]
-    url = add(sandbox, id="e", description="The first")["url"]
+    url = sandbox.add_endpoint(id="e", description="The first")["url"]
     places = [
         ({"endpoint": word, "event": SALE}, (SALE, {}), (REFUND, {}))
         for word in ("e", "The first", url, ["x", "e"])
@@ -199,10 +199,10 @@ def test_nth_counts_what_fits_otherwise_and_what_is_used_up_leaves_the_rest_unti
         rule(when={"event": SALE, "nth": [2, 4]}, drop=True, times=1),
         rule(when={"event": REFUND}, drop=True, times=1),
     )
-    add(sandbox, id="other", event_types=["batch.opened"])
-    add(sandbox, id="disabled", disabled=True)
-    add(sandbox, id="a")
-    add(sandbox, id="b")
+    sandbox.add_endpoint(id="other", event_types=["batch.opened"])
+    sandbox.add_endpoint(id="disabled", disabled=True)
+    sandbox.add_endpoint(id="a")
+    sandbox.add_endpoint(id="b")
 
     fared = [list(statuses(sandbox, event).values()) for event in (SALE, REFUND, SALE)]
 
@@ -312,14 +312,14 @@ def test_what_is_delayed_outlives_the_loop_in_which_it_was_held_back(sandbox):
     run(sandbox, rule(delay_ms=50, times=2))
 
     async def one_life(count):
-        async with living(sandbox):
-            id = sample(sandbox)
+        async with sandbox.living():
+            id = sandbox.emit()
             await asyncio.to_thread(receiver.wait_for, count)
             return id
 
     with receiving() as receiver:
-        add(sandbox, url=receiver.url, id="e")
-        ids = [sample(sandbox), asyncio.run(one_life(0)), asyncio.run(one_life(3))]
+        sandbox.add_endpoint(url=receiver.url, id="e")
+        ids = [sandbox.emit(), asyncio.run(one_life(0)), asyncio.run(one_life(3))]
 
     assert sorted(receiver.ids()) == sorted(ids)
 

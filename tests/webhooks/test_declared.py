@@ -13,7 +13,7 @@ from sandbox.store.fixture import FixtureError
 from sandbox.webhooks.signing import write_secret
 from tests.control.refusals import assert_refused
 from tests.driving import InProcess
-from tests.webhooks.calling import ENDPOINTS, reset, types_reached
+from tests.webhooks.calling import ENDPOINTS
 
 URL, OTHER = "http://127.0.0.1:9/one", "http://127.0.0.1:9/two"
 IMPOSSIBLE = "http://receiver.invalid/?answers=999"
@@ -41,7 +41,7 @@ def test_webhooks_go_to_the_urls_given_at_the_start(tmp_path):
 
     assert {id: one["url"] for id, one in made.items()} == {"start-1": URL, "start-2": OTHER}
     assert endpoints(again) == made
-    assert types_reached(alone, "start-1")[:2] == ["transaction.create", "batch.opened"]
+    assert alone.types_reached("start-1")[:2] == ["transaction.create", "batch.opened"]
 
 
 def test_a_url_that_cannot_be_is_refused_at_the_start():
@@ -82,9 +82,9 @@ def test_a_fixture_has_endpoints(tmp_path):
     (made,) = endpoints(sandbox).values()
     assert made | asked == made
     assert (made["id"], made["account_id"]) == ("shop", sandbox.account_id("merchant"))
-    assert types_reached(sandbox, "shop") == ["transaction.sale"]
+    assert sandbox.types_reached("shop") == ["transaction.sale"]
     sandbox.control("DELETE", f"{ENDPOINTS}/shop")
-    reset(sandbox)
+    sandbox.reset()
     assert endpoints(sandbox) == {"shop": made}
 
 
@@ -120,7 +120,7 @@ def test_a_scenario_registers_its_endpoints_and_they_stay_after_it(sandbox):
     assert endpoints(sandbox) == {"mine": first}
     assert first["account_id"] == sandbox.account_id("merchant")
     assert first["filters"] == {"status": ["captured"]}
-    assert types_reached(sandbox, "mine") == ["transaction.sale"]
+    assert sandbox.types_reached("mine") == ["transaction.sale"]
     # They keep their state when it starts again.
     sandbox.control("PATCH", f"{ENDPOINTS}/mine", {"disabled": True})
     sandbox.control("PUT", SCENARIO, scenario(url=OTHER))

@@ -14,17 +14,7 @@ from sandbox.settings import Settings
 from sandbox.webhooks.signing import write_secret
 from tests.conftest import NOW
 from tests.control.refusals import assert_refused
-from tests.webhooks.calling import (
-    ENDPOINTS,
-    WORLD,
-    add,
-    change,
-    fares,
-    reached,
-    reset,
-    sample,
-    types_reached,
-)
+from tests.webhooks.calling import ENDPOINTS, WORLD
 from tests.webhooks.hooked import START
 
 URL = "http://127.0.0.1:9/hooks"
@@ -37,7 +27,7 @@ SNAPSHOT = f"{WORLD}/snapshot"
 
 def test_an_endpoint_needs_a_url_only_and_null_is_as_if_it_was_not_given(sandbox):
     optional = ("id", "description", "account_id", "event_types", "filters", "secret", "disabled")
-    body = add(sandbox, url=URL, **dict.fromkeys(optional))
+    body = sandbox.add_endpoint(url=URL, **dict.fromkeys(optional))
 
     assert re.fullmatch(r"ep_[A-Za-z0-9]{27}", body.pop("id"))
     assert re.fullmatch(r"whsec_[A-Za-z0-9+/]{43}=", body.pop("secret"))
@@ -70,13 +60,13 @@ def test_an_endpoint_is_what_it_was_asked_to_be_and_what_no_change_names_stays(s
     twice = {"event_types": wanted["event_types"] * 2}
     empty = {"filters": wanted["filters"] | {"processor": None, "transaction_type": []}}
 
-    before = add(sandbox, **wanted | twice | empty | {"disabled": True})
+    before = sandbox.add_endpoint(**wanted | twice | empty | {"disabled": True})
 
     disabled = {"disabled": True, "disabled_reason": "disabled by hand"}
     assert before == before | wanted | disabled
     assert re.fullmatch(r"app_[A-Za-z0-9]{27}", before["application_id"])
     unchanged = dict.fromkeys(("url", "description", "event_types", "filters", "secret"))
-    assert change(sandbox, before["id"], **unchanged, disabled=None) == before
+    assert sandbox.change_endpoint(before["id"], **unchanged, disabled=None) == before
 
     for changes in (
         {"url": "https://example.com/", "secret": write_secret(b"o" * 32)},
@@ -84,7 +74,7 @@ def test_an_endpoint_is_what_it_was_asked_to_be_and_what_no_change_names_stays(s
         {"description": "", "event_types": [], "filters": {}},
         {"account_id": None},
     ):
-        after = change(sandbox, before["id"], **changes)
+        after = sandbox.change_endpoint(before["id"], **changes)
 
         gone = {"application_id": None} if "account_id" in changes else {}
         assert after == sandbox.look(f"endpoints/{before['id']}") == before | changes | gone
@@ -92,18 +82,18 @@ def test_an_endpoint_is_what_it_was_asked_to_be_and_what_no_change_names_stays(s
 
 
 def test_an_endpoint_is_disabled_enabled_and_deleted(sandbox):
-    first, second = add(sandbox), add(sandbox, id="a")
+    first, second = sandbox.add_endpoint(), sandbox.add_endpoint(id="a")
     assert sandbox.look("endpoints") == {"endpoints": [first, second], "total": 2}
     assert len({one[name] for one in (first, second) for name in ("id", "secret")}) == 4
     id = first["id"]
-    waiting = sample(sandbox)
+    waiting = sandbox.emit()
 
-    disabled = change(sandbox, id, disabled=True)
-    missed = sample(sandbox)
-    again = change(sandbox, id, disabled=True)
-    enabled = change(sandbox, id, disabled=False)
+    disabled = sandbox.change_endpoint(id, disabled=True)
+    missed = sandbox.emit()
+    again = sandbox.change_endpoint(id, disabled=True)
+    enabled = sandbox.change_endpoint(id, disabled=False)
     answer = sandbox.control("POST", f"{ENDPOINTS}/{id}/enable")
-    heard = sample(sandbox)
+    heard = sandbox.emit()
     deleted = sandbox.control("DELETE", f"{ENDPOINTS}/{id}")
 
     assert (disabled["disabled"], disabled["disabled_reason"]) == (True, "disabled by hand")
@@ -113,12 +103,12 @@ def test_an_endpoint_is_disabled_enabled_and_deleted(sandbox):
     assert (answer.status, answer.json()) == (200, enabled)
     assert (deleted.status, deleted.body) == (204, b"")
     assert sandbox.look("endpoints") == {"endpoints": [second], "total": 1}
-    assert fares(sandbox, waiting) == fares(sandbox, heard) == {id: "canceled", "a": "pending"}
-    assert reached(sandbox, missed) == reached(sandbox, sample(sandbox)) == ["a"]
+    assert sandbox.fares(waiting) == sandbox.fares(heard) == {id: "canceled", "a": "pending"}
+    assert list(sandbox.fares(missed)) == list(sandbox.fares(sandbox.emit())) == ["a"]
     # Endpoints stay over a reset, while messages go.
-    third = add(sandbox)
-    reset(sandbox)
-    after = add(sandbox)
+    third = sandbox.add_endpoint()
+    sandbox.reset()
+    after = sandbox.add_endpoint()
     assert after["id"] != third["id"]
     assert sandbox.look("endpoints")["endpoints"] == [second, third, after]
     assert sandbox.look("messages")["total"] == 0
@@ -134,7 +124,7 @@ def test_a_v2_creation_provisions_an_application_to_which_endpoints_belong(sandb
 
     account = sandbox.an_account(path="/v2/accounts")
     (made,) = applications(sandbox)["applications"]
-    hook = add(sandbox, account_id=account["id"])
+    hook = sandbox.add_endpoint(account_id=account["id"])
 
     assert re.fullmatch(r"app_[A-Za-z0-9]{27}", made["id"])
     own = {"account_id": account["id"], "created_at": NOW, "endpoints": []}
@@ -157,10 +147,10 @@ def test_another_account_gets_its_application_with_its_first_endpoint_and_keeps_
     sandbox.an_account(path="/v1/accounts")
     assert applications(sandbox)["total"] == 0
 
-    hooks = [add(sandbox, account_id=sandbox.account_id("merchant")) for _ in range(2)]
-    assert add(sandbox)["application_id"] is None
+    hooks = [sandbox.add_endpoint(account_id=sandbox.account_id("merchant")) for _ in range(2)]
+    assert sandbox.add_endpoint()["application_id"] is None
     before = applications(sandbox)
-    reset(sandbox)
+    sandbox.reset()
 
     assert [one["endpoints"] for one in before["applications"]] == [[one["id"] for one in hooks]]
     assert applications(sandbox) == before
@@ -172,7 +162,7 @@ def test_another_account_gets_its_application_with_its_first_endpoint_and_keeps_
 def fill(sandbox):
     """As many endpoints as may be."""
     for number in range(ENDPOINTS_MAX):
-        add(sandbox, id=f"e{number}")
+        sandbox.add_endpoint(id=f"e{number}")
 
 
 def test_one_endpoint_more_than_may_be_is_refused_until_one_is_deleted(sandbox):
@@ -184,7 +174,7 @@ def test_one_endpoint_more_than_may_be_is_refused_until_one_is_deleted(sandbox):
     refused = sandbox.control("POST", ENDPOINTS, more)
     by_scenario = sandbox.control("PUT", f"{WORLD}/scenario", scenario)
     elsewhere = sandbox.control("POST", "/worlds/other/endpoints", more)
-    changed = change(sandbox, "e0", description="as before")
+    changed = sandbox.change_endpoint("e0", description="as before")
     sandbox.control("DELETE", f"{ENDPOINTS}/e1")
     taken = sandbox.control("POST", ENDPOINTS, more)
 
@@ -216,10 +206,10 @@ def test_a_snapshot_and_a_fixture_bring_no_more_endpoints_than_may_be(sandbox, t
 
 
 def test_recovering_ends_where_its_endpoint_is_deleted_meanwhile(sandbox):
-    add(sandbox, id="e", disabled=True)
+    sandbox.add_endpoint(id="e", disabled=True)
     for _ in range(3):
-        sample(sandbox)
-    change(sandbox, "e", disabled=False)
+        sandbox.emit()
+    sandbox.change_endpoint("e", disabled=False)
 
     recovering = sandbox.get_world().outbox.recover("e", START)
     first = next(recovering)
@@ -230,18 +220,18 @@ def test_recovering_ends_where_its_endpoint_is_deleted_meanwhile(sandbox):
 
 @pytest.mark.proves("spec 6.1.3")
 def test_event_types_choose_and_none_means_all(sandbox):
-    some = add(sandbox, event_types=["transaction.sale", "batch.opened"])["id"]
-    every = add(sandbox)["id"]
+    some = sandbox.add_endpoint(event_types=["transaction.sale", "batch.opened"])["id"]
+    every = sandbox.add_endpoint()["id"]
     # Filters see what the body says at that moment.
-    pending = add(sandbox, filters={"status": ["pending"]})["id"]
+    pending = sandbox.add_endpoint(filters={"status": ["pending"]})["id"]
 
     sandbox.pay()
 
-    assert types_reached(sandbox, some) == ["batch.opened", "transaction.sale"]
-    assert types_reached(sandbox, every) == [
+    assert sandbox.types_reached(some) == ["batch.opened", "transaction.sale"]
+    assert sandbox.types_reached(every) == [
         *("transaction.create", "batch.opened", "transaction.sale")
     ]
-    assert types_reached(sandbox, pending) == ["transaction.create"]
+    assert sandbox.types_reached(pending) == ["transaction.create"]
 
 
 SALE = {"transaction_type": "sale", "status": "captured", "processor": "tsys"}
@@ -259,22 +249,24 @@ FILTERS = [
 @pytest.mark.proves("spec 6.1.11", "assumed 8.3-filters")
 def test_all_filters_have_to_match_each_by_any_of_its_values(sandbox):
     wanting = [
-        id for filters, passes in FILTERS if (id := add(sandbox, filters=filters)["id"]) and passes
+        id
+        for filters, passes in FILTERS
+        if (id := sandbox.add_endpoint(filters=filters)["id"]) and passes
     ]
 
-    assert reached(sandbox, sample(sandbox, "transaction.sale", **SALE)) == wanting
+    assert list(sandbox.fares(sandbox.emit("transaction.sale", **SALE))) == wanting
 
 
 @pytest.mark.proves("assumed 8.3-filters")
 def test_a_filter_on_a_field_that_the_body_lacks_or_has_as_null_never_matches(sandbox):
     for name in ("transaction_type", "processor"):
-        add(sandbox, filters={name: ["sale"], "status": ["active"]})
-    add(sandbox, filters={"status": ["captured", "deleted"]})
-    every = add(sandbox)["id"]
+        sandbox.add_endpoint(filters={name: ["sale"], "status": ["active"]})
+    sandbox.add_endpoint(filters={"status": ["captured", "deleted"]})
+    every = sandbox.add_endpoint()["id"]
     location = sandbox.get_world().cast.locations["merchant"]
 
     for event, status in (("account.updated", "active"), ("transaction.sale", None)):
-        assert reached(sandbox, sample(sandbox, event, status=status)) == [every]
+        assert list(sandbox.fares(sandbox.emit(event, status=status))) == [every]
     # What has a sparse body has no status.
     sandbox.delete(f"/v1/locations/{location}", by="merchant")
     listed = sandbox.look("messages")["messages"][-1]

@@ -8,7 +8,6 @@ import pytest
 from sandbox import library
 from sandbox.domain.events import EVENTS
 from tests.driving import InProcess
-from tests.webhooks.calling import add, sample
 
 NEW_ACCOUNT = "account.created"
 """The one that cannot be about an account which was there before."""
@@ -21,14 +20,14 @@ def golden(event_type: str) -> dict[str, Any]:
 
 def send(sandbox: InProcess, event_type: str, **changes: Any) -> dict[str, Any]:
     """The message of a sample."""
-    sent: dict[str, Any] = sandbox.look(f"messages/{sample(sandbox, event_type, **changes)}")
+    sent: dict[str, Any] = sandbox.look(f"messages/{sandbox.emit(event_type, **changes)}")
     return sent
 
 
 def listen(sandbox: InProcess, *owners: str) -> None:
     """An endpoint of each of these accounts of the cast, which is its id too."""
     for owner in owners:
-        add(sandbox, id=owner, account_id=sandbox.account_id(owner))
+        sandbox.add_endpoint(id=owner, account_id=sandbox.account_id(owner))
 
 
 def audience(sent: dict[str, Any]) -> list[str]:
@@ -61,7 +60,7 @@ def test_every_sample_has_the_golden_body_of_its_event_and_is_for_its_account_an
 
 def test_a_sample_is_for_the_account_and_about_the_resource_that_it_is_changed_to(sandbox):
     listen(sandbox, "merchant", "second_merchant", "partner", "psp")
-    add(sandbox, id="everything")
+    sandbox.add_endpoint(id="everything")
 
     blocked = send(sandbox, "terminal.blocked", account_id=sandbox.account_id("second_merchant"))
     refund = send(sandbox, "transaction.refund", transaction_id="tx-of-mine")

@@ -14,7 +14,7 @@ from sandbox.domain.instants import parse_rfc3339
 from sandbox.webhooks import receivers as inside
 from tests.conftest import NOW
 from tests.webhooks import misbehaving as bad
-from tests.webhooks.calling import add, deliver_sample
+from tests.webhooks.calling import deliver_sample
 from tests.webhooks.hooked import planned_wait, until, waits
 from tests.webhooks.misbehaving import refusing
 from tests.webhooks.receiving import Answer, receiving
@@ -210,7 +210,7 @@ def test_what_came_is_signed_as_for_every_endpoint_and_a_fault_is_reported(hooke
 
 def test_a_receiver_that_takes_too_long_fails_and_is_sent_to_a_minute_later(sandbox, monkeypatch):
     monkeypatch.setattr(inside, "TIMEOUT_S", 0.01)
-    add(sandbox, id="slow", url="http://receiver.invalid/?delay_ms=10")
+    sandbox.add_endpoint(id="slow", url="http://receiver.invalid/?delay_ms=10")
 
     id = deliver_sample(sandbox)
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from tests.conftest import NOW
 from tests.control.refusals import assert_refused
-from tests.webhooks.calling import WORLD, add, sample
+from tests.webhooks.calling import WORLD
 
 URL = "http://127.0.0.1:9/hooks"
 
@@ -87,7 +87,7 @@ MORE = [
 
 
 def test_a_field_of_an_endpoint_that_cannot_be_is_named(sandbox):
-    add(sandbox, id="mine")
+    sandbox.add_endpoint(id="mine")
     before = sandbox.state()
 
     for fields, nearest in FIELDS:
@@ -104,9 +104,9 @@ def test_a_field_of_an_endpoint_that_cannot_be_is_named(sandbox):
 
 
 def test_what_cannot_be_asked_of_webhooks_is_refused_and_changes_nothing(sandbox):
-    add(sandbox, id="mine")
-    add(sandbox, id="disabled", disabled=True)
-    id = sample(sandbox)
+    sandbox.add_endpoint(id="mine")
+    sandbox.add_endpoint(id="disabled", disabled=True)
+    id = sandbox.emit()
     before = sandbox.state()
 
     for method, path, body, refusal, nearest in MORE:

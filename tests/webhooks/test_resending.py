@@ -7,7 +7,7 @@ import pytest
 
 from sandbox.domain.webhooks import ATTEMPTS_MAX, Sent
 from sandbox.webhooks.signing import write_secret
-from tests.webhooks.calling import ENDPOINTS, WORLD, add, sample
+from tests.webhooks.calling import ENDPOINTS, WORLD
 from tests.webhooks.hooked import recover, resend, triggers, until
 from tests.webhooks.receiving import Answer
 
@@ -88,8 +88,8 @@ def test_a_message_that_was_not_for_the_endpoint_can_be_sent_to_it(hooked, recei
 
 
 def test_of_very_many_attempts_the_newest_are_kept(sandbox):
-    add(sandbox, id="e")
-    id = sample(sandbox)
+    sandbox.add_endpoint(id="e")
+    id = sandbox.emit()
     outbox = sandbox.get_world().outbox
 
     for number in range(ATTEMPTS_MAX + 5):
@@ -113,7 +113,7 @@ OTHER_SECRET = write_secret(b"o" * 32)
 
 def test_a_secret_is_rotated_to_a_new_or_a_given_one(sandbox):
     for grace in ({}, {"grace_s": None}, {"grace_s": 0}, {"grace_s": 604_800}):
-        before = add(sandbox, secret=SECRET)
+        before = sandbox.add_endpoint(secret=SECRET)
         path = f"{ENDPOINTS}/{before['id']}/rotate-secret"
 
         drawn = sandbox.control("POST", path, grace)

@@ -17,7 +17,6 @@ from tests.conftest import NOW
 from tests.driving import InProcess
 from tests.support.open_requests import sale
 from tests.webhooks import misbehaving as bad
-from tests.webhooks.calling import living
 from tests.webhooks.hooked import START, UNTIL_S, until
 from tests.webhooks.misbehaving import refusing
 from tests.webhooks.receiving import Answer, overtakers, receiving
@@ -48,7 +47,7 @@ def test_every_answer_leaves_before_an_attempt_at_its_webhook_begins(tmp_path):
         happened.append(("answer", answer.json()["transaction_id"]))
 
     async def story(sandbox, happened):
-        async with living(sandbox):
+        async with sandbox.living():
             await asyncio.gather(*(sell(sandbox, happened) for _ in range(SALES)))
             await sandbox.get_world().wait_idle()
 

@@ -18,7 +18,7 @@ from sandbox.domain.field_types import check_secret
 from sandbox.webhooks.signing import headers_of, write_secret
 from tests.driving import fresh
 from tests.profiles import BRANDED
-from tests.webhooks.calling import add, deliver_sample
+from tests.webhooks.calling import deliver_sample
 from tests.webhooks.hooked import refused
 from tests.webhooks.receiving import receiving
 
@@ -50,7 +50,7 @@ def test_the_published_vector_is_signed_as_published_in_whole_seconds():
 def test_the_prefix_of_a_profile_stands_in_what_is_sent():
     sandbox = fresh(profile=BRANDED)
     with receiving() as receiver:
-        add(sandbox, url=receiver.url, secret=SECRET)
+        sandbox.add_endpoint(url=receiver.url, secret=SECRET)
         id = deliver_sample(sandbox)
 
     (received,) = receiver.requests

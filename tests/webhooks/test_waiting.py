@@ -12,12 +12,12 @@ from sandbox.control.stream import STREAMS_MAX
 from tests.control.reading import reading
 from tests.control.refusals import assert_refused
 from tests.support.caller import turns
-from tests.webhooks.calling import WORLD, add, control, living, reset, sample
+from tests.webhooks.calling import WORLD
 from tests.webhooks.receiving import receiving
 
 
 def ask_wait(sandbox, gone=None, **query):
-    return control(sandbox, "GET", f"{WORLD}/wait", query=urlencode(query), gone=gone)
+    return sandbox.control_on_loop("GET", f"{WORLD}/wait", query=urlencode(query), gone=gone)
 
 
 def wait(sandbox, **query):
@@ -40,9 +40,9 @@ async def waits(sandbox, count=WAITS_MAX, **query):
 
 
 def test_the_first_message_that_fits_is_answered_at_once_and_in_full(sandbox):
-    sample(sandbox, "account.blocked")
-    first = sample(sandbox, id="one")
-    other = sample(sandbox, id="other")
+    sandbox.emit("account.blocked")
+    first = sandbox.emit(id="one")
+    other = sandbox.emit(id="other")
 
     answer = wait(sandbox, event_type="account.updated")
 
@@ -54,16 +54,16 @@ def test_the_first_message_that_fits_is_answered_at_once_and_in_full(sandbox):
 
 
 def test_what_does_not_fit_is_passed_over_until_it_comes(sandbox):
-    sample(sandbox, "account.blocked")
-    last = sample(sandbox, status="active")
+    sandbox.emit("account.blocked")
+    last = sandbox.emit(status="active")
 
     async def story():
         wanted = {"event_type": "account.updated", "status": "active", "after": last}
         async with waits(sandbox, 1, **wanted) as (waiting,):
             assert not waiting.done()
-            sample(sandbox, "account.blocked")
-            sample(sandbox, status="blocked")
-            sample(sandbox, status="active", name="this one")
+            sandbox.emit("account.blocked")
+            sandbox.emit(status="blocked")
+            sandbox.emit(status="active", name="this one")
             return await waiting
 
     answer = asyncio.run(story())
@@ -76,7 +76,9 @@ def test_what_does_not_fit_is_passed_over_until_it_comes(sandbox):
 
 def test_when_nothing_comes_it_is_a_408_that_says_so(sandbox):
     sandbox.control("POST", "/worlds", {"id": "other"})
-    asyncio.run(control(sandbox, "POST", "/worlds/other/messages", {"event_type": "batch.opened"}))
+    asyncio.run(
+        sandbox.control_on_loop("POST", "/worlds/other/messages", {"event_type": "batch.opened"})
+    )
 
     answer = wait(sandbox, event_type="account.updated", timeout_s=0.01)
 
@@ -95,10 +97,10 @@ def misses(answer):
 
 
 def test_near_misses_say_what_was_different(sandbox):
-    other_type = sample(sandbox, "account.blocked", id="mine")
-    other_subject = sample(sandbox, id="other")
-    other_status = sample(sandbox, id="mine", status="blocked")
-    sample(sandbox, "account.blocked", id="other")
+    other_type = sandbox.emit("account.blocked", id="mine")
+    other_subject = sandbox.emit(id="other")
+    other_status = sandbox.emit(id="mine", status="blocked")
+    sandbox.emit("account.blocked", id="other")
 
     answer = wait(
         sandbox, event_type="account.updated", subject="mine", status="active", timeout_s=0
@@ -115,9 +117,9 @@ def test_near_misses_say_what_was_different(sandbox):
 
 
 def test_of_what_was_not_delivered_the_newest_five_say_how_they_fare(sandbox):
-    ids = [sample(sandbox) for _ in range(6)]
-    add(sandbox)
-    pending = sample(sandbox)
+    ids = [sandbox.emit() for _ in range(6)]
+    sandbox.add_endpoint()
+    pending = sandbox.emit()
 
     answer = wait(sandbox, delivered="1", timeout_s=0)
 
@@ -128,7 +130,7 @@ def test_of_what_was_not_delivered_the_newest_five_say_how_they_fare(sandbox):
 
 
 def test_a_parameter_that_cannot_be_is_refused(sandbox):
-    sample(sandbox)
+    sandbox.emit()
 
     for query, nearest in (
         ({"event_type": "account.update"}, "account.updated"),
@@ -140,7 +142,7 @@ def test_a_parameter_that_cannot_be_is_refused(sandbox):
     ):
         assert_refused(wait(sandbox, **query), 400, "validation_error", nearest)
     assert_refused(wait(sandbox, after="msg_x"), 404, "not_found")
-    unknown = asyncio.run(control(sandbox, "GET", "/worlds/defualt/wait"))
+    unknown = asyncio.run(sandbox.control_on_loop("GET", "/worlds/defualt/wait"))
     assert_refused(unknown, 404, "unknown_world", "default")
 
 
@@ -150,7 +152,9 @@ def test_one_wait_more_than_may_be_is_refused_until_their_clients_hang_up(sandbo
     async def story():
         async with waits(sandbox) as tasks:
             refused = await ask_wait(sandbox, timeout_s=0)
-            elsewhere = await control(sandbox, "GET", "/worlds/other/wait", query="timeout_s=0")
+            elsewhere = await sandbox.control_on_loop(
+                "GET", "/worlds/other/wait", query="timeout_s=0"
+            )
             assert not any(task.done() for task in tasks)
         assert [task.result() for task in tasks] == [None] * WAITS_MAX
         assert sandbox.get_world().waits == 0
@@ -168,7 +172,7 @@ def test_one_stream_more_than_may_be_is_refused(sandbox):
         async with contextlib.AsyncExitStack() as stack:
             for _ in range(STREAMS_MAX):
                 await stack.enter_async_context(reading(sandbox))
-            refused = await control(sandbox, "GET", f"{WORLD}/stream")
+            refused = await sandbox.control_on_loop("GET", f"{WORLD}/stream")
         async with reading(sandbox):
             return refused
 
@@ -180,9 +184,9 @@ def test_one_stream_more_than_may_be_is_refused(sandbox):
 
 def test_delivered_waits_until_some_endpoint_has_it_however_long_that_takes(sandbox):
     async def story(receiver):
-        async with living(sandbox):
-            add(sandbox, url=receiver.url, id="e")
-            first, _ = sample(sandbox), sample(sandbox)
+        async with sandbox.living():
+            sandbox.add_endpoint(url=receiver.url, id="e")
+            first, _ = sandbox.emit(), sandbox.emit()
             async with waits(sandbox, 1, delivered="true", after=first) as (later,):
                 waiting = asyncio.create_task(ask_wait(sandbox, delivered="true", timeout_s=60))
                 await asyncio.to_thread(receiver.wait_for, 2)
@@ -209,7 +213,7 @@ def test_what_comes_in_the_moment_in_which_the_time_ends_is_found(sandbox):
             ends_at = loop.time() + 0.2
             while loop.time() < ends_at:
                 """The loop is busy: it notices that the time is over and the message at once."""
-            id = sample(sandbox, "account.blocked")
+            id = sandbox.emit("account.blocked")
             return id, (await waiting).json()
 
     id, found = asyncio.run(story())
@@ -218,13 +222,13 @@ def test_what_comes_in_the_moment_in_which_the_time_ends_is_found(sandbox):
 
 
 def test_a_wait_goes_on_when_its_world_is_reset(sandbox):
-    sample(sandbox)
+    sandbox.emit()
 
     async def story():
         async with waits(sandbox, 1, event_type="account.deleted") as (waiting,):
-            reset(sandbox)
+            sandbox.reset()
             await turns()
-            id = sample(sandbox, "account.deleted")
+            id = sandbox.emit("account.deleted")
             return id, (await waiting).json()["id"]
 
     id, found = asyncio.run(story())
