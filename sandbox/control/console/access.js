@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { ask, inWorld } from "./api.js";
 import { refine, route } from "./route.js";
 import { act, revision } from "./state.js";
-import { Act, Code, copy, Empty, Go, html, Icon, Panel, Steps, Trouble, walk } from "./ui.js";
+import { Act, Code, copy, Empty, Go, Heading, html, Icon, Panel, Steps, Trouble, walk } from "./ui.js";
 import { asMarkdown } from "./markdown.js";
 import { day } from "./words.js";
 
@@ -90,7 +90,7 @@ export function Access() {
   const [page, error] = useLook(["directory"], "kind=key&limit=500");
   const q = (query.q ?? "").toLowerCase();
   const list = (page?.entries ?? []).filter((one) => `${one.cast} ${one.name} ${one.id}`.toLowerCase().includes(q));
-  return html`<section class="list"><div class="lh"><div class="row"><h1 tabindex="-1">Access</h1><span class="qq">${list.length} keys</span></div>
+  return html`<section class="list"><div class="lh"><div class="row"><${Heading} text="Access" count=${page && `${list.length} keys`} /></div>
     <input type="search" aria-label="Filter keys" placeholder="a name or an id" value=${query.q ?? ""} onInput=${(event) => refine({ q: event.target.value })} />
     <${Trouble} error=${error} /></div>
     <ul onKeyDown=${walk} aria-label="Keys">${list.map((one) => html`<li key=${one.id}><${Go} room="access" id=${one.cast ?? one.id}

@@ -6,7 +6,7 @@ import { isReport } from "./capture.js";
 import { Save } from "./exporting.js";
 import { refine, route } from "./route.js";
 import { act, revision, send, world } from "./state.js";
-import { Act, Choice, Copy, Empty, Go, html, Icon, Mark, Panel, Status, Trouble, walk } from "./ui.js";
+import { Act, Choice, Copy, Empty, Go, Heading, html, Icon, Mark, Panel, Status, Trouble, walk } from "./ui.js";
 import { day, money, time } from "./words.js";
 
 const CHIPS = [["", "All"], ["open", "Open"], ["submitted", "Submitted"], ["accepted,partially_accepted,rejected", "Answered"]];
@@ -177,7 +177,7 @@ function Detail({ id }) {
 export function Batches() {
   const { id, query } = route.value;
   const { status = "", terminal = "" } = query;
-  const [page, setPage] = useState({ batches: [], total: 0, next: null });
+  const [page, setPage] = useState({ batches: [], total: null, next: null });
   const [error, setError] = useState(null);
   const [file, setFile] = useState(null);
   const asked = (more = {}) => new URLSearchParams({ limit: String(PAGE), ...(status ? { status } : {}), ...(terminal ? { terminal } : {}), ...more });
@@ -190,13 +190,13 @@ export function Batches() {
     const answer = await act("GET", ["batches"], undefined, asked({ before: String(page.next) }));
     setPage({ ...answer, batches: [...page.batches, ...answer.batches] });
   };
-  return html`<section class="list"><div class="lh"><div class="row"><h1 tabindex="-1">Batches</h1><span class="qq">${page.total}</span></div>
+  return html`<section class="list"><div class="lh"><div class="row"><${Heading} text="Batches" count=${page.total} /></div>
     <label class="inl">Terminal<select value=${terminal} onChange=${(event) => refine({ terminal: event.target.value })}><option value="">all</option>
       ${Object.keys(world.value?.terminals ?? {}).map((name) => html`<option value=${name} selected=${name === terminal}>${name.replaceAll("_", " ")}</option>`)}</select></label>
     <${Choice} label="Show" options=${CHIPS} value=${status} onChoose=${(one) => refine({ status: one })} />${isReport ? "" : html`<${Reconcile} onDone=${setFile} />`}<${Trouble} error=${error} /></div>
     <ul onKeyDown=${walk} aria-label="Batches">${page.batches.map((one) => html`<${Row} key=${one.id} one=${one} on=${one.id === id} />`)}
       ${page.next === null ? "" : html`<li class="pad"><${Act} run=${more}>Show more<//></li>`}</ul>
-    ${page.batches.length || error ? "" : html`<${Empty}><p class="q">${status || terminal ? "No batch matches this filter." : "No batch yet: a captured payment opens one."}</p>
+    ${page.total !== 0 || error ? "" : html`<${Empty}><p class="q">${status || terminal ? "No batch matches this filter." : "No batch yet: a captured payment opens one."}</p>
       ${status || terminal ? html`<button class="btn" onClick=${() => refine({ status: "", terminal: "" })}>Show all</button>`
       : html`<${Go} room="terminal" class="btn"><${Icon} name="terminal" size=${13} />Take a payment<//>`}<//>`}</section>
   <section class="det" aria-label="Batch">${file ? html`<${Reconciled} found=${file} onClose=${() => setFile(null)} />` : id ? html`<${Detail} key=${id} id=${id} />`

@@ -5,7 +5,7 @@ import { ask, inWorld } from "./api.js";
 import { go, refine, route } from "./route.js";
 import { show, way } from "./showing.js";
 import { revision } from "./state.js";
-import { Act, Choice, Empty, html, Panel, say, Trouble } from "./ui.js";
+import { Act, Choice, Empty, Heading, html, Panel, say, Trouble } from "./ui.js";
 
 function useRead(path, again) {
   const [found, setFound] = useState(null);
@@ -93,12 +93,13 @@ export function Clauses() {
     const text = `${one.id} ${one.title} ${one.summary}`.toLowerCase();
     return words.every((word) => text.includes(word));
   }) ?? [];
-  return html`<div class="row wrap"><h1 tabindex="-1">Clauses</h1><span class="qq">${list.length}</span><span class="sp"></span>
+  return html`<div class="row wrap"><${Heading} text="Clauses" count=${found && list.length} /><span class="sp"></span>
     <input type="search" aria-label="Filter clauses" placeholder="spec 5.9, refund, batch" value=${q} onInput=${(event) => refine({ q: event.target.value })} /></div>
   <${Trouble} error=${error} />
   <div class="panel"><dl class="clauses">${list.slice(0, MOST).map((one) => html`<div key=${one.id}><dt><code>${one.id}</code> <b>${one.title}</b></dt>
     <dd>${one.summary}<p class="q sm">${one.rows.length ? `Rows: ${one.rows.join(", ")}. ` : ""}${one.code.length ? `Code: ${one.code.join(", ")}. ` : ""}
     ${one.needs_no_proof ?? (one.proved ? "Proved by tests." : "")}</p></dd></div>`)}</dl>
+    ${found || error ? "" : html`<p class="pad q">Reading the clauses</p>`}
     ${found && !list.length ? html`<${Empty}><p class="q">No matching clauses.</p><//>` : ""}</div>
   ${list.length > MOST ? html`<p class="q">and ${list.length - MOST} more: a longer filter narrows them down</p>` : ""}`;
 }

@@ -100,7 +100,7 @@ function Health({ one }) {
 /** An endpoint in the list. */
 export function Endpoint({ one }) {
   const bad = failing(one, messages.value);
-  return html`<li class="ep"><div class="row"><b class="el">${one.description || "Endpoint"}</b><span class="sp"></span>
+  return html`<li class="ep"><div class="row"><b class="el">${one.description || (isInside(one) ? "Built-in receiver" : "Endpoint")}</b><span class="sp"></span>
       ${one.disabled ? html`<span class="tag">disabled</span>` : bad ? html`<span class="x sm">failing</span>` : ""}</div>
     ${isInside(one) && !isReport ? html`<${Go} room="webhooks" query=${{ receiver: one.id }} class="el">What it received<//>` : html`<code class="el q">${one.url}</code>`}<${Ticks} endpoint=${one} /><${Health} one=${one} />
     <span class="q sm">${one.event_types.length ? one.event_types.join(", ") : "all events"}</span>

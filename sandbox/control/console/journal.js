@@ -6,7 +6,7 @@ import { asMarkdown } from "./markdown.js";
 import { isReport } from "./capture.js";
 import { go, refine, route } from "./route.js";
 import { act, revision, listed, messages, requests, session, world } from "./state.js";
-import { Act, Code, copy, Copy, Empty, Go, html, Icon, Json, Panel, Status, Steps, Trouble, walk } from "./ui.js";
+import { Act, Code, copy, Copy, Empty, Go, Heading, html, Icon, Json, Panel, Status, Steps, Trouble, walk } from "./ui.js";
 import { amountOf, curl, decider, purpose, time } from "./words.js";
 
 /** Splits a question into a query for the server, null without words, and a filter for its rows. */
@@ -144,8 +144,7 @@ export function Journal() {
   const { id, query } = route.value;
   const q = query.q ?? "";
   const { list, error, ready } = useFitting(q);
-  return html`<section class="list"><div class="lh"><div class="row"><h1 tabindex="-1">Journal</h1>
-      <span class="qq">${list.length}</span></div>
+  return html`<section class="list"><div class="lh"><div class="row"><${Heading} text="Journal" count=${ready ? list.length : null} /></div>
     <input type="search" aria-label="Filter requests" placeholder="status:404 route:payments Hotel" value=${q}
       onInput=${(event) => refine({ q: event.target.value })} /><${Trouble} error=${error} /></div>
     <ul onKeyDown=${walk} aria-label="Requests, newest first">${list.map((entry) => html`<${Row} key=${entry.id}

@@ -19,7 +19,7 @@ import { Worlds } from "./worlds.js";
 import { Finder, finding } from "./finder.js";
 import { listen } from "./keys.js";
 import { go, linked, route, tokenOfLink } from "./route.js";
-import { agenda, endpoints, follow, held, hold, live, messages, scenario, session, taps,
+import { agenda, endpoints, follow, held, hold, isRead, live, messages, scenario, session, taps,
   trouble, world } from "./state.js";
 import { Go, html, Icon, said, Trouble } from "./ui.js";
 import { ClockFace } from "./clockface.js";
@@ -181,7 +181,11 @@ function Content() {
       <p><${Go} room="overview">To the overview<//></p></main>`;
   }
   document.title = `${found[1]} · ${route.value.world} · uat-sandbox`;
-  const [, , View] = found;
+  const [, text, View] = found;
+  if (!isRead.value && room !== "worlds") {
+    return html`<main class="room" aria-busy="true"><h1 tabindex="-1">${text}</h1><p class="q">Reading the world ${route.value.world}</p>
+      <${Trouble} error=${trouble.value} /></main>`;
+  }
   return html`<main class=${`room r-${room}`} key=${`${route.value.world} ${room}`}><${View} /></main>`;
 }
 

@@ -5,7 +5,7 @@ import { ask, inWorld, raw } from "./api.js";
 import { go, refine, route } from "./route.js";
 import { documents, jsonOf, operationsIn, resolve, shape } from "./shapes.js";
 import { act, send, session, world } from "./state.js";
-import { Act, Choice, Code, Copy, Empty, Go, html, Json, Panel, Steps, Trouble, walk } from "./ui.js";
+import { Act, Choice, Code, Copy, Empty, Go, Heading, html, Json, Panel, Steps, Trouble, walk } from "./ui.js";
 import { curl } from "./words.js";
 
 const SURFACES = [["platform", "Platform"], ["control", "Control"]];
@@ -255,7 +255,7 @@ export function Operations() {
   const q = query.q ?? "";
   const list = all.filter((each) => each.surface === surface && fits(each, q.toLowerCase()));
   const tags = [...new Set(list.map(({ operation }) => operation.tags[0]))];
-  return html`<section class="list"><div class="lh"><div class="row"><h1 tabindex="-1">API</h1><span class="qq">${list.length}</span></div>
+  return html`<section class="list"><div class="lh"><div class="row"><${Heading} text="API" count=${found && list.length} /></div>
     <${Choice} label="Surface" wide options=${SURFACES} value=${surface} onChoose=${(chosen) => go({ query: { q, surface: chosen } })} />
     <input type="search" aria-label="Filter operations" placeholder="a name, path, event or permission" value=${q}
       onInput=${(event) => refine({ q: event.target.value })} /><${Trouble} error=${error} /></div>

@@ -9,7 +9,7 @@ import { Slip } from "./receipt.js";
 import { keysOn } from "./keys.js";
 import { refine, route } from "./route.js";
 import { act, revision, send, world } from "./state.js";
-import { Act, Choice, Copy, Empty, Go, html, Icon, Json, Mark, Panel, Status, Trouble, copy, walk } from "./ui.js";
+import { Act, Choice, Copy, Empty, Go, Heading, html, Icon, Json, Mark, Panel, Status, Trouble, copy, walk } from "./ui.js";
 import { useWindows, Windowed } from "./windowed.js";
 import { cardOf, minor, money, time, units } from "./words.js";
 
@@ -181,7 +181,7 @@ export function Payments() {
     if (keysOn.value && event.key === "x" && row && !event.ctrlKey && !event.metaKey && !event.altKey) mark(idOf(row));
     else walk(event);
   };
-  return html`<section class="list"><div class="lh"><div class="row"><h1 tabindex="-1">Payments</h1><span class="qq">${list.total.toLocaleString("en")}</span></div>
+  return html`<section class="list"><div class="lh"><div class="row"><${Heading} text="Payments" count=${list.ready ? list.total.toLocaleString("en") : null} /></div>
     <input type="search" aria-label="Filter payments" placeholder="status:captured amount>100 0011" value=${q} onInput=${(event) => refine({ q: event.target.value })} />
     <div class="fl" role="group" aria-label="Show">${CHIPS.map(([status, text]) => html`<button aria-pressed=${String(q === (status && `status:${status}`))}
       onClick=${() => refine({ q: status && `status:${status}` })}>${text}</button>`)}</div><${Trouble} error=${list.error} />

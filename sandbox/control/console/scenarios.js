@@ -6,8 +6,8 @@ import { isReport } from "./capture.js";
 import { Editing } from "./editing.js";
 import { Examples } from "./proving.js";
 import { refine, route } from "./route.js";
-import { act, scenario, trouble } from "./state.js";
-import { Act, Empty, Go, html, Icon, Panel, walk } from "./ui.js";
+import { act, scenario } from "./state.js";
+import { Act, Empty, Go, Heading, html, Icon, Panel, Trouble, walk } from "./ui.js";
 
 /** A condition or a consequence of a rule, as short text. */
 function short(value) {
@@ -40,18 +40,19 @@ function Running() {
 
 export function Scenarios() {
   const { id, query } = route.value;
-  const [library, setLibrary] = useState([]);
+  const [library, setLibrary] = useState(null);
+  const [error, setError] = useState(null);
   useEffect(() => {
-    ask("GET", "/scenarios").then(({ scenarios }) => setLibrary(scenarios), (error) => { trouble.value = error; });
+    ask("GET", "/scenarios").then(({ scenarios }) => setLibrary(scenarios), setError);
   }, []);
   const q = (query.q ?? "").toLowerCase();
-  const list = library.filter((one) => `${one.title} ${one.about}`.toLowerCase().includes(q));
+  const list = library?.filter((one) => `${one.title} ${one.about}`.toLowerCase().includes(q)) ?? [];
   const runs = scenario.value?.name;
-  const chosen = library.find((one) => one.name === id) ?? library.find((one) => one.title === runs);
-  return html`<section class="list"><div class="lh"><div class="row"><h1 tabindex="-1">Scenarios</h1><span class="qq">${list.length}</span>
+  const chosen = library?.find((one) => one.name === id) ?? library?.find((one) => one.title === runs);
+  return html`<section class="list"><div class="lh"><div class="row"><${Heading} text="Scenarios" count=${library && list.length} />
       <span class="sp"></span>${isReport ? "" : html`<button class="btn" onClick=${() => refine({ edit: "new" })}><${Icon} name="add" size=${13} />New</button>`}</div>
-    <input type="search" aria-label="Filter scenarios" placeholder=${`${library.length} scenarios`} value=${query.q ?? ""}
-      onInput=${(event) => refine({ q: event.target.value })} /></div>
+    <input type="search" aria-label="Filter scenarios" placeholder=${library ? `${library.length} scenarios` : ""} value=${query.q ?? ""}
+      onInput=${(event) => refine({ q: event.target.value })} /><${Trouble} error=${error} /></div>
     <ul onKeyDown=${walk} aria-label="Library">${list.map((one) => html`<li key=${one.name}><${Go} room="scenarios" id=${one.name}
       query=${{ ...query, edit: "" }} class=${`row one ${chosen?.name === one.name ? "on" : ""}`}><span class="el">${one.title}</span>
       ${one.title === runs ? html`<span class="tag good">runs</span>` : ""}<//></li>`)}</ul></section>

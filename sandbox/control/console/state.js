@@ -57,6 +57,8 @@ export const listed = computed(() => {
   const waits = (glance.value?.waiting ?? []).filter(({ id }) => !known.has(id));
   return [...waits.reverse(), ...requests.value];
 });
+/** Whether all of this was read: before that, an empty list tells nothing. */
+export const isRead = computed(() => world.value !== null && agenda.value !== null);
 /** Whether the stream is open. */
 export const live = signal(false);
 /** Whether updates are paused, and how many requests arrived meanwhile. */

@@ -11,6 +11,9 @@ import { to } from "./route.js";
 
 export const html = htm.bind(h);
 
+/** The heading of a list, with how many it has; null before that is known. */
+export const Heading = ({ text, count }) => html`<h1 tabindex="-1">${text}</h1>${count === null ? "" : html`<span class="qq">${count}</span>`}`;
+
 /** What was just done, shown and read out by screen readers. */
 export const said = signal("");
 let silence = 0;

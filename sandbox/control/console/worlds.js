@@ -6,7 +6,7 @@ import { ask, inWorld, raw } from "./api.js";
 import { Marks } from "./marks.js";
 import { go, route } from "./route.js";
 import { act, revision, enter, session, world } from "./state.js";
-import { Act, Go, html, Icon, Panel, say, Sure, Trouble } from "./ui.js";
+import { Act, Go, Heading, html, Icon, Panel, say, Sure, Trouble } from "./ui.js";
 import { day, time } from "./words.js";
 
 /** The time of the last payments in the fixture `busy`. */
@@ -105,16 +105,17 @@ function whose() {
 }
 
 export function Worlds() {
-  const [list, setList] = useState([]);
+  const [found, setFound] = useState(null);
   const [error, setError] = useState(null);
   const [turn, setTurn] = useState(0);
   useEffect(() => {
-    ask("GET", "/worlds?shape=row").then(({ worlds }) => { setList(worlds); setError(null); }, setError);
+    ask("GET", "/worlds?shape=row").then(({ worlds }) => { setFound(worlds); setError(null); }, setError);
   }, [turn, revision.value]);
+  const list = found ?? [];
   const again = () => setTurn((n) => n + 1);
   const here = route.value.world;
   const shared = list.some((one) => one.server);
-  return html`<div class="row wrap"><h1 tabindex="-1">Worlds</h1><span class="qq">${list.length}</span>
+  return html`<div class="row wrap"><${Heading} text="Worlds" count=${found && list.length} />
     <span class="q">another world opens in the room that you came from, ${room.value}</span></div>
   <${Trouble} error=${error} />
   <${Panel} title=${whose()} about="isolated from each other"><div class="scroll" tabindex="0"><table><thead><tr>

@@ -288,3 +288,27 @@ def test_a_browser_has_nothing_to_complain_of_without_a_scenario(page, desk):
     expect(page.get_by_role("textbox", name="Scenario file")).to_be_visible()
     expect(page.get_by_role("status").filter(has_text="No mistake")).to_be_visible()
     assert said == []
+
+
+def test_a_room_says_nothing_of_a_world_that_was_not_read_yet(page, desk):
+    held = []
+    page.route("**/requests?*", lambda one: held.append(one))
+    page.goto(f"{desk.control}/#/{desk.id}/journal")
+    expect(page.get_by_text("Reading the world shop")).to_be_visible()
+    expect(page.get_by_text("No requests yet.")).to_have_count(0)
+
+    held[0].continue_()
+
+    expect(page.get_by_text("No requests yet.")).to_be_visible()
+
+
+def test_a_list_has_no_number_before_it_was_read(page, desk):
+    held = []
+    page.route("**/ledger", lambda one: held.append(one))
+    desk.open("clauses")
+    expect(page.get_by_text("Reading the clauses")).to_be_visible()
+    expect(page.locator("h1 + .qq")).to_have_count(0)
+
+    held[0].continue_()
+
+    expect(page.locator("h1 + .qq")).not_to_have_text("0")
