@@ -210,10 +210,6 @@ class Running(Struct, eq=False):
         """Return the live counts of each rule, in order."""
         return [one.counts for one in (*self.attempts, *self.webhooks)]
 
-    def begin_again(self, since: datetime) -> "Running":
-        """Return the same scenario from its beginning at `since`."""
-        return Running(self.scenario, self.resolve, self.draw, since)
-
     def go_on_from(self, counts: Sequence[Sequence[int]]) -> None:
         """Continue with the counts of an earlier run. Raises ValueError if the rules differ."""
         for mine, earlier in zip(self.counts(), counts, strict=True):

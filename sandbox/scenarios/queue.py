@@ -4,14 +4,17 @@ Both go before the rules of the scenario. Source: assumed D24.
 """
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any, Final, Generic, TypeVar
 
 from msgspec.structs import replace
+from pydantic_core import from_json, to_json
 
 from sandbox.domain.payments.outcomes import Queued
 from sandbox.domain.webhooks import WebhookFault
 from sandbox.scenarios.matcher import MatchedWebhookRule, Resolve, Running, Words
 from sandbox.scenarios.parser import ScenarioError, parse_scenario
+from sandbox.scenarios.scenario import Scenario
 
 QUEUE_MAX: Final = 1_000
 """How many next outcomes may wait in one world. Each attempt tries them until one matches."""
@@ -94,10 +97,16 @@ WebhookRules = Callable[[Words], MatchedWebhookRule | None]
 """Returns the first rule that matches a delivery, or None."""
 
 
+@lru_cache(maxsize=WEBHOOK_FAULTS_MAX)
+def _parse(rule: bytes) -> Scenario:
+    return parse_scenario({"name": "next delivery", "webhook": [from_json(rule)]})
+
+
 def running_of(entry: WebhookFault, resolve: Resolve) -> Running:
     """Return the entry as a scenario of one rule. Raises ScenarioError."""
-    rule = {"when": dict(entry.when), "then": dict(entry.then)}
-    return Running(parse_scenario({"name": entry.id, "webhook": [rule]}), resolve)
+    running = Running(_parse(to_json({"when": entry.when, "then": entry.then})), resolve)
+    running.go_on_from([[entry.fitted, 0]])
+    return running
 
 
 class WebhookFaults(_Waiting[WebhookFault]):
@@ -111,8 +120,6 @@ class WebhookFaults(_Waiting[WebhookFault]):
         super().__init__(store)
         self._resolve = resolve
         self.used: dict[str, Mapping[str, Any]] = {}
-        # The rule of each entry, with the effect that distinguishes two entries with one id.
-        self._running: dict[str, tuple[object, Running | None]] = {}
 
     def add(self, when: Mapping[str, Any], then: Mapping[str, Any], times: int) -> WebhookFault:
         """Append an entry. Raises WebhookFaultsFull, or ScenarioError if it is invalid."""
@@ -124,16 +131,13 @@ class WebhookFaults(_Waiting[WebhookFault]):
         running_of(entry, self._resolve)
         return self._append(entry)
 
-    def before(self, scenario: Running | None) -> WebhookRules:
-        """Return these rules, followed by those of the scenario."""
-        if scenario is None:
-            return self.for_webhook
-        return lambda words: self.for_webhook(words) or scenario.for_webhook(words)
-
     def for_webhook(self, words: Words) -> MatchedWebhookRule | None:
         """Use the first entry that matches a delivery, and return its rule; None if none does."""
         for entry in self.entries:
-            if (running := self._of(entry)) is None:
+            try:
+                running = running_of(entry, self._resolve)
+            except ScenarioError:
+                # It names something that no longer exists.
                 continue
             matched, [(fitted, _)] = running.for_webhook(words), running.counts()
             if "nth" in entry.when and fitted != entry.fitted:
@@ -144,28 +148,14 @@ class WebhookFaults(_Waiting[WebhookFault]):
                 return MatchedWebhookRule(matched.then, f"{RULE_OF_QUEUE}{entry.id}")
         return None
 
-    def _of(self, entry: WebhookFault) -> Running | None:
-        """Return the rule of an entry; None if it names something that no longer exists."""
-        then, running = self._running.get(entry.id, (None, None))
-        if then is not entry.then:
-            known = {one.id for one in self.entries}
-            self._running = {id: one for id, one in self._running.items() if id in known}
-            try:
-                running = running_of(entry, self._resolve)
-                running.go_on_from([[entry.fitted, 0]])
-            except ScenarioError:
-                running = None
-            self._running[entry.id] = entry.then, running
-        return running
-
     def _use(self, entry: WebhookFault) -> None:
         self.used[entry.id] = entry.then
         if len(self.used) > USED_MAX:
             del self.used[next(iter(self.used))]
-        if entry.left <= 1:
+        if entry.left > 1:
+            self._put(replace(entry, left=entry.left - 1))
+        else:
             self.remove(entry.id)
-            return
-        self._put(replace(entry, left=entry.left - 1))
 
     def _put(self, entry: WebhookFault) -> None:
         """Store a changed entry in place of the one with its id."""

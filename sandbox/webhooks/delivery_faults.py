@@ -44,7 +44,7 @@ class Job(Struct, frozen=True):
 
 
 def ruled(
-    wanted: Iterable[tuple[Message, Sequence[Endpoint]]], rules: WebhookRules | None
+    wanted: Iterable[tuple[Message, Sequence[Endpoint]]], rules: Sequence[WebhookRules]
 ) -> list[tuple[Message, Endpoint, MatchedWebhookRule | None]]:
     """Return the rule for each delivery, in the order of sending.
 
@@ -62,7 +62,7 @@ def ruled(
                 "account": message.account_id,
                 "endpoint": (endpoint.id, endpoint.description, endpoint.url),
             }
-            rule = rules(words) if rules else None
+            rule = next(filter(None, (find_rule(words) for find_rule in rules)), None)
             matched.append((message, endpoint, rule))
     # Equal ranks keep their order.
     return sorted(matched, key=lambda one: _PLACES[one[2].then.order if one[2] else None])

@@ -42,8 +42,8 @@ class WebhookWorld(Protocol):
     draws: Ids
 
     @property
-    def webhook_rules(self) -> WebhookRules | None:
-        """The rules for deliveries, if there are any."""
+    def webhook_rules(self) -> Sequence[WebhookRules]:
+        """The rules for deliveries, if there are any, in order."""
 
     @property
     def time_scale(self) -> float:

@@ -295,7 +295,7 @@ def begin_anew(world: World, fresh: World) -> None:
         state = replace(state, clock=begun)
     if scenario is None and world.scenario is not None:
         since = state.clock.time_at(world.system_clock())
-        scenario = world.scenario.begin_again(since)
+        scenario = _running(world, world.scenario.scenario, since)
         state = replace(state, scenario=world.state.scenario, scenario_since=since)
     world.take_over(fresh, state, scenario)
     unit = world.store.begin()

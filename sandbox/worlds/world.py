@@ -182,14 +182,14 @@ class World:
         return next(names, None if key is None else key.name)
 
     @property
-    def webhook_rules(self) -> WebhookRules | None:
-        """The rules for deliveries: queued faults first, then the scenario's; None without any."""
-        scenario = self.scenario
-        if scenario is not None and not scenario.webhooks:
-            scenario = None
+    def webhook_rules(self) -> Sequence[WebhookRules]:
+        """The rules for deliveries, if there are any: queued faults before the scenario's."""
+        rules: list[WebhookRules] = []
         if self.webhook_faults.entries:
-            return self.webhook_faults.before(scenario)
-        return None if scenario is None else scenario.for_webhook
+            rules.append(self.webhook_faults.for_webhook)
+        if self.scenario is not None and self.scenario.webhooks:
+            rules.append(self.scenario.for_webhook)
+        return rules
 
     @property
     def blocked(self) -> Mapping[str, None]:
