@@ -17,7 +17,6 @@ from sandbox.domain.events import EVENTS, EventType
 from sandbox.domain.field_types import EndpointDescription, EndpointId, HttpUrl, WebhookSecret
 from sandbox.domain.instants import Instant
 from sandbox.domain.secrets import find_secret
-from sandbox.webhooks.receivers import check_url
 from sandbox.webhooks.signing import KEY_BYTES, write_secret
 from sandbox.worlds.background import collect
 from sandbox.worlds.world import World
@@ -195,10 +194,6 @@ def _check_url(request: ControlRequest, url: str) -> None:
     services = request.services
     if (secret := find_secret(unquote(url), services.worlds.profile.key_format)) is not None:
         raise invalid(f"url: {secret.sentence}")
-    try:
-        check_url(url)
-    except ValueError as error:
-        raise invalid(str(error)) from None
     if problem := services.why_not_to(urlsplit(url).hostname or ""):
         raise invalid(f"url: {problem}")
 

@@ -14,11 +14,12 @@ from sandbox.control.journal import view_body
 from sandbox.control.messages import get_message
 from sandbox.control.models import TOTAL, Body, HeaderFields, Listing, Query, View, either, shows
 from sandbox.control.routing import WORLD, delete, get, post
+from sandbox.domain import receivers
 from sandbox.domain.events import Message, body_of
 from sandbox.domain.field_types import WebhookSecret
 from sandbox.domain.text import nearest
 from sandbox.domain.webhooks import Delivery, Endpoint
-from sandbox.webhooks import receivers
+from sandbox.webhooks.receivers import Received
 from sandbox.webhooks.signing import Verification, verify
 from sandbox.worlds.world import World
 
@@ -59,7 +60,7 @@ class Receivers(View):
     total: int = TOTAL
 
 
-@shows(receivers.Received, without=("check",))
+@shows(Received, without=("check",))
 class ReceivedView(View):
     """A delivery as it was received. `answer` is null if the receiver took too long.
 
@@ -122,16 +123,12 @@ def _find_receiver(request: ControlRequest) -> Endpoint:
 
 
 def _view_receiver(world: World, endpoint: Endpoint) -> ReceiverView:
-    try:
-        program = receivers.program_of(endpoint.url)
-    except ValueError:
-        program = receivers.Program()
-    id, received = endpoint.id, world.inbox.total(endpoint.id)
-    shown, secret = view_endpoint(endpoint, world.now()), endpoint.secret
+    program, id, secret = receivers.program_of(endpoint.url), endpoint.id, endpoint.secret
+    received, shown = world.inbox.total(id), view_endpoint(endpoint, world.now())
     return ReceiverView.of(program, id=id, received=received, secret=secret, endpoint=shown)
 
 
-def _view_received(world: World, one: receivers.Received) -> ReceivedView:
+def _view_received(world: World, one: Received) -> ReceivedView:
     message, check = world.store.message(one.message_id), one.check
     told = {"event_type": message and message.event_type, "body": view_body(one.body)}
     return ReceivedView.of(one, **told, genuine=check.step is None, says=check.says)

@@ -19,6 +19,7 @@ from pydantic import (
 
 from sandbox.domain.payments.amounts import AMOUNT_MAX
 from sandbox.domain.permissions import PERMISSIONS
+from sandbox.domain.receivers import is_inside, program_of
 from sandbox.domain.text import expects, one_of
 
 
@@ -188,6 +189,11 @@ def problem_with(url: str) -> str | None:
 def _http_url(url: str) -> str:
     if problem := problem_with(url):
         raise ValueError(problem)
+    if is_inside(url):
+        try:
+            program_of(url)
+        except ValueError as error:
+            raise ValueError(f"a receiver inside: {error}") from None
     return url
 
 

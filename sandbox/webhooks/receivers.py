@@ -8,11 +8,11 @@ from datetime import datetime
 from email.utils import parsedate_to_datetime
 from time import perf_counter, time
 from typing import Final, NamedTuple
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
-from sandbox.domain.text import did_you_mean
+from sandbox.domain.receivers import program_of
 from sandbox.domain.webhooks import TIMEOUT_S, Endpoint, Sent
 from sandbox.webhooks.signing import Verification, verify
 
@@ -128,21 +128,8 @@ def _origin_of(url: str) -> str:
 
 # --- receivers inside a world -------------------------------------------------------------------
 
-HOST: Final = "receiver.invalid"
-"""Names that end in .invalid never resolve (RFC 6761), so nothing leaves the process."""
-
-ANSWERS_MAX: Final = 20
-ANSWER_MIN, ANSWER_MAX = 200, 599
-DELAY_MS_MAX: Final = 30_000
 RECEIVED_MAX: Final = 100
 """How many deliveries of each receiver to keep."""
-
-
-class Program(NamedTuple):
-    """The status for each attempt at a message, the last one for all later ones, and a delay."""
-
-    answers: tuple[int, ...] = (200,)
-    delay_ms: int = 0
 
 
 class Received(NamedTuple):
@@ -155,48 +142,6 @@ class Received(NamedTuple):
     body: bytes
     check: Verification
     answer: int | None
-
-
-def url_of(program: Program) -> str:
-    """Return the URL of a receiver with this program."""
-    fields = {"answers": ",".join(map(str, program.answers)), "delay_ms": program.delay_ms}
-    return f"http://{HOST}/?{urlencode(fields, safe=',')}"
-
-
-def is_inside(url: str) -> bool:
-    """Whether the URL is that of a receiver inside a world."""
-    return HOST in url.lower() and urlsplit(url).hostname == HOST
-
-
-def program_of(url: str) -> Program:
-    """Return the program in a URL. Raises ValueError with a message."""
-    fields = dict(parse_qsl(urlsplit(url).query, keep_blank_values=True))
-    for name in fields:
-        if name not in Program._fields:
-            raise ValueError(f"has no {name!r}{did_you_mean(name, Program._fields)}")
-    answers = fields.get("answers", "200").split(",")
-    if len(answers) > ANSWERS_MAX:
-        raise ValueError(f"answers: has {len(answers)}, and {ANSWERS_MAX} is the most")
-    return Program(
-        tuple(_number("answers", one, ANSWER_MIN, ANSWER_MAX) for one in answers),
-        _number("delay_ms", fields.get("delay_ms", "0"), 0, DELAY_MS_MAX),
-    )
-
-
-def check_url(url: str) -> None:
-    """Raise ValueError if the URL is that of a receiver inside, and its program cannot be."""
-    if is_inside(url):
-        try:
-            program_of(url)
-        except ValueError as error:
-            raise ValueError(f"url: a receiver inside: {error}") from None
-
-
-def _number(name: str, text: str, least: int, most: int) -> int:
-    number = int(text) if re.fullmatch("[0-9]{1,7}", text) else -1
-    if not least <= number <= most:
-        raise ValueError(f"{name}: {text[:20]!r} is not a whole number from {least} to {most}")
-    return number
 
 
 class Inbox:
@@ -236,12 +181,7 @@ class Inbox:
 
         `now` is the world's time; `at_s` is the receiver's clock in Unix seconds.
         """
-        started = perf_counter()
-        try:
-            program = program_of(endpoint.url)
-        except ValueError:
-            # The endpoint comes from a file that another program wrote.
-            program = Program()
+        started, program = perf_counter(), program_of(endpoint.url)
         id = headers.get(f"{prefix}-id", "")
         self._attempts[endpoint.id][id] += 1
         attempt = self._attempts[endpoint.id][id]

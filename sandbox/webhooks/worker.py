@@ -9,12 +9,13 @@ from typing import Any, Final, Protocol
 
 from msgspec.structs import replace
 
+from sandbox.domain.receivers import is_inside
 from sandbox.domain.webhooks import Delivery, Endpoint, Sent
 from sandbox.measurements import Measured
 from sandbox.store.files.port import StoreError
 from sandbox.webhooks.delivery_faults import Job, write_attempt
 from sandbox.webhooks.outbox import WebhookWorld
-from sandbox.webhooks.receivers import ERROR_CHARS_MAX, LocalReceivers, is_inside
+from sandbox.webhooks.receivers import ERROR_CHARS_MAX, LocalReceivers
 
 PATIENCE_S: Final = 0.5
 """An attempt that takes longer than this does not hold up the next one at the same endpoint."""

@@ -32,7 +32,7 @@ from sandbox.scenarios.queue import QUEUE_MAX, WEBHOOK_FAULTS_MAX
 from sandbox.scenarios.scenario import Scenario
 from sandbox.store.documents import Unreadable, from_document
 from sandbox.store.files.port import COUNTERS, MESSAGES, RECORDS, TIMERS, WORLD
-from sandbox.store.fixture import Cast, FixtureError, seed
+from sandbox.store.fixture import Cast, seed
 from sandbox.store.generated_data import generate
 from sandbox.store.ids import Ids
 from sandbox.store.records import Records
@@ -82,17 +82,15 @@ def _declare_endpoints(world: World, scenario: Scenario) -> None:
     """Register the endpoints of the scenario, which outlive it. Raises ScenarioError."""
     now, endpoints = world.now(), []
     for number, one in enumerate(scenario.endpoint, start=1):
-        account_id, where = one.account, f"endpoint {number} {one.name!r}, "
+        account_id = one.account
         if account_id is not None:
             try:
                 account_id = world.find_named("account", account_id)
             except UnknownWord as error:
-                raise ScenarioError(f"{where}account: {error}", error.nearest) from None
+                where = f"endpoint {number} {one.name!r}, account"
+                raise ScenarioError(f"{where}: {error}", error.nearest) from None
         fields = {**one.fields(account_id), "created_at": now}
-        try:
-            endpoints.append(endpoint_of(one.name, fields, chars_of=world.draws.chars_of))
-        except ValueError as error:
-            raise ScenarioError(f"{where}{error}") from None
+        endpoints.append(endpoint_of(one.name, fields, chars_of=world.draws.chars_of))
     try:
         declare(world.store, endpoints)
     except TooManyEndpoints as error:
@@ -335,10 +333,7 @@ def _begin(world: World) -> None:
         # The ids of endpoints are their cast names.
         for name, document in spec.fixture.endpoints.items():
             fields = world.cast.resolve(document)
-            try:
-                endpoints.append(endpoint_of(name, fields, chars_of=world.draws.chars_of))
-            except ValueError as error:
-                raise FixtureError(f"endpoints, {name}: {error}") from None
+            endpoints.append(endpoint_of(name, fields, chars_of=world.draws.chars_of))
         declare(world.store, endpoints)
     if spec.generated_data is not None:
         generate(

@@ -61,6 +61,7 @@ BAD: Values = {
             *("ftp://host/", "host/x", "http://ho st/", "http://host:99999/", "http://höst/"),
             *("http://[", "", 7, "http://host/" + "x" * 2048, "/hooks", "file:///etc/passwd"),
             *("http:///x", "http://host:port/", "http://host/ä", "http://h/\n"),
+            *("http://receiver.invalid/?answers=999", "http://receiver.invalid/?anwsers=200"),
         ),
         "secret": ("", "whsec_", "whsec_c2hvcnQ=", SECRET.removeprefix("whsec_"), 7),
         "description": ("d" * 501, 7),
@@ -79,7 +80,10 @@ GOOD: Values = {
     "api_keys": {"permissions": (["all"], ["payments:read", "batches:read"]), "name": ("T",)},
     "credentials": {"code": ("123456789012", "abcdefghijkl")},
     "endpoints": {
-        "url": ("http://127.0.0.1:9000/hook", "https://example.com:8443/a?b=c%20d"),
+        "url": (
+            *("http://127.0.0.1:9000/hook", "https://example.com:8443/a?b=c%20d"),
+            "http://receiver.invalid/?answers=500,200&delay_ms=10",
+        ),
         "event_types": ([], ["transaction.sale", "batch.opened"]),
         "filters": ({}, {"status": ["captured"], "processor": ["any name"]}),
         "secret": (SECRET,),

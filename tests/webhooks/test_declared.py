@@ -93,7 +93,7 @@ def test_a_fixture_with_an_impossible_endpoint_is_refused_and_says_where(tmp_pat
         ({"account": "merchnt"}, "did you mean 'merchant'"),
         ({"sekret": "x"}, "did you mean 'secret'"),
         ({"filters": {"status": ["caught"]}}, "endpoints.1.filters"),
-        ({"url": IMPOSSIBLE}, "endpoints, shop: url: a receiver inside: answers"),
+        ({"url": IMPOSSIBLE}, "endpoints.1.url: a receiver inside: answers"),
     ):
         with pytest.raises(FixtureError) as caught:
             started(fixture=fixture_with(tmp_path, **wrong))
