@@ -84,13 +84,13 @@ class When(Part):
 
     @model_validator(mode="after")
     def _can_ever_fit(self) -> "When":
-        wanted = self.attempts
+        wanted, of_payments = self.attempts, sorted(self.model_fields_set - _OF_A_REQUEST)
         if self.is_of_a_batch:
-            named = sorted(self.model_fields_set - _OF_A_REQUEST - _OF_A_BATCH)
+            named = [word for word in of_payments if word not in _OF_A_BATCH]
             if named:
                 raise ValueError(f"{named[0]}: closing a batch has none")
-        elif not wanted and self.of_payments:
-            raise ValueError(f"{self.of_payments[0]}: {self.operations[0].name} has none")
+        elif of_payments and not wanted:
+            raise ValueError(f"{of_payments[0]}: {self.operations[0].name} has none")
         if wanted and wanted <= INITIATING and self.status is not None:
             raise ValueError("status: what begins a payment finds none")
         if wanted and wanted <= INITIATING and self.attempt is not None and 1 not in self.attempt:
@@ -130,11 +130,6 @@ class When(Part):
             if asked is None or one.name in asked or word in asked
         }
         return frozenset(map(Operation, found - {CLOSE_BATCH}))
-
-    @property
-    def of_payments(self) -> list[str]:
-        """The given words that only apply to payments and actions on them, in order."""
-        return sorted(self.model_fields_set - _OF_A_REQUEST)
 
     @property
     def is_of_a_batch(self) -> bool:
@@ -178,13 +173,19 @@ def _moment_of(moment: str, since: datetime) -> datetime:
         return clock.LATEST
 
 
-def check_outcome(word: str) -> str:
+def _check_outcome(word: str) -> str:
     """Return the word if it names an outcome. Raises ValueError with the nearest one."""
     if word in TRANSPORT_FAULTS:
         raise ValueError(f"{word!r} is a transport fault: say fault = {word!r}")
     if word not in OUTCOMES:
         raise UnknownWord(f"{word[:80]!r} is not a known outcome", word, OUTCOMES)
     return word
+
+
+Outcome = Annotated[
+    str, AfterValidator(_check_outcome), Field(json_schema_extra={"enum": list(OUTCOMES)})
+]
+"""The key of an outcome."""
 
 
 # --- follow-ups -------------------------------------------------------------------------------
@@ -199,9 +200,6 @@ FOLLOW_UPS: Final[dict[str, frozenset[Operation]]] = {
     **dict.fromkeys(ANY_REQUEST, frozenset(Operation)),
 }
 """The follow-ups, and the operations after which each is possible. Source: assumed D24."""
-
-OutcomeName = Annotated[str, Field(json_schema_extra={"enum": list(OUTCOMES)})]
-Outcome = Annotated[OutcomeName, AfterValidator(check_outcome)]
 
 
 class FollowUp(Part):

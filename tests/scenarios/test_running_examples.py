@@ -158,7 +158,7 @@ REFUSED = [
     ({"tap": {}}, "send.tap: says nothing: give after, card, outcome or cancel"),
     ({"tap": {"card": "tok_amex", "cancel": "user"}}, "send.tap: one of card, outcome and"),
     ({"tap": {"card": "tok_amx"}}, "send.tap.card: 'tok_amx' is not a known test card; did you"),
-    ({"tap": {"outcome": "lost_crd"}}, "send.tap: 'lost_crd' is not a known outcome; did you mean"),
+    ({"tap": {"outcome": "lost_crd"}}, "send.tap.outcome: 'lost_crd' is not a known outcome; did"),
     ({"operation": "capture", "tap": {"card": "tok_amex"}}, "send.tap: a card is tapped for"),
     ({"by": "5m"}, "send.by: belongs to advance, which needs it"),
     ({"operation": "advance"}, "send.by: belongs to advance, which needs it"),
