@@ -14,6 +14,4 @@ def export(sandbox, kind="pytest", **more):
 
 def exported(sandbox, kind="pytest", **more):
     """The file that is made."""
-    answer = export(sandbox, kind, **more)
-    assert answer.status == 200, answer.body
-    return answer.json()
+    return export(sandbox, kind, **more).expect(200)

@@ -151,9 +151,7 @@ MARKS = f"{WORLD}/marks"
 
 
 def mark(sandbox, name=""):
-    answer = sandbox.control("POST", MARKS, {"name": name})
-    assert answer.status == 201, answer.body
-    return answer.json()
+    return sandbox.control("POST", MARKS, {"name": name}).expect(201)
 
 
 @pytest.mark.proves("assumed D25")

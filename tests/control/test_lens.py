@@ -10,10 +10,8 @@ LENS = "/worlds/default/lens"
 
 
 def looked(sandbox, key, operation, target=None):
-    body = {"key": key, "operation": operation}
-    answer = sandbox.control("POST", LENS, body | ({} if target is None else {"target": target}))
-    assert answer.status == 200, answer.text
-    return answer.json()
+    body = {"key": key, "operation": operation, "target": target}
+    return sandbox.control("POST", LENS, body).expect(200)
 
 
 @pytest.fixture(scope="module")

@@ -8,9 +8,7 @@ NEXT = "/worlds/default/scenario/next"
 
 
 def queue(sandbox, **entry):
-    answer = sandbox.control("POST", NEXT, entry)
-    assert answer.status == 201, answer.text
-    return answer.json()
+    return sandbox.control("POST", NEXT, entry).expect(201)
 
 
 def queued(sandbox):

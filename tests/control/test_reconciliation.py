@@ -21,9 +21,7 @@ def as_csv(*rows):
 
 
 def compared(sandbox, text, **more):
-    answer = sandbox.control("POST", f"{WORLD}/reconciliation", {"text": text, **more})
-    assert answer.status == 200, answer.body.decode()
-    return answer.json()
+    return sandbox.control("POST", f"{WORLD}/reconciliation", {"text": text, **more}).expect(200)
 
 
 def row(tx, **changes):

@@ -60,9 +60,7 @@ def play(sandbox, example, **more):
 
 
 def played(sandbox, example, **more):
-    answer = play(sandbox, example, **more)
-    assert answer.status == 200, answer.body
-    return answer.json()
+    return play(sandbox, example, **more).expect(200)
 
 
 @pytest.fixture

@@ -106,9 +106,7 @@ then = { delay_ms = 5 }
 
 
 def check(sandbox, **body):
-    answer = sandbox.control("POST", "/scenarios/check", body)
-    assert answer.status == 200, answer.body
-    return answer.json()["problems"]
+    return sandbox.control("POST", "/scenarios/check", body).expect(200)["problems"]
 
 
 def test_a_scenario_that_is_written_as_a_file_says_the_same():
@@ -214,9 +212,8 @@ def test_what_is_right_has_no_problems_and_what_is_not_toml_names_its_line(sandb
 
 
 def proved(sandbox, **body):
-    answer = asyncio.run(sandbox.control_on_loop("POST", f"{SCENARIO}/prove", body))
-    assert answer.status == 200, answer.body
-    return answer.json()
+    answer = sandbox.control_on_loop("POST", f"{SCENARIO}/prove", body)
+    return asyncio.run(answer).expect(200)
 
 
 @pytest.mark.proves("assumed D25-prove")

@@ -22,11 +22,9 @@ TRACES = ("secret-plans", "@web", "Plans of the others")
 class Caller(InProcess):
     """A program that asks the control API."""
 
-    def make(self, id: str | None = None, **more) -> dict:
+    def make(self, **more) -> dict:
         """A world that it makes."""
-        made = self.control("POST", "/worlds", ({} if id is None else {"id": id}) | more)
-        assert made.status == 201, made.body
-        return made.json()
+        return self.control("POST", "/worlds", more).expect(201)
 
     def ids(self) -> list[str]:
         return [one["id"] for one in self.control("GET", "/worlds").json()["worlds"]]
@@ -48,9 +46,7 @@ class Shared:
         self.web = self.team("web")
 
     def issue(self, team: str, **more) -> dict:
-        made = self.operator.control("POST", "/tokens", {"team": team} | more)
-        assert made.status == 201, made.body
-        return made.json()
+        return self.operator.control("POST", "/tokens", {"team": team} | more).expect(201)
 
     def team(self, name: str) -> Caller:
         return with_token(self.sandbox, self.issue(name)["token"])
@@ -65,7 +61,7 @@ def shared() -> Shared:
 
 
 def test_a_team_calls_its_worlds_by_plain_names_or_ids_or_has_them_numbered(shared):
-    assert shared.mobile.make("default")["id"] == "default@mobile"
+    assert shared.mobile.make(id="default")["id"] == "default@mobile"
 
     for id in ("default", "default@mobile"):
         assert shared.mobile.control("GET", f"/worlds/{id}").json()["id"] == "default@mobile"
@@ -77,7 +73,7 @@ def test_a_team_calls_its_worlds_by_plain_names_or_ids_or_has_them_numbered(shar
 
 @pytest.mark.proves("assumed D25-teams")
 def test_each_team_sees_the_worlds_that_it_made_with_keys_of_their_own(shared):
-    one, other = (team.make("checkout") for team in (shared.mobile, shared.web))
+    one, other = (team.make(id="checkout") for team in (shared.mobile, shared.web))
 
     assert shared.mobile.ids() == ["checkout@mobile"]
     assert shared.web.ids() == ["checkout@web"]
@@ -90,7 +86,7 @@ def test_each_team_sees_the_worlds_that_it_made_with_keys_of_their_own(shared):
 
 
 def test_a_team_makes_no_world_under_another_name(shared):
-    shared.mobile.make("mine")
+    shared.mobile.make(id="mine")
     for id in ("plans@web", "plans@mobile@web", "plans@", "@mobile", "Plans"):
         for path in ("/worlds", "/worlds/mine/fork"):
             assert shared.mobile.control("POST", path, {"id": id}).status == 400, id
@@ -98,7 +94,7 @@ def test_a_team_makes_no_world_under_another_name(shared):
 
 
 def test_the_operator_makes_worlds_for_a_team_and_copies_of_them(shared):
-    shared.operator.make("given@mobile")
+    shared.operator.make(id="given@mobile")
     copy = shared.operator.control("POST", "/worlds/given@mobile/fork", {}).json()
 
     assert shared.mobile.ids() == ["given@mobile"]
@@ -130,7 +126,7 @@ def _path(row, world: str) -> str:
 def secretive() -> Shared:
     """A server on which another team has a world with a payment, a scenario and an endpoint."""
     shared = Shared()
-    made = shared.web.make("secret-plans", name="Plans of the others")
+    made = shared.web.make(id="secret-plans", name="Plans of the others")
     key, terminal = made["keys"]["merchant"]["key"], made["terminals"]["merchant"]
     body = {"amount": 4711, "terminal_id": terminal}
     assert shared.sandbox.ask("POST", "/v3/payment", key=key, json_body=body).status == 200
@@ -179,7 +175,7 @@ def test_nothing_is_found_in_a_world_of_others_and_nothing_is_counted(secretive)
 
 def test_a_snapshot_with_a_key_of_others_says_nothing_of_their_world(secretive):
     saved = secretive.web.control("GET", "/worlds/secret-plans/snapshot").json()
-    secretive.mobile.make("copy")
+    secretive.mobile.make(id="copy")
 
     refused = secretive.mobile.control("PUT", "/worlds/copy/snapshot", saved)
 
@@ -215,7 +211,7 @@ def test_only_the_operator_has_a_hand_in_tokens_and_reads_metrics(shared):
 def test_a_deleted_token_is_worthless_at_once_and_its_worlds_stay(shared):
     issued = shared.issue("mobile")
     caller = with_token(shared.sandbox, issued["token"])
-    caller.make("checkout")
+    caller.make(id="checkout")
 
     assert shared.operator.control("DELETE", f"/tokens/{issued['id']}").status == 204
 
@@ -238,7 +234,7 @@ def test_a_token_expires_at_its_moment(shared):
 
 
 def test_a_browser_signs_in_for_a_team_and_loses_its_session_with_the_token(shared):
-    shared.mobile.make("checkout")
+    shared.mobile.make(id="checkout")
     issued = shared.issue("mobile")
 
     begun = shared.sandbox.control("POST", "/session", {"token": issued["token"]})

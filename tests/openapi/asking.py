@@ -138,9 +138,7 @@ def _conflicting(request: Request) -> Response:
 
 def _sold(sandbox: Checked, **other: Any) -> Any:
     request = Request(sandbox, "payments.create")
-    answer = request.send(json_body={**request.body, **other})
-    assert answer.status == 200
-    return answer.json()
+    return request.send(json_body={**request.body, **other}).expect(200)
 
 
 def _blocked(request: Request) -> Response:
