@@ -6,10 +6,9 @@ from typing import Any
 from starlette.applications import Starlette
 from starlette.routing import Mount, Route
 
-from sandbox.app import build, create_app
+from sandbox.app import create_app
 from sandbox.platform.routes import OPERATIONS
-from sandbox.settings import Settings
-from tests.openapi.described import described
+from tests.openapi.described import usual_documents
 
 FOR_BROWSERS = {
     ("GET", "/_sandbox/docs"),
@@ -39,7 +38,7 @@ def operations_of(app: Starlette, below: str) -> set[tuple[str, str]]:
 
 def test_every_operation_is_a_route_of_starlette_and_in_the_documents():
     app = create_app()
-    platform, control = described(build(Settings()))
+    platform, control = usual_documents()
 
     assert {type(route) for _, route in walk(app.routes)} == {Route}
     rows = {(row.method, row.path) for row in OPERATIONS}

@@ -5,10 +5,8 @@ import signal
 import sys
 from pathlib import Path
 
-from sandbox.app import build
-from sandbox.settings import Settings
 from tests.cli.asking import ask, assert_refused
-from tests.driving import InProcess
+from tests.driving import fresh
 from tests.processes import Process, run
 
 SALE = """
@@ -75,7 +73,7 @@ def test_with_a_token_all_worlds_of_a_failed_command_are_kept_and_open_elsewhere
     assert f"the command ended with 7; {folder} has 4 worlds" in said
     assert said.count("its-own  404 POST /v3/paymnt: ") == 2
     assert "did you mean '/v3/payment'" in said
-    elsewhere = InProcess(build(Settings(fixture=str(folder / "its-own.world.json"))))
+    elsewhere = fresh(fixture=str(folder / "its-own.world.json"))
     assert elsewhere.ask("GET", "/v5/apikeys", key="merchant").status == 200
 
 

@@ -2,11 +2,10 @@
 
 import pytest
 
-from sandbox.app import build
 from sandbox.settings import Settings, SettingsError
 from sandbox.worlds.spec import Limits
 from tests.control.refusals import assert_refused
-from tests.driving import InProcess, Response
+from tests.driving import InProcess, Response, fresh
 from tests.in_process import Exchange, http_scope
 
 
@@ -18,15 +17,15 @@ def with_token(sandbox: InProcess, method: str, path: str, *tokens: str) -> Resp
 @pytest.fixture
 def guarded() -> InProcess:
     """A sandbox that is not bound to loopback, with a token that was given."""
-    return InProcess(build(Settings(host="0.0.0.0", token="open-sesame-open-sesame")))
+    return fresh(host="0.0.0.0", token="open-sesame-open-sesame")
 
 
 def test_on_loopback_a_token_is_asked_for_only_if_it_was_given():
-    given = InProcess(build(Settings(token="open-sesame-open-sesame")))
+    given = fresh(token="open-sesame-open-sesame")
 
     assert given.control("GET", "/worlds").status == 401
     for host in ("127.0.0.1", "127.8.8.8", "::1", "localhost"):
-        sandbox = InProcess(build(Settings(host=host)))
+        sandbox = fresh(host=host)
 
         assert sandbox.sandbox.token is None, host
         assert sandbox.control("GET", "/worlds").status == 200
@@ -38,7 +37,7 @@ def test_elsewhere_a_token_is_made_up_that_cannot_be_guessed():
     names = ("127.evil.example", "127.0.0.1.nip.io", "127.1", "2130706433", "localhost.example")
     tokens = set()
     for host in ("0.0.0.0", "::", "10.0.0.1", "sandbox.example", *names):
-        sandbox = InProcess(build(Settings(host=host)))
+        sandbox = fresh(host=host)
         made = str(sandbox.sandbox.token)
         assert len(made) >= 32
         assert with_token(sandbox, "GET", "/worlds", f"Bearer {made}").status == 200, host
@@ -50,7 +49,7 @@ def test_elsewhere_a_token_is_made_up_that_cannot_be_guessed():
 
 @pytest.mark.proves("assumed D25")
 def test_a_shared_server_on_loopback_asks_for_a_token_and_guards_internal_addresses():
-    sandbox = InProcess(build(Settings(shared=True)))
+    sandbox = fresh(shared=True)
     assert sandbox.control("GET", "/worlds").status == 401
     sandbox.defaults["authorization"] = f"Bearer {sandbox.sandbox.token}"
 
@@ -129,7 +128,7 @@ def ask_on_port(sandbox: InProcess, port: int, path: str, key: str | None = None
 
 
 def test_with_a_control_port_each_port_serves_its_own_surface_only():
-    sandbox = InProcess(build(Settings(port=8080, control_port=8081)))
+    sandbox = fresh(port=8080, control_port=8081)
 
     for port, path, key, expected in (
         (8080, "/v5/apikeys", "merchant", 200),
@@ -163,7 +162,7 @@ def _answers(sandbox: InProcess) -> list[Response]:
 
 @pytest.mark.proves("assumed D3")
 def test_every_answer_names_its_entry_in_a_journal_that_keeps_as_many_as_the_limit_says():
-    sandbox = InProcess(build(Settings(limits=Limits(journal_entries_max=3))))
+    sandbox = fresh(limits=Limits(journal_entries_max=3))
 
     named = [answer.headers["x-sandbox-request-id"] for answer in _answers(sandbox)]
 
@@ -174,7 +173,7 @@ def test_every_answer_names_its_entry_in_a_journal_that_keeps_as_many_as_the_lim
 
 @pytest.mark.proves("assumed D3")
 def test_without_explanations_no_answer_has_a_header_of_the_sandbox():
-    sandbox = InProcess(build(Settings(explain_headers=False)))
+    sandbox = fresh(explain_headers=False)
 
     answers = _answers(sandbox)
 

@@ -4,11 +4,9 @@ from typing import Any
 
 import pytest
 
-from sandbox.app import build
-from sandbox.settings import Settings
 from tests.conftest import NOW
 from tests.control.refusals import assert_refused
-from tests.driving import InProcess, Response
+from tests.driving import InProcess, Response, fresh
 
 CLOCK = "/worlds/default/clock"
 
@@ -46,7 +44,7 @@ def test_a_world_needs_nothing_and_gets_the_defaults(sandbox):
     assert (world["id"], world["name"], world["seed"]) == ("world-1", "", 1)
     assert (world["fixture"], world["clock"]["mode"]) == ("demo", "running")
     # The seed of the server is that of worlds that name none.
-    assert create(InProcess(build(Settings(seed=42)))).json()["seed"] == 42
+    assert create(fresh(seed=42)).json()["seed"] == 42
 
 
 @pytest.mark.proves("assumed D21")

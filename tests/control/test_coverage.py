@@ -1,8 +1,5 @@
 """What was exercised, and what never was."""
 
-from dataclasses import replace
-from typing import Any
-
 import pytest
 
 from sandbox.app import build
@@ -13,9 +10,9 @@ from sandbox.domain.payments.transactions import STATUS_REASONS, STATUSES
 from sandbox.domain.payments.transitions import TRANSITIONS
 from sandbox.platform.routes import OPERATIONS
 from sandbox.settings import Settings
-from tests.conftest import NOW
 from tests.control.refusals import assert_refused
 from tests.driving import InProcess, fresh
+from tests.worlds.worlds import add_world
 
 SECTIONS = [
     *("operations", "answers", "statuses", "status_reasons"),
@@ -31,13 +28,6 @@ def exercised(sandbox: InProcess, world: str | None = "default") -> dict[str, di
 
 def total(sandbox: InProcess) -> dict[str, dict[str, int]]:
     return exercised(sandbox, None)
-
-
-def made(sandbox: InProcess, **body: Any) -> InProcess:
-    """The same sandbox, asked in a world of its own."""
-    answer = sandbox.control("POST", "/worlds", {"id": "mine", "clock": NOW} | body)
-    assert answer.status == 201, answer.body
-    return replace(sandbox, world="mine")
 
 
 # --- what there is to exercise ----------------------------------------------------------------
@@ -195,7 +185,7 @@ def test_what_reaches_no_world_or_no_operation_is_counted_as_its_refusal_alone(s
 def test_a_world_that_begins_again_or_is_gone_counts_nothing_and_the_total_keeps_all():
     ticks = [0.0]
     sandbox = InProcess(build(Settings(), ticks=lambda: ticks[0]))
-    mine = made(sandbox)
+    mine = add_world(sandbox, "mine")
     saved = sandbox.control("GET", "/worlds/mine/snapshot").body
     sandbox.ask("GET", "/v5/apikeys", key="merchant")
     for method, path, body in (
@@ -214,7 +204,7 @@ def test_a_world_that_begins_again_or_is_gone_counts_nothing_and_the_total_keeps
         if method in ("POST", "PUT"):
             assert exercised(sandbox, "mine") == NOTHING
     assert_refused(sandbox.control("GET", "/worlds/mine/coverage"), 404, "unknown_world")
-    made(sandbox)
+    add_world(sandbox, "mine")
     mine.pay()
     before = total(sandbox)
     ticks[0] = 90_000.0
@@ -223,7 +213,7 @@ def test_a_world_that_begins_again_or_is_gone_counts_nothing_and_the_total_keeps
 
 
 def test_what_a_fixture_brings_along_was_not_exercised(sandbox):
-    made(sandbox, fixture="busy", clock=None)
+    add_world(sandbox, "mine", fixture="busy", clock=None)
 
     assert sandbox.control("GET", "/worlds/mine/messages").json()["total"] > 0
     assert exercised(sandbox, "mine") == NOTHING

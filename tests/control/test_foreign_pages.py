@@ -4,11 +4,10 @@ import logging
 
 import pytest
 
-from sandbox.app import build
 from sandbox.control.routes import CONTROL
 from sandbox.settings import Settings, SettingsError
 from tests.control.refusals import assert_refused, everything
-from tests.driving import InProcess, Response
+from tests.driving import InProcess, Response, fresh
 from tests.openapi.described import fresh_checked
 
 HERE = "127.0.0.1:8080"
@@ -111,7 +110,7 @@ def test_its_own_pages_and_clients_that_are_no_browsers_are_served(sandbox):
 
 
 def test_a_page_is_refused_with_the_token_as_well():
-    sandbox = InProcess(build(Settings(token="open-sesame-open-sesame")))
+    sandbox = fresh(token="open-sesame-open-sesame")
     token = {"authorization": "Bearer open-sesame-open-sesame"}
 
     foreign = from_page(sandbox, "GET", "/_sandbox/worlds", sec_fetch_site="cross-site", **token)
@@ -192,20 +191,20 @@ def test_loopback_under_any_of_its_names_reaches_both_surfaces(shared):
 @pytest.mark.proves("assumed D25-hosts")
 def test_a_host_that_is_allowed_is_answered():
     allowed = ("sandbox.example", "10.0.0.7", "FD00:0::1")
-    sandbox = InProcess(build(Settings(allow_hosts=allowed)))
+    sandbox = fresh(allow_hosts=allowed)
 
     for host in ("Sandbox.Example:8443", "sandbox.example.", "10.0.0.7", "[fd00::1]"):
         assert for_host(sandbox, "GET", "/_sandbox/worlds", host).status == 200, host
     assert for_host(sandbox, "GET", "/_sandbox/worlds", "x.sandbox.example").status == 421
     # So is the one that the server was told to listen on.
-    named = InProcess(build(Settings(host="me.internal", bound_address="127.0.0.1")))
+    named = fresh(host="me.internal", bound_address="127.0.0.1")
     assert named.sandbox.token is None
     assert for_host(named, "GET", "/_sandbox/worlds", "me.internal:8080").status == 200
 
 
 @pytest.mark.proves("assumed D25-hosts")
 def test_with_a_token_any_host_is_answered():
-    sandbox = InProcess(build(Settings(token="open-sesame-open-sesame")))
+    sandbox = fresh(token="open-sesame-open-sesame")
 
     assert for_host(sandbox, "GET", "/_sandbox/health", "sandbox.example").status == 200
     assert for_host(sandbox, "GET", "/v5/apikeys", "sandbox.example", key="merchant").status == 200

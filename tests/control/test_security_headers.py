@@ -4,12 +4,10 @@ import re
 
 import pytest
 
-from sandbox.app import build
 from sandbox.control.routes import CONTROL
 from sandbox.platform.routes import OPERATIONS
 from sandbox.platform.security import SECURITY_HEADERS
-from sandbox.settings import Settings
-from tests.driving import InProcess, Response
+from tests.driving import InProcess, Response, fresh
 
 PREFLIGHT = [
     (b"host", b"127.0.0.1:8080"),
@@ -25,7 +23,7 @@ ON_THE_LOOP = {"stream.read", "messages.wait"}
 @pytest.fixture(scope="module")
 def sandbox() -> InProcess:
     """One for all: what becomes of it does not matter to its headers."""
-    return InProcess(build(Settings(ca=b"a certificate")))
+    return fresh(ca=b"a certificate")
 
 
 def asked(sandbox: InProcess, method: str, path: str, **more) -> Response:

@@ -9,7 +9,7 @@ import pytest
 from sandbox.app import build
 from sandbox.control.identity import SESSION_S
 from sandbox.settings import Settings
-from tests.driving import InProcess, Response
+from tests.driving import InProcess, Response, fresh
 from tools.vendor import DRAWN, VENDOR
 
 TOKEN = "open-sesame-open-sesame"
@@ -233,7 +233,7 @@ def test_a_program_gets_the_documented_answer(sandbox):
 
 
 def test_with_a_control_port_the_page_of_the_platform_names_that_port():
-    sandbox = InProcess(build(Settings(control_port=8081)))
+    sandbox = fresh(control_port=8081)
 
     page = sandbox.ask("GET", "/", headers=BROWSER).body.decode()
 

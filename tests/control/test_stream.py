@@ -20,6 +20,7 @@ from tests.conftest import NOW
 from tests.control.reading import STREAM, WAIT_S, asking_for, reading, told
 from tests.driving import InProcess, Served, serving
 from tests.support.open_requests import desk_opens, open_request, sale, tap
+from tests.worlds.worlds import add_world
 
 CLOCK = "/worlds/default/clock"
 
@@ -27,17 +28,12 @@ CLOCK = "/worlds/default/clock"
 @pytest.fixture
 def mine(sandbox: InProcess) -> World:
     """A world beside the default one, which can go."""
-    sandbox.control("POST", "/worlds", {"id": "mine", "clock": NOW})
-    world = sandbox.sandbox.worlds.get("mine")
-    assert world is not None
-    return world
+    return add_world(sandbox, "mine").get_world()
 
 
 def has_readers(sandbox: InProcess, world: str = "default") -> bool:
     """Whether anything is noted for somebody who reads along."""
-    found = sandbox.sandbox.worlds.get(world)
-    assert found is not None
-    return len(found.subscriptions) > 0
+    return len(replace(sandbox, world=world).get_world().subscriptions) > 0
 
 
 # --- what is told -----------------------------------------------------------------------------

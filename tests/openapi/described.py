@@ -13,7 +13,7 @@ from sandbox.app import Sandbox, build
 from sandbox.control.routing import PREFIX
 from sandbox.domain.faults import MISDIRECTED
 from sandbox.settings import Settings
-from tests.driving import FROZEN, InProcess, Response
+from tests.driving import FROZEN, InProcess, Response, fresh
 
 CONSOLE = re.compile(rf"{PREFIX}/(docs|assets/[^/]*/[^/]*)?")
 """The console's page and its files."""
@@ -173,7 +173,7 @@ def fresh_checked() -> Checked:
 @cache
 def usual_documents() -> tuple[Described, Described]:
     """What a sandbox under the neutral profile says of its surfaces."""
-    return described(build(Settings()))
+    return described(fresh().sandbox)
 
 
 def described(sandbox: Sandbox) -> tuple[Described, Described]:

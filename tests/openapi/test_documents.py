@@ -14,7 +14,7 @@ from sandbox.platform.openapi.schemas import (
     MINOR_UNITS,
 )
 from sandbox.settings import Settings
-from tests.driving import InProcess, Response
+from tests.driving import InProcess, Response, fresh
 from tests.openapi.described import FORMATS, Described, usual_documents
 from tools import golden_answers
 from tools.openapi import FOLDER, documents
@@ -22,7 +22,7 @@ from tools.openapi import FOLDER, documents
 
 @pytest.fixture(scope="module")
 def asked():
-    return InProcess(build(Settings()))
+    return fresh()
 
 
 def served(asked, surface, query=""):

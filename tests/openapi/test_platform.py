@@ -14,7 +14,7 @@ from sandbox.domain.profile import DateFilters, Errors, KeyPrefixes, Profile
 from sandbox.domain.readings import DECLINE_STATUSES
 from sandbox.platform.routes import OPERATIONS
 from sandbox.settings import Settings
-from tests.driving import FROZEN
+from tests.driving import FROZEN, fresh
 from tests.openapi.asking import Request, refused
 from tests.openapi.described import (
     Checked,
@@ -130,7 +130,7 @@ def test_the_document_speaks_of_the_names_of_the_profile(profile):
 
 
 def test_the_names_of_the_profile_stand_where_they_are_used():
-    documents = [one.document for one in described(build(Settings(profile=OTHER_NAMES)))]
+    documents = [one.document for one in described(fresh(profile=OTHER_NAMES).sandbox)]
     assert not [one["info"]["title"] for one in documents if "svc_uat_" in json.dumps(one)]
     document = documents[0]
 

@@ -14,7 +14,7 @@ from sandbox.app import build
 from sandbox.domain.keys import digest_of
 from sandbox.settings import Settings
 from sandbox.store.files.port import StoreError
-from tests.driving import InProcess, Response
+from tests.driving import InProcess, Response, fresh
 from tests.worlds.worlds import (
     KEY,
     add_world,
@@ -139,7 +139,7 @@ def test_a_world_whose_key_another_one_has_by_now_is_not_reset(sandbox, mallory)
 
 
 def _on(path: Path) -> AbstractContextManager[InProcess]:
-    return kept(InProcess(build(Settings(store=path))))
+    return kept(fresh(store=path))
 
 
 def test_a_file_in_which_a_world_has_the_key_of_another_is_refused(tmp_path: Path):
@@ -161,7 +161,7 @@ def test_a_file_in_which_a_world_has_the_key_of_another_is_refused(tmp_path: Pat
 
 def squat(sandbox: InProcess, id: str) -> None:
     """Supply, in `default`, the key that the world with this id will have."""
-    elsewhere = InProcess(build(Settings()))
+    elsewhere = fresh()
     key = add_world(elsewhere, id).key("merchant")
     made = sandbox.mint(["payments:read"], by="merchant", **supplied(key))
     assert made["key"] == key

@@ -2,9 +2,7 @@
 
 import pytest
 
-from sandbox.app import build
-from sandbox.settings import Settings
-from tests.driving import NOW, InProcess, Response
+from tests.driving import NOW, InProcess, Response, fresh
 from tests.worlds.worlds import KEY, add_world, create, supplied, totals
 
 
@@ -31,7 +29,7 @@ def _story(world: InProcess) -> list[Response]:
 
 def test_one_world_of_two_servers_answers_alike_whatever_happens_in_others(sandbox):
     stories = []
-    for server, noise in ((InProcess(build(Settings())), 0), (sandbox, 5)):
+    for server, noise in ((fresh(), 0), (sandbox, 5)):
         world, noisy = add_world(server, "same", seed=7), add_world(server, "noisy", seed=7)
         for _ in range(noise):
             create(noisy)
@@ -80,7 +78,7 @@ def test_a_reset_brings_back_keys_and_clock_and_leaves_the_switches(sandbox):
 
 
 def test_the_keys_of_default_are_fixed_whatever_the_seed():
-    servers = [InProcess(build(Settings(seed=seed))) for seed in (1, 2)]
+    servers = [fresh(seed=seed) for seed in (1, 2)]
 
     keys = [server.control("GET", "/worlds/default").json()["keys"] for server in servers]
 
