@@ -178,6 +178,14 @@ class Served:
     def control(self, method: str, path: str, **more: Any) -> httpx2.Response:
         return self.client.request(method, self.facts["control_url"] + path, **more)
 
+    def sale(self, **more: Any) -> dict[str, Any]:
+        """The body of a sale at the merchant's terminal."""
+        return {"amount": 1000, "terminal_id": self.facts["terminals"]["merchant"]} | more
+
+    def pay(self, **more: Any) -> httpx2.Response:
+        """That sale, asked for by the merchant."""
+        return self.ask("POST", "/v3/payment", key="merchant", json=self.sale(**more))
+
 
 @contextlib.contextmanager
 def serving(*options: str) -> Iterator[Served]:

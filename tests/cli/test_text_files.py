@@ -46,9 +46,8 @@ def test_a_byte_order_mark_is_not_part_of_a_file(shell, tmp_path, fixture_text):
     options = ("--profile", profile, "--token-file", token, "--fixture", world)
     with serving(*options, "--scenario", scenario) as other:
         assert other.facts["api_key_header"] == "x-key"
-        sale = {"amount": 500, "terminal_id": other.facts["terminals"]["merchant"]}
         key = {"x-key": other.key("merchant")}
-        answer = other.ask("POST", "/v3/payment", json=sale, headers=key)
+        answer = other.ask("POST", "/v3/payment", json=other.sale(), headers=key)
         said = "insufficient_funds; source=scenario; rule=no funds"
         assert answer.headers["x-sandbox-outcome"] == said
         bearer = {"authorization": "Bearer a-token-that-is-long"}

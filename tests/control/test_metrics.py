@@ -70,8 +70,7 @@ def test_attempts_lags_and_writes_are_measured(tmp_path):
     with receiving() as receiver, serving("--store", str(tmp_path / "state.db")) as server:
         receiver.behave(lambda received: 500 if received.number == 0 else 200)
         server.control("POST", "/worlds/default/endpoints", json={"url": receiver.url})
-        body = {"amount": 100, "terminal_id": server.facts["terminals"]["merchant"]}
-        server.ask("POST", "/v3/payment", key="merchant", json=body)
+        server.pay()
         server.control("POST", "/worlds/default/clock/advance", json={"by": "1h"})
 
         found = metrics(server.control("GET", "/metrics").text)

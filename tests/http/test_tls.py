@@ -40,12 +40,11 @@ def test_a_client_that_trusts_the_authority_takes_a_payment_and_no_other_does(
 ):
     assert server.facts["url"].startswith("https://")
     assert server.facts["has_ca"] is True
-    body = {"amount": 1000, "terminal_id": server.facts["terminals"]["merchant"]}
     headers = {"x-service-apikey": server.facts["keys"]["merchant"]}
 
     for host in ("127.0.0.1", "localhost"):
         url = f"https://{host}:{port_of(server.facts['url'])}/v3/payment"
-        answer = httpx2.post(url, json=body, headers=headers, verify=trusting, timeout=60)
+        answer = httpx2.post(url, json=server.sale(), headers=headers, verify=trusting, timeout=60)
         assert (answer.status_code, answer.json()["status"]) == (200, "captured")
     with pytest.raises(httpx2.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):
         httpx2.get(server.facts["url"], verify=ssl.create_default_context(), timeout=60)

@@ -4,7 +4,6 @@ import threading
 import time
 from collections.abc import Callable
 from itertools import count
-from typing import Any
 
 import httpx2
 
@@ -12,11 +11,6 @@ from tests.driving import Served
 
 PAGE = 200
 WAITS_S = 15.0
-
-
-def pay(server: Served, **more: Any) -> httpx2.Response:
-    body = {"amount": 1_000, "terminal_id": server.facts["terminals"]["merchant"], **more}
-    return server.ask("POST", "/v3/payment", key="merchant", json=body, timeout=30)
 
 
 def until(has_come: Callable[[], bool], within_s: float = WAITS_S) -> float:
@@ -30,7 +24,7 @@ def until(has_come: Callable[[], bool], within_s: float = WAITS_S) -> float:
 
 def works(server: Served) -> bool:
     try:
-        return pay(server).status_code == 200
+        return server.pay().status_code == 200
     except httpx2.TransportError:
         return False
 

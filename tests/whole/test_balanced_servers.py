@@ -49,7 +49,7 @@ def sale(url: str, server: SavedWorld, timeout_s: float = LONGEST_S) -> httpx2.R
     return httpx2.post(
         f"{url}/v3/payment",
         headers={"x-service-apikey": server.key("merchant")},
-        json={"amount": 100, "terminal_id": server.facts["terminals"]["merchant"]},
+        json=server.sale(),
         timeout=timeout_s,
     )
 

@@ -45,8 +45,7 @@ def test_requests_that_are_under_way_when_the_server_stops_get_an_answer():
     with serving() as server, ExitStack() as stack:
         delayed = {"outcome": "approved", "delay_ms": 60_000}
         server.control("POST", "/worlds/default/scenario/next", json=delayed)
-        sale = {"amount": 1000, "terminal_id": server.facts["terminals"]["merchant"]}
-        body = json.dumps(sale).encode()
+        body = json.dumps(server.sale()).encode()
         length, key = f"content-length: {len(body)}", server.key("merchant")
         clients = [stack.enter_context(Client(port_of(server.url))) for _ in range(2)]
         clients[0].send(head_of("POST /v3/payment", JSON, length, key=key), body)

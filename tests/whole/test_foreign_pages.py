@@ -258,8 +258,7 @@ def test_a_page_of_a_name_that_leads_here_now_gets_nothing_of_either_surface(bro
 
 def test_the_platform_tells_a_page_of_another_origin_nothing(browser, server, elsewhere):
     worlds = server.control("GET", "/worlds").text
-    terminal = server.facts["terminals"]["merchant"]
-    sale = ("POST", "/v3/payment", {"amount": 1000, "terminal_id": terminal})
+    sale = ("POST", "/v3/payment", server.sale())
 
     with opened(browser, f"http://{EVIL}:{elsewhere}/") as (page, _):
         tried = attack(page, server.url, [*PLATFORM, sale], key=server.key("merchant"))

@@ -4,7 +4,6 @@ import threading
 from pathlib import Path
 
 from tests.driving import Served, serving
-from tests.servers.driving import pay
 from tests.webhooks.receiving import Answer, receiving
 
 ROUNDS = 5
@@ -19,7 +18,7 @@ def test_a_world_can_be_replaced_while_its_webhooks_wait(tmp_path: Path):
     with receiving(Answer(gate=gate)) as receiver, serving(*options) as server:
         empty = snapshot(server)
         server.control("POST", "/worlds/default/endpoints", json={"url": receiver.url})
-        pay(server)
+        server.pay()
         receiver.wait_for(1)
         unsent = snapshot(server)
         gate.set()

@@ -44,10 +44,7 @@ class Watched:
 
     def pay(self):
         """The outcome of a sale, and who chose it."""
-        terminal = self.server.facts["terminals"]["merchant"]
-        body = {"amount": 500, "terminal_id": terminal}
-        answer = self.server.ask("POST", "/v3/payment", key="merchant", json=body)
-        return answer.headers["x-sandbox-outcome"]
+        return self.server.pay().headers["x-sandbox-outcome"]
 
 
 @pytest.fixture

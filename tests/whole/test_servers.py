@@ -12,7 +12,7 @@ import pytest
 
 from sandbox.control.routes import CONTROL
 from tests.processes import run
-from tests.servers.driving import WAITS_S, pay, payments, until, works
+from tests.servers.driving import WAITS_S, payments, until, works
 from tests.servers.postgres import Postgres
 from tests.servers.serving import serving
 from tests.state.saved_worlds import SavedWorld, refused
@@ -46,7 +46,7 @@ def two(url: str, tmp_path: Path) -> Iterator[tuple[SavedWorld, SavedWorld]]:
 def test_a_payment_is_made_through_either_and_read_through_the_other(doors):
     one, other = doors
 
-    paid = [pay(server) for server in (one, other, one)]
+    paid = [server.pay() for server in (one, other, one)]
 
     made = {answer.json()["transaction_id"] for answer in paid}
     assert made <= payments(one) == payments(other)
@@ -112,7 +112,7 @@ def test_a_stream_a_tap_and_a_wait_go_through_a_server_that_has_no_world(doors):
     listener.start()
     assert opened.wait(WAITS_S)
     answers: list[int] = []
-    payer = threading.Thread(target=lambda: answers.append(pay(other).status_code), daemon=True)
+    payer = threading.Thread(target=lambda: answers.append(other.pay().status_code), daemon=True)
     payer.start()
 
     def tapped() -> bool:
@@ -212,7 +212,7 @@ def test_a_server_that_is_killed_is_replaced_and_retries_go_on_without_a_request
         one.control("PUT", "/worlds/default/switches", json={"webhooks.time_scale": 0.0001})
         one.control("POST", "/worlds/default/endpoints", json={"url": receiver.url})
         until(lambda: one.control("PUT", "/worlds/default/clock", json={"rate": 1}).is_success)
-        made = pay(one).json()["transaction_id"]
+        made = one.pay().json()["transaction_id"]
 
         one.kill()
 
@@ -224,8 +224,7 @@ def test_a_server_that_is_killed_is_replaced_and_retries_go_on_without_a_request
 
 def test_a_world_for_which_many_ask_at_once_is_taken_over_once(two):
     one, other = two
-    key, body = one.key("merchant"), {"amount": 100}
-    body |= {"terminal_id": one.facts["terminals"]["merchant"]}
+    key, body = one.key("merchant"), one.sale()
 
     async def ask_on() -> list[httpx2.Response]:
         ended = asyncio.get_running_loop().run_in_executor(None, one.end)
@@ -251,10 +250,10 @@ def test_while_postgresql_is_away_requests_are_503_and_afterwards_all_is_there_o
     url: str, tmp_path: Path, postgres: Postgres
 ):
     with serving(url, tmp_path, "one") as one:
-        made = {pay(one).json()["transaction_id"]}
+        made = {one.pay().json()["transaction_id"]}
         postgres.crash()
         try:
-            away = pay(one, event_id="AWAY")
+            away = one.pay(event_id="AWAY")
         finally:
             postgres.start()
         assert (away.status_code, away.headers["retry-after"]) == (503, "1")
@@ -368,7 +367,7 @@ def test_a_world_of_a_later_version_waits_for_a_server_of_that_version(
 
 def test_worlds_are_converted_to_a_database_and_back(url: str, tmp_path: Path):
     with serving(url, tmp_path, "one") as one:
-        made = pay(one).json()["transaction_id"]
+        made = one.pay().json()["transaction_id"]
         used = run("world", "convert", url, str(tmp_path / "state.db"))
         assert (used.returncode, b"is in use by the servers one" in used.stderr) == (2, True)
     done = run("world", "convert", url, str(tmp_path / "state.db"), "--json")

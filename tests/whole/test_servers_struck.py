@@ -31,7 +31,7 @@ from sandbox.settings import Settings
 from sandbox.store.files.port import Unavailable
 from sandbox.worlds.elsewhere import Peer
 from tests.servers.cutting import Cutter
-from tests.servers.driving import WAITS_S, pay, payments, until, works
+from tests.servers.driving import WAITS_S, payments, until, works
 from tests.servers.postgres import Postgres, serving_postgres
 from tests.servers.serving import serving
 from tests.servers.striking import STRIKES, Campaign
@@ -82,7 +82,7 @@ def test_reads_that_wait_at_a_frozen_server_know_what_others_did_meanwhile(
     # A session is ended only after its server has stopped to answer.
     assert SILENT_S > 2 * FRESH_S
     with serving(url, tmp_path, "one") as one, serving(url, tmp_path, "two") as other:
-        made = {pay(one).json()["transaction_id"]}
+        made = {one.pay().json()["transaction_id"]}
 
         def read() -> httpx2.Response:
             # A connection that was kept idle for too long is closed without an answer.
@@ -153,7 +153,7 @@ def test_a_url_may_name_several_hosts_of_which_one_takes_writes(tmp_path: Path):
         )
         url = f"postgresql://postgres@{standby},127.0.0.1:{first.port}/{name}"
         with serving(url, tmp_path, "one") as one, serving(url, tmp_path, "two") as other:
-            made = pay(one).json()["transaction_id"]
+            made = one.pay().json()["transaction_id"]
             first.crash()
             second.promote()
 
@@ -168,7 +168,7 @@ def test_a_server_that_nothing_reaches_drops_its_worlds_and_comes_back(
     with Cutter(postgres.port) as cutter:
         through = url.replace(f":{postgres.port}/", f":{cutter.port}/")
         with serving(through, tmp_path, "one") as one, serving(url, tmp_path, "two") as other:
-            made = pay(one).json()["transaction_id"]
+            made = one.pay().json()["transaction_id"]
             with cutter.holding(), ThreadPoolExecutor() as threads:
                 asked = [
                     threads.submit(one.control, method, path, timeout=ANSWERED_S, **body)
@@ -179,7 +179,7 @@ def test_a_server_that_nothing_reaches_drops_its_worlds_and_comes_back(
                         ("GET", "/worlds", {}),
                     )
                 ]
-                until(lambda: pay(one).status_code == 503)
+                until(lambda: one.pay().status_code == 503)
                 assert one.control("GET", "/health").status_code == 503
                 until(lambda: works(other))
                 later = payments(other)
@@ -246,7 +246,7 @@ def test_a_request_that_comes_while_postgresql_is_away_keeps_its_body(
 ):
     answers: list[httpx2.Response] = []
     with serving(url, tmp_path, "one") as one, serving(url, tmp_path, "two") as other:
-        payer = threading.Thread(target=lambda: answers.append(pay(other)))
+        payer = threading.Thread(target=lambda: answers.append(other.pay()))
         postgres.crash()
         try:
             payer.start()
@@ -274,10 +274,10 @@ def test_a_commit_that_waits_for_a_lock_is_done_or_refused_but_not_twice(
         )
         held.start()
         threading.Event().wait(0.5)
-        sale = pay(one, event_id="SLOW")
+        sale = one.pay(event_id="SLOW")
         held.join()
         while sale.status_code == 503:
-            sale = pay(one, event_id="SLOW")
+            sale = one.pay(event_id="SLOW")
 
         query = {"event_id": "SLOW"}
         found = one.ask("GET", "/v1/transactions", key="merchant", params=query).json()
@@ -298,7 +298,7 @@ def test_a_pooler_may_give_out_sessions_and_is_refused_where_it_shares_them(
         serving(through, tmp_path, "one") as one,
         serving(url, tmp_path, "two") as other,
     ):
-        made = pay(one).json()["transaction_id"]
+        made = one.pay().json()["transaction_id"]
         one.kill()
         until(lambda: works(other))
         assert made in payments(other)
