@@ -3,8 +3,10 @@
 import asyncio
 import contextlib
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from threading import Event
+from time import monotonic
 from typing import Any
 
 import httpx2
@@ -23,6 +25,9 @@ NOW = "2026-03-01T12:00:00.000Z"
 """Where the clock of a test's world stands still: before the end of legacy keys."""
 
 FROZEN = ClockSetting(now=parse_rfc3339(NOW), mode="frozen")
+
+UNTIL_S = 60.0
+"""So long a test waits at most for something to become so."""
 
 
 class InProcess(PaymentCaller):
@@ -150,6 +155,15 @@ def on_loop(loop: asyncio.AbstractEventLoop, timeout_s: float) -> Run:
         return loop.run_until_complete(asyncio.wait_for(exchange.run(app), timeout_s))
 
     return run
+
+
+def until(is_so: Callable[[], Any], within_s: float = UNTIL_S) -> Any:
+    """What the question answers, as soon as that is not nothing."""
+    deadline_s = monotonic() + within_s
+    while not (found := is_so()):
+        assert monotonic() < deadline_s, "it did not become so"
+        Event().wait(0.01)
+    return found
 
 
 @dataclass

@@ -11,7 +11,8 @@ from functools import partial
 
 import pytest
 
-from tests.http.talking import HEALTH, JSON, Client, Serving, eventually, head_of, serving
+from tests.driving import until
+from tests.http.talking import HEALTH, JSON, Client, Serving, head_of, serving
 
 SHORT_S = 0.3
 
@@ -35,7 +36,7 @@ def test_a_connection_on_which_no_head_comes_to_its_end_is_closed():
         for head, drop in ((HEALTH, b"\r\n"), (HEALTH[:-2], b"a: x\r\n")):
             with Client(sandbox.port) as client:
                 client.send(head)
-                eventually(partial(client.is_broken_by, drop))
+                until(partial(client.is_broken_by, drop))
 
 
 @pytest.mark.proves("assumed D25-times")
@@ -92,12 +93,12 @@ def test_a_stream_or_a_wait_ends_with_its_connection():
             for behind in (b"", HEALTH[:-2], b"\x00"):
                 with Client(sandbox.port) as client:
                     client.send(asked)
-                    eventually(lambda: under_way() == 1)
+                    until(lambda: under_way() == 1)
                     client.send(behind)
                     # What is behind has come in by the time another connection is answered.
                     with Client(sandbox.port) as other:
                         assert other.ask(HEALTH).status == 200
-                eventually(lambda: under_way() == 0)
+                until(lambda: under_way() == 0)
 
 
 def test_a_body_that_came_is_not_late_because_another_request_is_answered_first():
@@ -106,7 +107,7 @@ def test_a_body_that_came_is_not_late_because_another_request_is_answered_first(
     head = head_of(f"PUT {WORLD}/switches", f"content-length: {len(switches)}")
     with serving(body_s=0.2) as sandbox, Client(sandbox.port) as client:
         client.send(wait + head)
-        eventually(lambda: sandbox.sandbox.worlds.default.waits == 1)
+        until(lambda: sandbox.sandbox.worlds.default.waits == 1)
         client.send(switches)
 
         assert [client.answer().status for _ in range(2)] == [408, 200]

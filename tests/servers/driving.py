@@ -1,8 +1,5 @@
 """What tests of several servers ask them."""
 
-import threading
-import time
-from collections.abc import Callable
 from itertools import count
 
 import httpx2
@@ -11,15 +8,6 @@ from tests.driving import Served
 
 PAGE = 200
 WAITS_S = 15.0
-
-
-def until(has_come: Callable[[], bool], within_s: float = WAITS_S) -> float:
-    """Wait until it is so; returns how long it took."""
-    began = time.monotonic()
-    while not has_come():
-        assert time.monotonic() - began < within_s
-        threading.Event().wait(0.02)
-    return time.monotonic() - began
 
 
 def works(server: Served) -> bool:

@@ -7,13 +7,13 @@ import socket
 import subprocess
 import sys
 import tempfile
-import threading
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 
 import pytest
 
+from tests.driving import until
 from tests.whole.installing import free_port
 
 INSTALLED = Path("/usr/lib/postgresql")
@@ -70,11 +70,7 @@ class Postgres:
         # The process that does it has read the settings then, and commits wait from now on.
         self.execute("postgres", "CHECKPOINT")
         asked = "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'"
-        for _ in range(START_S * 10):
-            if self.execute("postgres", asked) == "1":
-                return
-            threading.Event().wait(0.1)
-        raise AssertionError("the standby did not follow")
+        until(lambda: self.execute("postgres", asked) == "1")
 
     def promote(self) -> None:
         """Have a standby take writes."""
@@ -159,11 +155,13 @@ def _as_nobody_special() -> list[str]:
 
 def until_listening(port: int) -> None:
     """Wait until something takes connections at that port."""
-    for _ in range(START_S * 10):
+
+    def listens() -> bool:
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
-            return
-        threading.Event().wait(0.1)
-    raise AssertionError(f"nothing listens at {port}")
+            return True
+        return False
+
+    until(listens)
 
 
 @contextlib.contextmanager

@@ -18,9 +18,9 @@ from typing import Any, Self
 
 import httpx2
 
+from tests.driving import until
 from tests.payments.driving_money import check_it_only_grew
 from tests.servers.cutting import Cutter
-from tests.servers.driving import until
 from tests.servers.postgres import serving_postgres
 from tests.servers.serving import serving
 from tests.state.killing import MERCHANTS, Client, Witness

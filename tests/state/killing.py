@@ -5,7 +5,6 @@ what was acknowledged at its beginning; money is in order; and what was announce
 """
 
 import threading
-import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from typing import Any
 
 import httpx2
 
+from tests.driving import until
 from tests.payments.driving_money import (
     check_account,
     check_event_ids,
@@ -307,10 +307,7 @@ def _load(server: SavedWorld, choices: Random, name: str, moments: Random) -> li
         thread.start()
     ready.wait()
     # On a busy machine the first answers take a while, and there has to be something to lose.
-    deadline_s = time.monotonic() + QUIET_S
-    while not any(client.answers for client in clients):
-        assert time.monotonic() < deadline_s, "nothing was answered"
-        threading.Event().wait(0.005)
+    until(lambda: any(client.answers for client in clients))
     # The moment is what is tested: nothing is waited for but that it has come.
     threading.Event().wait(moments.uniform(*LOAD_S))
     server.kill()

@@ -1,10 +1,9 @@
 """How tests of webhooks drive a world of their own in a served sandbox."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
-from time import monotonic
 from typing import Any
 
 import httpx2
@@ -12,21 +11,11 @@ import httpx2
 from sandbox.domain.instants import parse_rfc3339, to_wire
 from tests.conftest import NOW
 from tests.control.refusals import assert_refused
-from tests.driving import Served
+from tests.driving import Served, until
 from tests.in_process import Response
 from tests.webhooks.receiving import Received
 
 START = parse_rfc3339(NOW)
-UNTIL_S = 60.0
-"""So long a test waits at most for something to become so."""
-
-
-def until(is_so: Callable[[], Any]) -> Any:
-    """What the question answers, as soon as that is not nothing. Each question is a request."""
-    deadline = monotonic() + UNTIL_S
-    while not (found := is_so()):
-        assert monotonic() < deadline, "it did not become so"
-    return found
 
 
 @dataclass(frozen=True)

@@ -11,16 +11,15 @@ from time import time
 import pytest
 
 from sandbox.domain.instants import to_wire
+from tests.driving import UNTIL_S, until
 from tests.webhooks.hooked import (
     START,
-    UNTIL_S,
     Hooked,
     another_world,
     recover,
     resend,
     rule,
     triggers,
-    until,
 )
 from tests.webhooks.receiving import Answer, receiving
 

@@ -7,8 +7,9 @@ import pytest
 
 from sandbox.domain.webhooks import ATTEMPTS_MAX, Sent
 from sandbox.webhooks.signing import write_secret
+from tests.driving import until
 from tests.webhooks.calling import ENDPOINTS, WORLD
-from tests.webhooks.hooked import recover, resend, triggers, until
+from tests.webhooks.hooked import recover, resend, triggers
 from tests.webhooks.receiving import Answer
 
 

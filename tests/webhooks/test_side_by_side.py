@@ -14,10 +14,10 @@ from sandbox.app import build
 from sandbox.domain.webhooks import Sent
 from sandbox.settings import Settings
 from tests.conftest import NOW
-from tests.driving import InProcess
+from tests.driving import UNTIL_S, InProcess, until
 from tests.support.open_requests import sale
 from tests.webhooks import misbehaving as bad
-from tests.webhooks.hooked import START, UNTIL_S, until
+from tests.webhooks.hooked import START
 from tests.webhooks.misbehaving import refusing
 from tests.webhooks.receiving import Answer, overtakers, receiving
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from tests.servers.driving import until
+from tests.driving import until
 from tests.servers.postgres import until_listening
 from tests.servers.serving import serving
 from tests.state.saved_worlds import SavedWorld

@@ -9,8 +9,8 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from tests.driving import Served, serving
-from tests.http.talking import JSON, Client, eventually, head_of, port_of
+from tests.driving import Served, serving, until
+from tests.http.talking import JSON, Client, head_of, port_of
 
 MIB = 1024 * 1024
 WAIT = "GET /_sandbox/worlds/default/wait?event_type=transaction.refund&timeout_s=60"
@@ -50,8 +50,8 @@ def test_requests_that_are_under_way_when_the_server_stops_get_an_answer():
         clients = [stack.enter_context(Client(port_of(server.url))) for _ in range(2)]
         clients[0].send(head_of("POST /v3/payment", JSON, length, key=key), body)
         clients[1].send(head_of(WAIT))
-        eventually(lambda: server.control("GET", "/health").json()["status"] == "ok")
-        eventually(lambda: server.control("GET", "/worlds/default/payments").json()["total"] == 1)
+        until(lambda: server.control("GET", "/health").json()["status"] == "ok")
+        until(lambda: server.control("GET", "/worlds/default/payments").json()["total"] == 1)
 
         server.process.send_signal(signal.SIGTERM)
         answers = [client.answer() for client in clients]

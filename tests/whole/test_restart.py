@@ -14,11 +14,11 @@ import pytest
 
 from sandbox.domain.instants import from_ms, parse_rfc3339
 from tests.conftest import NOW
+from tests.driving import until
 from tests.servers.serving import Database
 from tests.state.filling import STATES, control, fill, ok
 from tests.state.remote import Remote
 from tests.state.saved_worlds import KINDS, SavedWorld, serving_saved
-from tests.webhooks.hooked import until
 from tests.webhooks.receiving import Receiver, receiving
 
 FROZEN = ("--clock", NOW)

@@ -4,8 +4,8 @@ import pytest
 
 from sandbox import library
 from tests.conftest import NOW
+from tests.driving import until
 from tests.state.saved_worlds import serving_with
-from tests.webhooks.hooked import until
 
 SERVE = ("serve", "--port", "0", "--log-format", "json", "--clock", NOW, "--watch", "--scenario")
 FIRST = """

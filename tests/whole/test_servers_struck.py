@@ -30,8 +30,9 @@ from sandbox.cluster.session import FRESH_S, SILENT_S
 from sandbox.settings import Settings
 from sandbox.store.files.port import Unavailable
 from sandbox.worlds.elsewhere import Peer
+from tests.driving import until
 from tests.servers.cutting import Cutter
-from tests.servers.driving import WAITS_S, payments, until, works
+from tests.servers.driving import WAITS_S, payments, works
 from tests.servers.postgres import Postgres, serving_postgres
 from tests.servers.serving import serving
 from tests.servers.striking import STRIKES, Campaign

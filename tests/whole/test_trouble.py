@@ -10,10 +10,10 @@ import pytest
 
 from sandbox.domain.payments.cards import CARDS
 from tests.conftest import NOW
+from tests.driving import until
 from tests.state.filling import KEPT_KEY, control, fill
 from tests.state.remote import Remote
 from tests.state.saved_worlds import KINDS, serving_saved
-from tests.webhooks.hooked import until
 from tests.webhooks.receiving import receiving
 
 FROZEN = ("--clock", NOW)
