@@ -170,14 +170,12 @@ async def list_requests(request: ControlRequest, query: RequestsQuery) -> Reques
     waits: list[RequestRow] = []
     if query.shape == "row" and query.before is None and not query.offset:
         waits = list_waiting(world, matches)[-query.limit :]
-    left = query.limit - len(waits)
     # If waiting requests fill the page, the others need a larger limit.
-    page = query.cut([one for place, one in fitting if place < end], max(left, 1))
+    page = query.cut([one for place, one in fitting if place < end], query.limit - len(waits))
     shape: Callable[[World, Entry], View] = request_row if query.shape == "row" else view_entry
-    shown = await collect(shape(world, entry) for entry in page.items if left)
+    shown = await collect(shape(world, entry) for entry in page.items)
     about = {"total": len(fitting) + len(waits), "limit": query.limit}
-    before = page.next if left else None
-    return Requests.of(page, requests=[*shown, *waits], next=before, **about)
+    return Requests.of(page, requests=[*shown, *waits], **about)
 
 
 def _matches(world: World, one: Entry | WaitingRequest, query: RequestsQuery) -> bool:

@@ -65,7 +65,7 @@ class Listing(Query):
 
         `offset` counts from the oldest item. Without it, the window has the newest `limit` items.
         """
-        limit = limit or self.limit
+        limit = self.limit if limit is None else limit
         start = max(len(items) - limit, 0) if self.offset is None else self.offset
         return ItemPage(items[start : start + limit], len(items), limit, start)
 

@@ -140,5 +140,21 @@ def test_a_request_that_waits_for_a_card_is_listed_without_a_status(sandbox):
     assert [(one["id"], one["status"]) for one in after] == [(waiting["id"], 200)]
 
 
+def test_a_page_of_waiting_requests_begins_after_all_that_have_an_answer(sandbox):
+    sandbox.ask("GET", "/v5/apikeys", key="merchant")
+
+    async def story():
+        desk_opens(sandbox)
+        payment = await open_request(sandbox, sale(sandbox))
+        page = await sandbox.control_on_loop("GET", REQUESTS, query="shape=row&limit=1")
+        payment.cancel()
+        return page.json()
+
+    page = asyncio.run(story())
+
+    assert [one["status"] for one in page["requests"]] == [None]
+    assert (page["offset"], page["total"]) == (1, 2)
+
+
 async def _rows(sandbox, query):
     return (await sandbox.control_on_loop("GET", REQUESTS, query=query)).json()["requests"]
