@@ -10,14 +10,14 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import Annotated, Any, Final, Literal, NamedTuple
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from sandbox.control.context import ControlRequest, invalid, must_be_known
 from sandbox.control.models import Body, DurationText, PageLimit, Query, Time, View, either
 from sandbox.control.routing import WORLD, delete, get, post, put
 from sandbox.domain import clock
 from sandbox.domain.batches import BATCH_LIFE, TRIGGER_OF_ANSWER, Batch
-from sandbox.domain.clock import EARLIEST, LATEST, RATE_MAX, TIMER_KINDS, ClockSetting, Timer
+from sandbox.domain.clock import LATEST, RATE_MAX, TIMER_KINDS, ClockSetting, Timer, WorldTime
 from sandbox.domain.currencies import format_amount
 from sandbox.domain.directory import TERMINALS
 from sandbox.domain.instants import Instant, parse_duration, to_ms
@@ -47,16 +47,9 @@ class ClockView(View):
 class ClockBody(Body, example={"mode": "frozen"}):
     """How to set a clock; omitted values stay."""
 
-    now: Instant | None = None
-    mode: Literal["running", "frozen"] | None = None
+    now: WorldTime | None = None
+    mode: clock.Mode | None = None
     rate: Annotated[float, Field(gt=0, le=RATE_MAX, allow_inf_nan=False)] | None = None
-
-    @field_validator("now")
-    @classmethod
-    def _is_storable(cls, now: Instant | None) -> Instant | None:
-        if now is not None and not EARLIEST <= now <= LATEST:
-            raise ValueError(f"must lie between the years {EARLIEST.year} and {LATEST.year}")
-        return now
 
 
 _NEXT_OR_INSTANT: Final = expects(
