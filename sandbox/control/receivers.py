@@ -170,10 +170,15 @@ class VerifyView(View):
     secrets: list[str]
 
 
-def _view_check(found: Verification, signed: bytes, secrets: tuple[str, ...]) -> VerifyView:
-    text, verdict = signed.decode("utf-8", "replace"), "refused" if found.step else "genuine"
+def _check(
+    secrets: tuple[str, ...], prefix: str, headers: dict[str, str], body: bytes, *, now_s: int
+) -> VerifyView:
+    found = verify(secrets, prefix, headers, body, now_s=now_s)
+    id, timestamp = (headers.get(f"{prefix}-{part}", "") for part in ("id", "timestamp"))
+    signed = f"{id}.{timestamp}.{body.decode('utf-8', 'replace')}"
     masked = [f"whsec_****{secret[-4:]}" for secret in secrets]
-    return VerifyView.of(found, verdict=verdict, signed=text, secrets=masked)
+    verdict = "refused" if found.step else "genuine"
+    return VerifyView.of(found, verdict=verdict, signed=signed, secrets=masked)
 
 
 @get(f"{WORLD}/messages/{{id}}/verify", "messages.verify", refuses=(409,))
@@ -203,8 +208,7 @@ def check_attempt(
     secrets = _get_endpoint(world, delivery.endpoint_id).secrets_at(attempt.at)
     timestamp, signature = str(head.timestamp), head.signature or ""
     headers = {"sent-id": message.id, "sent-timestamp": timestamp, "sent-signature": signature}
-    result = verify(secrets, "sent", headers, body, now_s=head.timestamp + head.age_s)
-    return _view_check(result, b"%b.%d.%b" % (message.id.encode(), head.timestamp, body), secrets)
+    return _check(secrets, "sent", headers, body, now_s=head.timestamp + head.age_s)
 
 
 def _choose_delivery(deliveries: list[Delivery], endpoint_id: str | None) -> Delivery:
@@ -236,7 +240,4 @@ def verify_webhook(request: ControlRequest, body: VerifyBody) -> VerifyView:
     prefix = request.services.worlds.profile.webhook_header_prefix.lower()
     sent = {name.lower(): value for name, value in body.headers.items()}
     payload = body.body.encode("utf-8", "surrogatepass")
-    result = verify(secrets, prefix, sent, payload, now_s=int(world.system_clock()))
-    id, timestamp = (sent.get(f"{prefix}-{part}", "") for part in ("id", "timestamp"))
-    signed = f"{id}.{timestamp}.".encode() + payload
-    return _view_check(result, signed, secrets)
+    return _check(secrets, prefix, sent, payload, now_s=int(world.system_clock()))
