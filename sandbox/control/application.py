@@ -19,13 +19,12 @@ from sandbox.control.models import Query
 from sandbox.control.routing import JSON, PREFIX, SNAPSHOT_BYTES_MAX, Accepted, ControlRow, Written
 from sandbox.control.servers import forward, unavailable
 from sandbox.control.sessions import GIVEN_OR_PRINTED
-from sandbox.domain.batches import UnknownZone
 from sandbox.domain.faults import UNAVAILABLE, Refusal
 from sandbox.domain.keys import KeyFormat
 from sandbox.domain.readings import UnknownReading
 from sandbox.domain.secrets import CARD_NUMBER, find_misplaced, may_hold_secret
 from sandbox.domain.switches import UnknownSwitch
-from sandbox.domain.text import nearest
+from sandbox.domain.text import UnknownWord, nearest
 from sandbox.platform import wire
 from sandbox.platform.responses import send_whole
 from sandbox.platform.routing import Match, is_written_below, match_of, path_of
@@ -45,7 +44,7 @@ log = logging.getLogger("sandbox.control")
 _REFUSED: Final[dict[type[Exception], tuple[int, str, str, str]]] = {
     UnknownSwitch: (400, "unknown_switch", "switches: ", ""),
     UnknownReading: (400, "unknown_reading", "readings: ", ""),
-    UnknownZone: (400, "validation_error", "", ""),
+    UnknownWord: (400, "validation_error", "", ""),
     ScenarioError: (400, "validation_error", "scenario: ", ""),
     wire.BadInput: (400, "validation_error", "", ""),
     WorldTaken: (409, "world_taken", "", ""),

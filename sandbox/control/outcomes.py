@@ -13,7 +13,6 @@ from sandbox.domain.operations import API_WORDS, METHODS, PathText, find_operati
 from sandbox.domain.payments import outcomes
 from sandbox.domain.payments.cards import CANCELED_BY, CARDS, TOKEN_PREFIX, Tap, Tapped
 from sandbox.domain.payments.transactions import Payment
-from sandbox.domain.text import UnknownWord
 from sandbox.domain.transport_faults import TRANSPORT_FAULTS
 from sandbox.domain.webhooks import TIMES_MAX, WebhookFault
 from sandbox.scenarios.parser import ScenarioError
@@ -93,10 +92,7 @@ def queue_outcome(request: ControlRequest, body: NextOutcome) -> QueuedView:
 def _must_be_possible(request: ControlRequest, body: NextOutcome) -> None:
     """Raise ControlFault if no request can have the outcome or the fault."""
     words = (one and [one] for one in (body.operation, body.method, body.path))
-    try:
-        fitting = find_operations(*words)
-    except UnknownWord as error:
-        raise invalid(str(error)) from None
+    fitting = find_operations(*words)
     if (why_not := request.world.why_not(body.fault, fitting)) is not None:
         raise invalid(f"fault: {why_not}")
     if body.outcome is None and body.amount is None:
