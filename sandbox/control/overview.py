@@ -128,8 +128,8 @@ def _statuses(world: World) -> dict[str, int]:
 
     Records of single actions do not count as payments (assumed D35-action).
     """
-    found, _ = world.store.begin().find(Payment, {})
-    totals = Counter(one.status for one in found if one.original_id is None)
+    payments = world.store.all(Payment).values()
+    totals = Counter(one.status for one in payments if one.original_id is None)
     return {status: totals[status] for status in STATUSES if status in totals}
 
 

@@ -244,8 +244,7 @@ def _fixture(request: ControlRequest, name: str | None) -> Fixture:
         why, there = f"fixture: there is no {name!r}", f"there are: {', '.join(known)}"
         near = nearest(name, known)
         raise ControlFault(400, "unknown_fixture", why, details=there, nearest=near)
-    with _from_fixture(name):
-        return library.fixture(name)
+    return library.fixture(name)
 
 
 @contextmanager
