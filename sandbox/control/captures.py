@@ -178,7 +178,7 @@ async def _take_capture(request: ControlRequest) -> Capture:
     about: dict[str, list[Message]] = {payment.id: [] for payment in payments}
     for one in await select(all_messages, lambda one: one.subject in about):
         about[one.subject].append(one)
-    timers = world.store.timers.numbered()
+    timers = world.store.timers.by_due()
     told, entries, keys = all_messages[-MESSAGES_MAX:], world.journal.entries(), _keys(world)
 
     show = partial(collect, every=_IN_A_ROW)
@@ -194,7 +194,7 @@ async def _take_capture(request: ControlRequest) -> Capture:
         totals=Totals(payments=total, messages=len(all_messages), agenda=len(timers)),
         endpoints=[view_endpoint(one, now) for one in world.outbox.endpoints.values()],
         taps=list_taps(request).taps,
-        agenda=await show(view_timer(world, timer) for _, timer in timers[:AGENDA_MAX]),
+        agenda=await show(view_timer(world, timer) for timer in timers[:AGENDA_MAX]),
         keys=await show(directory_entries(world, "key", keys)),
         lens=await _lens(world, keys),
         payments=await show(map(payment_row, payments)),

@@ -228,7 +228,7 @@ async def list_agenda(request: ControlRequest, query: AgendaQuery) -> Agenda:
 
 
 def _select_timers(world: World, query: AgendaQuery) -> Iterator[Timer]:
-    for _, timer in world.store.timers.numbered():
+    for timer in world.store.timers.by_due():
         if query.until is not None and timer.due > query.until:
             return
         if query.kind in (None, timer.kind) and query.subject in (None, timer.subject):

@@ -107,13 +107,13 @@ async def read_overview(request: ControlRequest) -> OverviewView:
     """Read a world at a glance: what needs attention, what happened, what falls due."""
     world = request.world
     entries = world.journal.entries()
-    timers = world.store.timers.numbered()
+    timers = world.store.timers.by_due()
     needs = (_taps, _surcharges, _failing, _batches, _keys)
     return OverviewView(
         now=world.now(),
         scenario=view_running(world),
         needs=[need for find in needs for need in islice(find(world), _NEEDS_OF_A_KIND_MAX)],
-        due=[view_timer(world, timer) for _, timer in timers[:DUE_MAX]],
+        due=[view_timer(world, timer) for timer in timers[:DUE_MAX]],
         due_total=len(timers),
         endpoints=_endpoints(world),
         statuses=_statuses(world),

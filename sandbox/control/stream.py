@@ -86,7 +86,7 @@ def _endpoint(world: World, endpoint: Endpoint | events.Removed) -> dict[str, An
 def _agenda(world: World, nothing: None) -> dict[str, Any]:
     """List what falls due next, and count all that falls due."""
     timers, first = world.store.timers, world.store.timers.soonest
-    return {"next": first and view_timer(world, first), "total": len(timers)}
+    return {"next": first and view_timer(world, first), "total": len(timers.by_id)}
 
 
 FULL_VIEWS: Final[Views] = {

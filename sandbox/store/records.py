@@ -1,10 +1,11 @@
 """The records of a table in memory: a dictionary by id, and one for each lookup."""
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from typing import Any, Final
 
+from sandbox.domain.clock import Timer
 from sandbox.store import tables
 from sandbox.store.tables import DuplicateValue, Row, Table, having, set_of
 
@@ -223,6 +224,42 @@ class Records:
         """Return the searchable texts of a record in lower case."""
         assert self.table.texts
         return "\0".join(text for text in self.table.texts[1](record) if text).lower()
+
+
+class Timers(Records):
+    """The pending timers, also by their due time. Of equal ones, that set last comes last."""
+
+    def forget(self) -> None:
+        """Remove all timers."""
+        super().forget()
+        # Documents of timers are numbered from 1.
+        self._puts = 1
+        # Due time, number and id of every timer, soonest first.
+        self._by_due: list[tuple[float, int, str]] = []
+
+    def put(self, id: str, record: Timer, number: int | None = None) -> None:
+        """Add the timer, in place of the one with its id."""
+        self.remove(id)
+        super().put(id, record, number)
+        insort(self._by_due, self._place_of(id))
+
+    def remove(self, id: str) -> None:
+        """Remove the timer, if there is one."""
+        if id in self.by_id:
+            del self._by_due[bisect_left(self._by_due, self._place_of(id))]
+        super().remove(id)
+
+    def _place_of(self, id: str) -> tuple[float, int, str]:
+        return self.by_id[id].due.timestamp(), self.numbers[id], id
+
+    @property
+    def soonest(self) -> Timer | None:
+        """The timer that is due next, or None."""
+        return self.by_id[self._by_due[0][2]] if self._by_due else None
+
+    def by_due(self) -> list[Timer]:
+        """Return all timers, soonest first."""
+        return [self.by_id[id] for _, _, id in self._by_due]
 
 
 Claims = dict[tuple[Records, str, str], str]

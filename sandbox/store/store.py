@@ -5,7 +5,6 @@ A unit of work reads committed records and its own changes. No other unit sees t
 a commit changes nothing. A unit never lives across an `await`.
 """
 
-from bisect import bisect_left, insort
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -13,52 +12,9 @@ from typing import Any
 from sandbox.domain.clock import Timer, timer_id
 from sandbox.domain.directory import Account
 from sandbox.domain.events import Message
-from sandbox.store.records import Claims, Records, keep
-from sandbox.store.tables import TABLES, R, Row, UnitClosed, Where
+from sandbox.store.records import Claims, Records, Timers, keep
+from sandbox.store.tables import TABLES, TIMERS, R, Row, UnitClosed, Where
 from sandbox.store.world_state import Counters
-
-
-class Timers:
-    """Pending timers. A subject has one timer of each kind and tag; a new one replaces it."""
-
-    def __init__(self) -> None:
-        self._by_id: dict[str, tuple[int, Timer]] = {}
-        # Due time, number and id of every timer, soonest first.
-        self._in_order: list[tuple[float, int, str]] = []
-        self._numbered = 0
-
-    @property
-    def soonest(self) -> Timer | None:
-        """The timer that is due next, or None."""
-        return self._by_id[self._in_order[0][2]][1] if self._in_order else None
-
-    def set(self, timer: Timer, number: int | None = None) -> None:
-        """Add the timer, in place of the one of its kind, subject and tag.
-
-        Timers of an earlier run have a number already.
-        """
-        self.cancel(id := timer.id)
-        number = self._numbered + 1 if number is None else number
-        self._numbered = max(self._numbered, number)
-        self._by_id[id] = number, timer
-        insort(self._in_order, (timer.due.timestamp(), number, id))
-
-    def cancel(self, id: str) -> None:
-        """Remove the timer, if there is one."""
-        if id in self._by_id:
-            number, timer = self._by_id.pop(id)
-            del self._in_order[bisect_left(self._in_order, (timer.due.timestamp(), number, id))]
-
-    def entry(self, id: str) -> tuple[int, Timer] | None:
-        """Return the number and the timer with this id, or None; numbers order equal due times."""
-        return self._by_id.get(id)
-
-    def numbered(self) -> list[tuple[int, Timer]]:
-        """Return all timers with their numbers, soonest first."""
-        return [self._by_id[id] for _, _, id in self._in_order]
-
-    def __len__(self) -> int:
-        return len(self._by_id)
 
 
 class Store:
@@ -87,7 +43,7 @@ class Store:
             self._tables[table.kind] = Records(table, self._tables.get(Account))
         self._messages: list[Message] = []
         self._places: dict[str, int] = {}
-        self.timers = Timers()
+        self.timers = self._tables[Timer] = Timers(TIMERS)
         self.counters = Counters()
         self.is_restored = False
 
@@ -145,8 +101,7 @@ class Store:
 
     def timer(self, kind: str, subject: str, tag: str = "") -> Timer | None:
         """Return the timer with this kind, subject and tag, or None."""
-        entry = self.timers.entry(timer_id(kind, subject, tag))
-        return None if entry is None else entry[1]
+        return self.get(Timer, timer_id(kind, subject, tag))
 
     def table(self, kind: type) -> Records:
         """Return the records of a kind."""
@@ -174,17 +129,15 @@ class UnitOfWork:
     """One consistent change of one world.
 
     `changed` has the records to put by table and id, or None for a record to remove. `emitted` are
-    the messages to announce. `timed` has the timers to set by id, or None for a timer to cancel.
-    `is_open` until the commit.
+    the messages to announce. `is_open` until the commit.
     """
 
-    __slots__ = ("_store", "changed", "emitted", "is_open", "timed")
+    __slots__ = ("_store", "changed", "emitted", "is_open")
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self.changed: dict[tuple[Records, str], Row | None] = {}
         self.emitted: list[Message] = []
-        self.timed: dict[str, Timer | None] = {}
         self.is_open = True
 
     def get(self, kind: type[R], id: str) -> R | None:
@@ -242,23 +195,19 @@ class UnitOfWork:
 
     def schedule(self, timer: Timer) -> None:
         """Set a timer, in place of the one with its kind, subject and tag."""
-        self._set_timer(timer.id, timer)
+        # Moved to the end, so that it gets the highest number.
+        self.changed.pop((self._store.timers, timer.id), None)
+        self.put(timer)
 
     def cancel(self, kind: str, subject: str, tag: str = "") -> None:
         """Cancel the subject's timer of this kind and tag."""
-        self._set_timer(timer_id(kind, subject, tag), None)
-
-    def _set_timer(self, id: str, timer: Timer | None) -> None:
-        self._must_be_open()
-        # Moved to the end, so that it gets the highest number.
-        self.timed.pop(id, None)
-        self.timed[id] = timer
+        self.remove(Timer, timer_id(kind, subject, tag))
 
     def commit(self) -> None:
         """Apply everything at once, and close the unit. Raises DuplicateValue; nothing changed."""
         self._must_be_open()
         self.is_open = False
-        if not (self.changed or self.emitted or self.timed):
+        if not (self.changed or self.emitted):
             return
         store = self._store
         # Everything is checked before anything is changed.
@@ -274,11 +223,6 @@ class UnitOfWork:
                 watcher(record)
         keep(claims)
         store.add_messages(self.emitted)
-        for id, timer in self.timed.items():
-            if timer is None:
-                store.timers.cancel(id)
-            else:
-                store.timers.set(timer)
         for listener in (store.log, store.on_commit):
             if listener is not None:
                 listener(self)

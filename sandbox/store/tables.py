@@ -11,18 +11,18 @@ from typing import Any, Final, TypeVar
 from msgspec import Struct, field
 
 from sandbox.domain.batches import Batch, refund_batches
+from sandbox.domain.clock import Timer
 from sandbox.domain.directory import Account, Credential, Location, Terminal
 from sandbox.domain.keys import ApiKey, KeyUsage
 from sandbox.domain.payments.action_records import records_of
 from sandbox.domain.payments.cards import CARDS
 from sandbox.domain.payments.follow_ups import Unanswered
 from sandbox.domain.payments.transactions import BusyPayment, Payment, Transaction
-from sandbox.domain.records import Record
 from sandbox.domain.webhooks import Application, Delivery, Endpoint
 from sandbox.store.world_state import WorldState
 
-Row = Record | Application | Endpoint | Delivery | KeyUsage | BusyPayment | Unanswered | WorldState
-"""Everything that a unit of work can put: all kinds of records."""
+Row = Struct
+"""A record of a kind that has a table."""
 
 Values = Callable[[Any], Sequence[str]]
 Texts = Callable[[Any], tuple[str | None, ...]]
@@ -229,6 +229,8 @@ TABLES: Final[tuple[Table, ...]] = (
     Table(name="unanswered", kind=Unanswered, key="transaction_id"),
     Table(name="world", kind=WorldState),
 )
+
+TIMERS: Final = Table(name="timers", kind=Timer)
 
 NAMES: Final[Mapping[type, str]] = {table.kind: table.name for table in TABLES}
 """The name of the table of each kind of record."""

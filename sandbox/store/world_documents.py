@@ -47,7 +47,6 @@ class Moment:
     def __init__(self, store: Store, fixture: Fixture | None) -> None:
         self._tables = [(table, table.numbered()) for table in store.tables()]
         self._messages = list(store.messages())
-        self._timers = store.timers.numbered()
         self._counters = counters_document(store.counters)
         self._fixture = fixture
 
@@ -62,8 +61,6 @@ class Moment:
             yield port.FIXTURE, Document(port.FIXTURE, 0, to_text(self._fixture))
         for number, message in enumerate(self._messages):
             yield from message_documents(number, message)
-        for number, timer in self._timers:
-            yield port.TIMERS, Document(timer.id, number, to_text(timer))
 
 
 def counters_document(counters: Counters) -> Document:
@@ -177,16 +174,16 @@ def load(store: Store, saved: SavedWorld) -> None:
     store.is_restored = True
     for records in store.tables():
         # The caller changes the state of the world before storing it.
-        if records.table.name != port.WORLD:
+        if records.table.name not in (port.WORLD, port.TIMERS):
             _load_table(records, saved)
     _load_messages(store, saved)
     for document in saved.tables.get(port.TIMERS, ()):
         with place(port.TIMERS, document.id):
             timer: Timer = saved.read(Timer, port.fields_of(document))
             _must_be(document.id, timer.id)
-            if store.timers.entry(timer.id) is not None:
+            if timer.id in store.timers.by_id:
                 raise Unreadable("appears twice; a subject has one timer of each kind and tag")
-            store.timers.set(timer, document.number)
+            store.timers.put(timer.id, timer, document.number)
 
 
 def _load_table(records: Records, saved: SavedWorld) -> None:

@@ -200,7 +200,7 @@ class Subscriptions:
                 self._note_state(record)
             elif (kind := rows.table.kind) in _RECORDS:
                 self._tell(_RECORDS[kind], record or Removed(kind, id))
-        if unit.timed:
+        if any(rows is self._store.timers for rows, _ in unit.changed):
             self._tell("agenda", None)
 
     def _note_state(self, state: WorldState) -> None:

@@ -234,7 +234,7 @@ def _check_references(store: Store, rows: Sequence[References]) -> None:
 
 def _check_timers(world: World) -> None:
     """Check that every timer can be fired."""
-    for _, timer in world.store.timers.numbered():
+    for timer in world.store.timers.by_due():
         with place(TIMERS, timer.id):
             if timer.kind == clock.LATE_ANSWER and timer.detail.partition(" ")[0] not in OUTCOMES:
                 raise Unreadable("detail: must be a known outcome")

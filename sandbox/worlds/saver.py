@@ -17,7 +17,7 @@ from pydantic_core import from_json
 
 from sandbox.measurements import Measured
 from sandbox.store.documents import to_text
-from sandbox.store.files.port import COUNTERS, TIMERS, Change, Document, StateFile, StoreError
+from sandbox.store.files.port import COUNTERS, Change, Document, StateFile, StoreError
 from sandbox.store.records import Records
 from sandbox.store.store import UnitOfWork
 from sandbox.store.world_documents import Moment, Put, counters_document, message_documents
@@ -42,7 +42,6 @@ class ChangeLog:
         """Forget all changes, because the file has them."""
         self._changed: dict[tuple[Records, str], None] = {}
         self._messages: list[Put] = []
-        self._timers: dict[str, None] = {}
         self._counters = counters_document(self._store.counters)
 
     def begin_anew(self) -> None:
@@ -58,9 +57,8 @@ class ChangeLog:
         # Messages never change, so their documents are made now, perhaps during the last write.
         for number, message in enumerate(unit.emitted, start=first):
             self._messages += message_documents(number, message)
-        self._timers |= dict.fromkeys(unit.timed)
         can_wait = all(records.table.can_wait for records, _ in unit.changed)
-        if unit.emitted or unit.timed or not can_wait:
+        if unit.emitted or not can_wait:
             self._on_change()
 
     def take(self) -> Change | None:
@@ -79,11 +77,6 @@ class ChangeLog:
             else:
                 puts.append((table, Document(id, records.numbers[id], to_text(record))))
         puts += self._messages
-        for id in self._timers:
-            if (entry := self._store.timers.entry(id)) is None:
-                gone.append((TIMERS, id))
-            else:
-                puts.append((TIMERS, Document(id, entry[0], to_text(entry[1]))))
         if (counters := counters_document(self._store.counters)) != self._counters:
             puts.append((COUNTERS, counters))
         self.forget()
