@@ -22,7 +22,7 @@ from sandbox.domain.permissions import ALL, CONCRETE, LEGACY_ALL, PERMISSIONS
 from sandbox.domain.profile import Profile
 from sandbox.domain.text import OneOf, did_you_mean
 from sandbox.platform.access import can_see_all
-from sandbox.platform.context import OperationContext
+from sandbox.platform.context import OperationContext, RequestContext
 from sandbox.platform.fields import Body, requires
 from sandbox.platform.operation import ACCOUNT_IN_QUERY, Run, Target, operation
 
@@ -93,7 +93,7 @@ def _operation(
     source="spec 4.1",
     example={"name": "Till 2", "permissions": ["payments:read"]},
 )
-def create(context: OperationContext, body: CreateKey) -> ApiKeyView:
+def create(context: RequestContext, body: CreateKey) -> ApiKeyView:
     """Create an API key.
 
     Unless the key is always retrievable, only this answer shows its plaintext.
@@ -191,7 +191,7 @@ def _check_expiry(
         raise Refusal(VALIDATION_ERROR, end, source="assumed D33", step="rule")
 
 
-def _supplied_key(context: OperationContext, body: CreateKey) -> str | None:
+def _supplied_key(context: RequestContext, body: CreateKey) -> str | None:
     """Return the key that the caller brought, once it is known to be usable. Source: spec 4.1."""
     field, supplied = context.world.profile.supplied_key_field, body.supplied_key
     if not body.always_retrievable:
@@ -209,7 +209,7 @@ def _supplied_key(context: OperationContext, body: CreateKey) -> str | None:
         )
     if context.unit.one(ApiKey, "lookup", parsed.lookup) is not None:
         raise _bad_key(f"{field}: its lookup segment is used already")
-    if not context.world.key_is_free(supplied):
+    if supplied in context.incoming.taken_keys or not context.world.key_is_free(supplied):
         # A key finds its world, so one key cannot belong to two worlds.
         raise _bad_key(f"{field}: this key is used already")
     return supplied

@@ -34,7 +34,8 @@ class IncomingRequest(Struct):
 
     While it `has_unread_body`, that is yet to be read, which needs a key that may be used.
     `fields` are the headers by name, or None if one of them was sent more than once. `match` is
-    what the route table has for the path. `origin` says who sent it, see `Entry`.
+    what the route table has for the path. `origin` says who sent it, see `Entry`. `taken_keys` are
+    the keys in the body that worlds on other servers have.
     """
 
     method: str
@@ -46,6 +47,7 @@ class IncomingRequest(Struct):
     match: Match[Row] | None = None
     origin: Origin = "client"
     has_unread_body: bool = False
+    taken_keys: Sequence[str] = ()
 
     @property
     def is_read(self) -> bool:

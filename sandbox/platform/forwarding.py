@@ -62,10 +62,11 @@ class Forwarder:
         found = self.worlds.holder(key_format.parse(self._read_key(incoming).decode("latin-1")))
         if found is None:
             return
-        for text in key_format.find_whole_keys(bytes(incoming.body or b"").decode("latin-1")):
-            key = key_format.parse(text)
-            is_free = await self.elsewhere.may_have_key(found[0].id, text, key)
-            self.worlds.note_taken(text, is_taken=not is_free)
+        incoming.taken_keys = [
+            text
+            for text in key_format.find_whole_keys(bytes(incoming.body or b"").decode("latin-1"))
+            if not await self.elsewhere.may_have_key(found[0].id, text, key_format.parse(text))
+        ]
 
     async def forward(
         self, incoming: IncomingRequest, scope: Scope, receive: Receive, send: Send

@@ -38,10 +38,6 @@ Ticks = Callable[[], float]
 """The seconds of a monotonic clock, which changes of the system clock do not affect."""
 
 
-KEYS_ELSEWHERE_MAX: Final = 1_000
-"""How many keys on other servers to remember before all are forgotten."""
-
-
 class Worlds:
     """The worlds of a server, by id and by the lookups of their keys."""
 
@@ -66,8 +62,6 @@ class Worlds:
         self._by_id: dict[str, World] = {}
         # The ids of worlds by the lookups of their keys; dictionaries serve as ordered sets.
         self._by_lookup: dict[str, dict[str, None]] = {}
-        # Recently supplied keys that worlds on other servers have.
-        self._taken_elsewhere: set[str] = set()
         # The last number of a `world-N`, by team.
         self._numbered: dict[str, int] = {}
         # The ids of worlds that are being created.
@@ -151,7 +145,7 @@ class Worlds:
     def _begin_use(self, world: World) -> World:
         """Put a new world in use. Raises KeysTaken or NotRestored if another world has its keys."""
         for name, (_, plaintext) in world.cast.keys.items():
-            if self.holder(self.profile.key_format.parse(plaintext)) is not None:
+            if not self.is_free(plaintext):
                 raise KeysTaken(
                     f"the key {name!r} of a world {world.id!r} is in use in another world"
                 )
@@ -380,15 +374,5 @@ class Worlds:
                 yield self._by_id[id], key
 
     def is_free(self, plaintext: str) -> bool:
-        """Whether no world has this key."""
-        if plaintext in self._taken_elsewhere:
-            return False
+        """Whether no world on this server has this key."""
         return self.holder(self.profile.key_format.parse(plaintext)) is None
-
-    def note_taken(self, plaintext: str, *, is_taken: bool) -> None:
-        """Note whether a world on another server has this key."""
-        self._taken_elsewhere.discard(plaintext)
-        if is_taken:
-            if len(self._taken_elsewhere) >= KEYS_ELSEWHERE_MAX:
-                self._taken_elsewhere.clear()
-            self._taken_elsewhere.add(plaintext)
