@@ -322,10 +322,8 @@ def _begin(world: World) -> None:
     spec = world.spec
     if spec.fixture.snapshot is not None:
         _restore(world, parse_snapshot(spec.fixture.snapshot), is_beginning=True)
-        if spec.switches:
-            world.set_switches(spec.switches)
-        if spec.readings:
-            world.set_readings(spec.readings)
+        world.set_switches(spec.switches)
+        world.set_readings(spec.readings)
         end_busy_payments(world)
     else:
         world.cast = _seed(world, world.store, world.draws)

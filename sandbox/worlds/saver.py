@@ -66,9 +66,9 @@ class ChangeLog:
         puts: list[Put] = []
         gone: list[tuple[str, str]] = []
         if self._is_anew:
-            self._is_anew = False
-            self.forget()
             puts += Moment(self._store, self._fixture).documents()
+            self.forget()
+            self._is_anew = False
             return Change(self._world_id, puts, gone, is_replacement=True)
         for records, id in self._changed:
             record, table = records.by_id.get(id), records.table.name
@@ -182,7 +182,7 @@ class FileSaver:
         """Take the changes that the block writes; they are kept if it fails."""
         noted, changes, began_s = self._noted, self._unwritten, monotonic()
         for world_id, its_log in self._dirty.items():
-            change = self._change_of(world_id, its_log)
+            change = Change(world_id, is_replacement=True) if its_log is None else its_log.take()
             if change is not None:
                 changes.append(change)
         self._unwritten, self._dirty = [], {}
@@ -201,16 +201,6 @@ class FileSaver:
         if self.problem is not None:
             log.info("writing to %s works again", self.name)
             self.problem = None
-
-    def _change_of(self, world_id: str, log: ChangeLog | None) -> Change | None:
-        if log is None:
-            return Change(world_id, is_replacement=True)
-        try:
-            return log.take()
-        except BaseException:
-            # Some changes were taken already, so the next write takes everything.
-            log.begin_anew()
-            raise
 
     async def close(self) -> None:
         """Write the remaining changes, and close the file."""

@@ -17,7 +17,7 @@ from pydantic_core import from_json, to_json
 
 from sandbox import __version__
 from sandbox.domain.keys import KeyFormat, KeyKind
-from sandbox.domain.secrets import CARD_NUMBER, find_misplaced, find_secret
+from sandbox.domain.secrets import find_misplaced, find_secret
 from sandbox.store.files import port
 from sandbox.store.files.port import Document, UnknownFormat
 from sandbox.store.world_documents import Moment, NotRestored, SavedWorld
@@ -132,11 +132,8 @@ def refuse_secrets_of_fixture(document: Mapping[str, Any], key_format: KeyFormat
 def _check(table: str, id: str, fields: Any, key_format: KeyFormat) -> None:
     if secret := find_secret(id, key_format):
         raise NotRestored(f"{table[:80]}: _id: {secret.sentence}")
-    shown = _without_readable_keys(table, fields, key_format)
-    found = find_misplaced(shown, key_format)
-    if found is not None and found.secret is CARD_NUMBER:
-        found = find_misplaced(_without_our_numbers(shown), key_format)
-    if found is not None:
+    shown = _without_our_numbers(_without_readable_keys(table, fields, key_format))
+    if found := find_misplaced(shown, key_format):
         raise NotRestored(f"{table[:80]}, {id[:80]}: {found}")
 
 
