@@ -46,7 +46,7 @@ from sandbox.store.fixture import Fixture
 from sandbox.webhooks.address_guard import Guard
 from sandbox.webhooks.receivers import LocalReceivers
 from sandbox.webhooks.worker import DeliveryWorker, Sending
-from sandbox.worlds.background import Background, Timers
+from sandbox.worlds.background import Background
 from sandbox.worlds.clock import SystemClock, system_seconds
 from sandbox.worlds.due_timers import fire_due, wake
 from sandbox.worlds.registry import Ticks, Worlds
@@ -104,10 +104,10 @@ def build(
     """
     fixture = startup.fixture_of(settings)
     guard = startup.guard_webhooks(settings)
-    measured, timers = Measured(), Timers(wake)
+    measured = Measured()
     deliveries = _delivery_worker(settings, guard, sender, measured, local_receivers)
     background = Background(
-        deliveries, timers, measured, settings.profile, settings.limits, carry_out
+        deliveries, wake, measured, settings.profile, settings.limits, carry_out
     )
     kept = startup.keep_worlds(settings, fixture, background, system_clock, ticks)
     worlds, cluster = kept.worlds, kept.cluster
@@ -133,7 +133,7 @@ def build(
         ],
         middleware=_middleware(settings, token),
         exception_handlers={HTTPException: answer_unrouted, Exception: answer_defect},
-        lifespan=_lifespan(kept, inside.close, timers.close, deliveries.close),
+        lifespan=_lifespan(kept, inside.close, deliveries.close),
     )
     app.router.redirect_slashes = False
     app.state.platform = answering
@@ -199,6 +199,7 @@ def _lifespan(kept: Kept, *first: Callable[[], Awaitable[None]]) -> Lifespan[Sta
         watching.cancel()
         for close in first:
             await close()
+        kept.worlds.stop()
         if kept.cluster is not None:
             await kept.cluster.close()
         elif kept.worlds.saver is not None:

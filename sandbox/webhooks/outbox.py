@@ -230,6 +230,11 @@ class Outbox:
         jobs, _ = self._delayed.pop(id)
         self._put(*[one for one in jobs if self._is_open(one)])
 
+    def end_delays(self) -> None:
+        """Queue all delayed jobs now."""
+        for id in list(self._delayed):
+            self._release(id)
+
     def _call_off(self, endpoint_id: str | None = None) -> None:
         """Cancel what is delayed for this endpoint, or for all."""
         for id, (jobs, call_off) in list(self._delayed.items()):

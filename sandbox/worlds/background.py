@@ -3,9 +3,6 @@
 import asyncio
 from asyncio import Lock
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from functools import partial
-from time import monotonic
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
@@ -66,86 +63,30 @@ class Alone:
         return self._locks.setdefault(name, Lock())
 
 
-# --- timers, saving -----------------------------------------------------------------------------
+def call_later(delay_s: float, function: Callable[[], object]) -> Callable[[], None]:
+    """Call the function after this many real seconds; return a function that cancels it.
 
-_LOOK_AGAIN_S: Final = 3_600.0
-"""How often to read a world's clock again, to notice jumps of the system clock."""
-
-
-@dataclass
-class _Call:
-    """A call to make at a time of the monotonic clock. Without a loop it has no handle yet."""
-
-    due_s: float
-    function: Callable[[], object]
-    handle: asyncio.TimerHandle | None = None
-
-
-class Timers:
-    """Calls `wake` with a world when its next timer is due, and makes delayed calls.
-
-    Calls can be planned before an event loop runs. A new loop takes over the calls of the last one.
+    Without an event loop it is never called.
     """
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:
+        return lambda: None
+    return loop.call_later(delay_s, function).cancel
 
-    def __init__(self, wake: Callable[[Any], object]) -> None:
-        self._wake = wake
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._is_closed = False
-        # Wake-ups by the `id()` of their world, and other calls by a new object each.
-        self._calls: dict[object, _Call] = {}
 
-    def arm_wakeup(self, world: object, wait_s: float | None) -> None:
-        """Wake the world after this time, or never for None, in place of an earlier wake-up."""
-        self._cancel(id(world))
-        if wait_s is not None:
-            due_s = monotonic() + min(wait_s, _LOOK_AGAIN_S)
-            self._calls[id(world)] = _Call(due_s, partial(self._wake, world))
-        self._arm(id(world))
-
-    def later(self, delay_s: float, function: Callable[[], None]) -> Callable[[], None]:
-        """Call the function after this many real seconds; return a function that cancels it."""
-        key = object()
-        self._calls[key] = _Call(monotonic() + delay_s, function)
-        self._arm(key)
-        return partial(self._cancel, key)
-
-    def _arm(self, *keys: object) -> None:
-        """Schedule these calls on the running loop; on a new loop, all calls."""
-        try:
-            loop = asyncio.get_running_loop()
-        except RuntimeError:
-            return
-        if loop is not self._loop:
-            self._loop, self._is_closed, keys = loop, False, tuple(self._calls)
-        for key in keys:
-            if (call := self._calls.get(key)) is not None and not self._is_closed:
-                wait_s = max(0.0, call.due_s - monotonic())
-                call.handle = loop.call_later(wait_s, self._make, key)
-
-    def _make(self, key: object) -> None:
-        self._calls.pop(key).function()
-
-    def _cancel(self, key: object) -> None:
-        call = self._calls.pop(key, None)
-        if call is not None and call.handle is not None:
-            call.handle.cancel()
-
-    async def close(self) -> None:
-        """Stop: wake no worlds and make no calls until another loop runs."""
-        self._is_closed = True
-        for call in self._calls.values():
-            if call.handle is not None:
-                call.handle.cancel()
+# --- what worlds share --------------------------------------------------------------------------
 
 
 class Background(NamedTuple):
     """The services that all worlds of a server share.
 
-    `on_timer` carries out a due timer of a world in a unit of work, which the caller commits.
+    `wake` is called with a world when its next timer is due. `on_timer` carries out a due timer of
+    a world in a unit of work, which the caller commits.
     """
 
     deliveries: DeliveryWorker
-    timers: Timers
+    wake: Callable[[Any], object]
     measured: Measured
     profile: Profile
     limits: Limits

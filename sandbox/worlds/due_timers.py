@@ -18,7 +18,7 @@ log = logging.getLogger("sandbox.worlds")
 def fire_due(world: World) -> list[Timer]:
     """Fire the due timers in order, a limited number of them, and return them.
 
-    `Timers` fires the rest in the next rounds of the loop; `catch_up` waits for all of them.
+    The world is woken up for the rest in the next rounds of the loop; `catch_up` waits for all.
     """
     fired: list[Timer] = []
     while (timer := world.store.next_timer()) is not None and timer.due <= world.clock.now():

@@ -290,7 +290,6 @@ class Worlds:
             self.coverage.add(world.coverage)
             world.coverage = self.coverage
         world.close()
-        self._background.timers.arm_wakeup(world, None)
 
     def hide(self, world: World) -> None:
         """Unregister the world; requests that are under way in it continue."""
@@ -320,11 +319,17 @@ class Worlds:
                 pass
             self.wake_one(world)
 
+    def stop(self) -> None:
+        """Wake no world any more, because the server stops."""
+        for world in self:
+            world.watch(None)
+
     def wake_one(self, world: World) -> None:
         """Continue the unfinished work of this world."""
         fire_due(world)
-        # Wake-ups that were armed on an earlier loop ended with it.
+        # Wake-ups and delays that were planned on an earlier loop ended with it.
         world.watch(world.store.next_timer())
+        world.outbox.end_delays()
         for endpoint_id in world.outbox.endpoints:
             self._background.deliveries.work(world, endpoint_id)
 

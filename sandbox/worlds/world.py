@@ -28,7 +28,7 @@ from sandbox.store.store import Store, UnitOfWork
 from sandbox.store.world_state import WorldState
 from sandbox.webhooks.outbox import Outbox
 from sandbox.webhooks.receivers import Inbox
-from sandbox.worlds.background import Background, Saver
+from sandbox.worlds.background import Background, Saver, call_later
 from sandbox.worlds.clock import Clock, SystemClock
 from sandbox.worlds.coverage_counters import CoverageCounters
 from sandbox.worlds.elsewhere import WorldLost
@@ -48,6 +48,9 @@ KINDS: Final[dict[str, type[Any]]] = {
 }
 """The kinds of records in the cast."""
 
+
+LOOK_AGAIN_S: Final = 3_600.0
+"""How often to read a world's clock again, to notice jumps of the system clock."""
 
 MARKS_MAX: Final = 10
 """How many marks a world keeps; a new one replaces the oldest."""
@@ -100,6 +103,7 @@ class World:
             on_commit=self._note_commit,
         )
         self.background = background
+        self._cancel_wakeup: Callable[[], None] = lambda: None
         # Called with every stored key, once the world is in use.
         self.on_key: Callable[[ApiKey], None] = lambda key: None
         self.readings = readings.in_force(profile.readings, {})
@@ -114,7 +118,7 @@ class World:
         self.outbox = Outbox(
             self,
             on_work=lambda endpoint_id: background.deliveries.work(self, endpoint_id),
-            later=background.timers.later,
+            later=call_later,
         )
         self.subscriptions = Subscriptions(self.journal, self.outbox, self.clock, self.store)
         self.advancing = Lock()
@@ -230,6 +234,7 @@ class World:
         """End the world: empty it, and write nothing more of it."""
         self.store.log = self.saver = None
         self.store.clear()
+        self.watch(None)
         self.tap_desk.close()
         self.subscriptions.close()
         # Requests that wait for the processor find their payment gone.
@@ -316,7 +321,12 @@ class World:
     def watch(self, timer: Timer | None) -> None:
         """Plan to wake up this world for its next timer."""
         self.watched = timer
-        self.background.timers.arm_wakeup(self, self.find_wait_s(timer))
+        self._cancel_wakeup()
+        wait_s = self.find_wait_s(timer)
+        if wait_s is not None:
+            self._cancel_wakeup = call_later(
+                min(wait_s, LOOK_AGAIN_S), lambda: self.background.wake(self)
+            )
 
     def find_wait_s(self, timer: Timer | None) -> float | None:
         """Return the real seconds until a timer is due; None if the clock has to be moved first."""
