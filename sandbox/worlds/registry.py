@@ -320,7 +320,7 @@ class Worlds:
             self.wake_one(world)
 
     def stop(self) -> None:
-        """Wake no world any more, because the server stops."""
+        """Wake no world again, because the server stops."""
         for world in self:
             world.watch(None)
 
