@@ -56,16 +56,14 @@ def test_an_account_is_below_its_creator_or_a_descendant_and_lists_its_ancestors
 
 @pytest.mark.proves("assumed 1.3-kinds, 1.3-parent, 4.7-create")
 def test_a_merchant_as_parent_and_reserved_kinds_are_refused(sandbox):
-    before = sandbox.state()
-
-    for path in BOTH:
-        merchant = {"parent_id": sandbox.account_id("merchant")}
-        assert "parent_id" in sandbox.post(path, ACCOUNT | merchant).detail()
-        for type in ("admin", "psp"):
-            for caller in ("psp", "partner"):
-                answer = sandbox.post(path, ACCOUNT | {"type": type}, by=caller)
-                assert f"create it. type: {type}" in answer.detail(403, "forbidden")
-    assert sandbox.state() == before
+    with sandbox.unchanged():
+        for path in BOTH:
+            merchant = {"parent_id": sandbox.account_id("merchant")}
+            assert "parent_id" in sandbox.post(path, ACCOUNT | merchant).detail()
+            for type in ("admin", "psp"):
+                for caller in ("psp", "partner"):
+                    answer = sandbox.post(path, ACCOUNT | {"type": type}, by=caller)
+                    assert f"create it. type: {type}" in answer.detail(403, "forbidden")
 
 
 CREATIONS = {
@@ -168,13 +166,12 @@ def test_the_key_that_comes_along_never_holds_more_than_its_creator_and_may_be_m
 def test_an_account_is_deleted_by_another_one_and_after_its_descendants(sandbox):
     branch = sandbox.an_account(type="partner", name="Branch")
     leaf = sandbox.an_account(parent_id=branch["id"], by="psp")
-    before = sandbox.state()
 
-    for by in ("merchant", "partner", "psp", "admin"):
-        sandbox.delete(f"/v1/accounts/{sandbox.account_id(by)}", by=by).detail(409, "conflict")
-    for above in (branch, {"id": sandbox.account_id("partner")}):
-        sandbox.delete(path_of(above), by="psp").detail(409, "conflict")
-    assert sandbox.state() == before
+    with sandbox.unchanged():
+        for by in ("merchant", "partner", "psp", "admin"):
+            sandbox.delete(f"/v1/accounts/{sandbox.account_id(by)}", by=by).detail(409, "conflict")
+        for above in (branch, {"id": sandbox.account_id("partner")}):
+            sandbox.delete(path_of(above), by="psp").detail(409, "conflict")
     assert sandbox.delete(path_of(leaf)).status == 204
     assert sandbox.delete(path_of(branch)).status == 204
 
@@ -195,13 +192,13 @@ def test_what_belongs_to_a_deleted_account_is_gone_with_it_and_announced_with_it
 
     (message,) = sandbox.messages()[known:]
     assert (message["event_type"], message["body"]) == ("account.deleted", {"id": id})
-    agenda = sandbox.control("GET", "/worlds/default/agenda").json()["agenda"]
+    agenda = sandbox.look("agenda")["agenda"]
     assert key["id"] not in [one["subject"]["id"] for one in agenda]
     assert [sandbox.get(path).status for path in paths] == [404, 404, 404, 404]
     listings = [sandbox.get(path, query="limit=200").body for path in LISTINGS.values()]
     assert not any(id.encode() in listing for listing in listings)
     stopped = sandbox.get("/v2/terminals", by=key["key"])
-    assert (stopped.status, stopped.json()["error"]) == (401, "authentication_failed")
+    assert stopped.error() == (401, "authentication_failed")
     # The numbers of its terminal are free again, and what belongs to others is as it was.
     assert sandbox.a_terminal("merchant")["status"] == "active"
     for path in (
@@ -214,7 +211,7 @@ def test_what_belongs_to_a_deleted_account_is_gone_with_it_and_announced_with_it
 @pytest.mark.proves("assumed D45")
 @pytest.mark.parametrize(("result", "status"), [(None, 409), ("rejected", 409), ("accepted", 204)])
 def test_a_merchant_is_deleted_once_its_batches_have_settled_or_are_empty(sandbox, result, status):
-    sandbox.control("PUT", "/worlds/default/switches", {"batch.settlement": "manual"})
+    sandbox.set_switch("batch.settlement", "manual")
     merchant = f"/v1/accounts/{sandbox.account_id('merchant')}"
     place = {"terminal_id": sandbox.terminal_id("merchant")}
     batch = sandbox.post("/v1/batches/open", place, by="merchant").expect(201)["id"]

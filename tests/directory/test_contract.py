@@ -175,7 +175,7 @@ def test_a_deleted_record_is_announced_and_no_longer_listed(sandbox, large):
 @pytest.mark.proves("assumed D42")
 @pytest.mark.parametrize("unset", ["as_null", "as_empty"])
 def test_every_record_can_be_sent_back_as_it_is_shown(sandbox, resource, unset):
-    sandbox.control("PUT", "/worlds/default/readings", {"unset_strings": unset})
+    sandbox.choose(unset_strings=unset)
     resource.create(sandbox)
     records = sandbox.get(resource.paths[0], by="psp", query="limit=100").expect(200)
     items = [

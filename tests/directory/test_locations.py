@@ -38,15 +38,14 @@ def test_a_location_points_at_a_live_terminal_of_its_account_and_at_no_other(san
     assert sandbox.put(f"{PATH}/{location['id']}", location).expect(200) == location
     item = f"{PATH}/{sandbox.location_id('merchant')}"
     others = [sandbox.terminal_id(name) for name in ("second_merchant", "other_merchant")]
-    before = sandbox.state()
 
-    for id in (*others, NOBODY, own):
-        body = {"account_id": sandbox.account_id("merchant"), "name": "x", "terminal_id": id}
-        created, changed = sandbox.post(PATH, body), sandbox.put(item, body, by="merchant")
-        assert "terminal_id" in created.detail()
-        # They are told apart by nothing.
-        assert (changed.status, changed.body) == (created.status, created.body)
-    assert sandbox.state() == before
+    with sandbox.unchanged():
+        for id in (*others, NOBODY, own):
+            body = {"account_id": sandbox.account_id("merchant"), "name": "x", "terminal_id": id}
+            created, changed = sandbox.post(PATH, body), sandbox.put(item, body, by="merchant")
+            assert "terminal_id" in created.detail()
+            # They are told apart by nothing.
+            assert (changed.status, changed.body) == (created.status, created.body)
 
 
 BISTRO, PATIO = "Barton Springs Bistro", "Barton Springs Bistro Patio"

@@ -36,15 +36,14 @@ def test_two_fields_have_older_names_and_the_newer_one_wins(sandbox):
 @pytest.mark.proves("assumed 1.4-config")
 def test_a_terminal_has_a_processor_that_its_account_lists_if_it_lists_any(sandbox):
     terminal = sandbox.a_terminal()
-    before = sandbox.state()
 
-    # assumed 1.4-config: the merchant of the cast lists one.
-    for config in ("cfg-pass-001", "cfg-tsys-002", "CFG-TSYS-001"):
-        change = {"processor_config_id": config, "name": "x", "status": "blocked"}
-        body = sandbox.terminal_body(processor_config_id=config)
-        for answer in (sandbox.post(PATH, body), sandbox.put(path_of(terminal), change)):
-            assert "processor_config_id" in answer.detail()
-    assert sandbox.state() == before
+    with sandbox.unchanged():
+        # assumed 1.4-config: the merchant of the cast lists one.
+        for config in ("cfg-pass-001", "cfg-tsys-002", "CFG-TSYS-001"):
+            change = {"processor_config_id": config, "name": "x", "status": "blocked"}
+            body = sandbox.terminal_body(processor_config_id=config)
+            for answer in (sandbox.post(PATH, body), sandbox.put(path_of(terminal), change)):
+                assert "processor_config_id" in answer.detail()
     shop = sandbox.an_account()["id"]
     sandbox.a_terminal(shop, processor_config_id="cfg-anything-9")
 
@@ -139,14 +138,13 @@ def test_live_terminals_share_two_of_processor_mid_and_tid_and_never_all_three(s
     first = sandbox.a_terminal("partner")
     others = [sandbox.a_terminal("partner", **other) for other in OTHERWISE]
     block(sandbox, path_of(first))
-    before = sandbox.state()
 
-    for account in ("partner", "merchant", "second_merchant"):
-        sandbox.post(PATH, sandbox.terminal_body(account)).detail(409, "conflict")
-    for other in others:
-        change = sandbox.terminal_body("partner") | {"status": "blocked"}
-        sandbox.put(path_of(other), change).detail(409, "conflict")
-    assert sandbox.state() == before
+    with sandbox.unchanged():
+        for account in ("partner", "merchant", "second_merchant"):
+            sandbox.post(PATH, sandbox.terminal_body(account)).detail(409, "conflict")
+        for other in others:
+            change = sandbox.terminal_body("partner") | {"status": "blocked"}
+            sandbox.put(path_of(other), change).detail(409, "conflict")
 
 
 def test_numbers_are_free_again_after_their_terminal_was_deleted_or_took_others(sandbox):

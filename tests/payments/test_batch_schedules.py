@@ -86,7 +86,7 @@ def test_a_snapshot_keeps_the_schedule_and_one_that_makes_no_sense_is_refused(sa
     scheduled(sandbox, "23:30", zone="America/New_York")
     before = listed(sandbox)
     kept = sandbox.control("GET", "/worlds/default/snapshot")
-    sandbox.control("POST", "/worlds/default/reset")
+    sandbox.reset()
     assert listed(sandbox) == []
 
     assert sandbox.control("PUT", "/worlds/default/snapshot", kept.json()).status == 200

@@ -43,7 +43,7 @@ auth;pending_forever;approved;authorized/approved
 def test_the_processor_answers_late_to_the_same_attempt(sandbox):
     for line in ANSWERED.strip().splitlines():
         operation, outcome, late, ended = line.split(";")
-        sandbox.control("POST", "/worlds/default/reset")
+        sandbox.reset()
         when = {"operation": operation}
         follows(sandbox, after("40s", "late_answer", outcome=late), when=when, outcome=outcome)
         before = sandbox.paid(operation=operation)
@@ -220,7 +220,7 @@ def test_two_payments_have_their_own_follow_ups_and_a_reset_forgets_them(sandbox
         ("2026-03-01T12:00:25.000Z", "revoke_key", key_id),
     ]
     sandbox.paid_id(by="psp")
-    sandbox.control("POST", "/worlds/default/reset")
+    sandbox.reset()
     assert (sandbox.advance("1h"), len(sandbox.get_world().store.messages())) == ([], 0)
 
 

@@ -180,7 +180,7 @@ def test_each_of_several_attempts_is_answered_by_its_event_id_and_a_snapshot_has
     for amount in (100, 200, 400):
         sandbox.act(sale, "refund", amount=amount, event_id=f"r-{amount}", outcome="timed_out")
     assert [amount for _, amount in unanswered(sandbox, sale)] == [100, 200, 400]
-    snapshot = sandbox.control("GET", "/worlds/default/snapshot").json()
+    snapshot = sandbox.look("snapshot")
 
     for _ in range(2):
         answer(sandbox, sale, event_id="r-200")

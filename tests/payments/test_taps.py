@@ -234,7 +234,7 @@ def test_a_payment_that_ended_before_its_tap_shows_no_card_and_is_found_by_none(
         kept += [answer.json(), *(one["body"] for one in sandbox.events_of(answer))]
     at_once = sandbox.pay(card="tok_amex", outcome="user_canceled")
     kept += [at_once.json(), *(one["body"] for one in sandbox.events_of(at_once))]
-    snapshot = sandbox.control("GET", "/worlds/default/snapshot").json()
+    snapshot = sandbox.look("snapshot")
     assert sandbox.control("PUT", "/worlds/default/snapshot", snapshot).status == 200
     for one in (*kept, *(sandbox.read(one) for one in kept)):
         assert [one[name] for name in CARD_FIELDS if one.get(name)] == []

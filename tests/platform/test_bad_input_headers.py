@@ -47,13 +47,13 @@ def test_a_body_is_read_when_it_is_called_json_or_nothing_and_is_else_a_415(sand
     for name in JSON_TYPES:
         headers = headers_of(sandbox, content_type=name)
         assert sandbox.ask("POST", KEYS, headers=headers, body=BODY).status == 201, name
-    before = sandbox.state()
-    for name in OTHER_TYPES:
-        headers = headers_of(sandbox, content_type=name)
-        for method, path in changes(sandbox):
-            answer = sandbox.ask(method, path, headers=headers, body=b'{"name":"x"}')
-            assert_key_refusal(answer, 415, "unsupported_media_type")
-    assert sandbox.state() == before
+
+    with sandbox.unchanged():
+        for name in OTHER_TYPES:
+            headers = headers_of(sandbox, content_type=name)
+            for method, path in changes(sandbox):
+                answer = sandbox.ask(method, path, headers=headers, body=b'{"name":"x"}')
+                assert_key_refusal(answer, 415, "unsupported_media_type")
 
 
 ALLOWS_JSON = [
@@ -80,14 +80,14 @@ def test_an_accept_header_that_allows_json_is_served_and_any_other_is_a_406(sand
     # RFC 9110, 5.3: a list may come in several lines.
     lines = [*headers_of(sandbox, accept="text/html"), (b"accept", b"application/json")]
     assert sandbox.ask("GET", KEYS, headers=lines).status == 200
-    before = sandbox.state()
-    for accept in EXCLUDES_JSON:
-        headers = headers_of(sandbox, accept=accept)
-        assert_key_refusal(sandbox.ask("GET", KEYS, headers=headers), 406, "not_acceptable")
-    for method, path in [*changes(sandbox), ("DELETE", changes(sandbox)[1][1])]:
-        answer = sandbox.ask(method, path, headers=headers, body=BODY)
-        assert_key_refusal(answer, 406, "not_acceptable")
-    assert sandbox.state() == before
+
+    with sandbox.unchanged():
+        for accept in EXCLUDES_JSON:
+            headers = headers_of(sandbox, accept=accept)
+            assert_key_refusal(sandbox.ask("GET", KEYS, headers=headers), 406, "not_acceptable")
+        for method, path in [*changes(sandbox), ("DELETE", changes(sandbox)[1][1])]:
+            answer = sandbox.ask(method, path, headers=headers, body=BODY)
+            assert_key_refusal(answer, 406, "not_acceptable")
 
 
 def test_headers_are_looked_at_only_after_the_target(sandbox):
@@ -105,17 +105,17 @@ def test_missing_headers_are_noted_in_the_journal_or_refused_by_strict_headers(s
     assert forgiven.status == 201
     assert ("Accept" in notes, "Content-Type" in notes) == (True, True)
 
-    sandbox.control("PUT", "/worlds/default/switches", {"strict_headers": True})
-    before = sandbox.state()
-    for name in ("accept", "content_type"):
-        headers = headers_of(sandbox, **{name: None})
-        answer = sandbox.ask("POST", KEYS, headers=headers, body=BODY)
-        assert_key_refusal(answer, 400, "validation_error")
-    assert sandbox.state() == before
+    sandbox.set_switch("strict_headers", True)
+
+    with sandbox.unchanged():
+        for name in ("accept", "content_type"):
+            headers = headers_of(sandbox, **{name: None})
+            answer = sandbox.ask("POST", KEYS, headers=headers, body=BODY)
+            assert_key_refusal(answer, 400, "validation_error")
     # Without a body there is no type of it.
     assert sandbox.ask("GET", KEYS, headers=headers_of(sandbox, content_type=None)).status == 200
     assert sandbox.ask("POST", KEYS, headers=headers_of(sandbox), body=BODY).status == 201
-    sandbox.control("PUT", "/worlds/default/switches", {"strict_headers": False})
+    sandbox.set_switch("strict_headers", False)
     assert sandbox.ask("GET", KEYS, headers=headers_of(sandbox, accept=None)).status == 200
 
 

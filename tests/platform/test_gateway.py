@@ -40,7 +40,7 @@ def test_a_maintenance_can_be_ended_and_a_reset_ends_it(sandbox):
     ended = sandbox.control("DELETE", f"{WORLD}/maintenance")
     after = get(sandbox)
     begin(sandbox, "10m")
-    sandbox.control("POST", f"{WORLD}/reset")
+    sandbox.reset()
 
     assert (ended.status, after.status, get(sandbox).status) == (204, 200, 200)
 

@@ -169,25 +169,25 @@ IN_BODIES: dict[str, Placing] = {
 @pytest.mark.proves("assumed D5, 4.4-format")
 def test_a_production_key_that_is_sent_anywhere_is_kept_nowhere_and_refused_in_a_body(sandbox):
     item = f"/v5/apikeys/{sandbox.key_id('merchant_read_only')}"
-    before = sandbox.state()
-    said = []
 
-    for request in PLACES.values():
-        answer = sandbox.ask(**request(PRODUCTION), key="merchant")
-        assert answer.status < 500
-        said.append(answer.body)
-    for place, fields in IN_BODIES.items():
-        for spelt in (PRODUCTION, escaped(PRODUCTION)):
-            for method, path, base in (
-                ("POST", "/v5/apikeys", {"name": "x", "permissions": ["all"]}),
-                ("PUT", item, {}),
-            ):
-                body = json.dumps(base | fields(PRODUCTION)).replace(PRODUCTION, spelt)
-                answer = sandbox.ask(method, path, key="merchant", body=body.encode())
-                assert_key_refusal(answer, 400, "validation_error")
-                assert NOTE in _notes(sandbox, answer), place
-                said.append(answer.body)
-    assert sandbox.state() == before
+    with sandbox.unchanged():
+        said = []
+
+        for request in PLACES.values():
+            answer = sandbox.ask(**request(PRODUCTION), key="merchant")
+            assert answer.status < 500
+            said.append(answer.body)
+        for place, fields in IN_BODIES.items():
+            for spelt in (PRODUCTION, escaped(PRODUCTION)):
+                for method, path, base in (
+                    ("POST", "/v5/apikeys", {"name": "x", "permissions": ["all"]}),
+                    ("PUT", item, {}),
+                ):
+                    body = json.dumps(base | fields(PRODUCTION)).replace(PRODUCTION, spelt)
+                    answer = sandbox.ask(method, path, key="merchant", body=body.encode())
+                    assert_key_refusal(answer, 400, "validation_error")
+                    assert NOTE in _notes(sandbox, answer), place
+                    said.append(answer.body)
     _assert_nothing_kept(sandbox, PRODUCTION, *said)
 
 

@@ -149,7 +149,7 @@ def test_the_records_move_and_settle_with_the_batch_of_their_payment(own):
     statuses = [own.read(one)["status"] for one in (hold, capture, sale, whole)]
     assert statuses == ["settled", "settled", "refunded", "refunded"]
     # They come back with a snapshot, and the payment goes on.
-    saved = own.control("GET", "/worlds/default/snapshot").json()
+    saved = own.look("snapshot")
     before = own.read(capture)
     own.acted(hold, "refund")
     assert own.control("PUT", "/worlds/default/snapshot", saved).status == 200

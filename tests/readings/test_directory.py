@@ -53,7 +53,7 @@ def test_the_answer_of_a_v2_creation_names_the_application(sandbox):
     sandbox.choose(application_in_answer="named")
 
     account = sandbox.an_account(path="/v2/accounts", by="psp")
-    listed = sandbox.control("GET", "/worlds/default/applications").json()["applications"]
+    listed = sandbox.look("applications")["applications"]
     (application,) = [one["id"] for one in listed if one["account_id"] == account["id"]]
 
     assert account["application_id"] == application
@@ -94,7 +94,7 @@ def test_a_merchant_leaves_it_to_its_partner_to_create_terminals(sandbox):
 
     answer = sandbox.post("/v2/terminals", body, by=own)
 
-    assert (answer.status, answer.json()["error"]) == (403, "forbidden")
+    assert answer.error() == (403, "forbidden")
     assert sandbox.post("/v2/terminals", body).status == 201
 
 

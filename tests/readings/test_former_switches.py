@@ -49,7 +49,7 @@ def test_a_new_world_takes_former_switches_and_a_reading_counts_before_them(sand
 @pytest.mark.proves("assumed D35")
 def test_a_snapshot_may_name_a_reading_by_its_former_switch():
     sandbox = by_profile(rule_failures="http_200")
-    snapshot = sandbox.control("GET", "/worlds/default/snapshot").json()
+    snapshot = sandbox.look("snapshot")
     state = snapshot["world"]["0"]
     state["switches"]["refund.partial_status"] = "refunded"
 

@@ -99,10 +99,10 @@ def test_answers_to_changes_hide_the_plaintext_of_a_retrievable_key(sandbox):
 def test_the_world_chooses_before_the_profile_and_null_returns_to_the_profile():
     sandbox = by_profile(key_deletes_itself="refused")
 
-    of_profile = sandbox.control("GET", "/worlds/default/readings").json()
+    of_profile = sandbox.look("readings")
     own = sandbox.choose(key_deletes_itself="allowed", stored_transaction_type="first")
-    sandbox.control("POST", "/worlds/default/reset")
-    kept = sandbox.control("GET", "/worlds/default/readings").json()
+    sandbox.reset()
+    kept = sandbox.look("readings")
 
     world = sandbox.control("GET", "/worlds/default").json()
     assert world["readings"] == {
@@ -125,7 +125,7 @@ def test_worlds_choose_apart_and_snapshots_keep_the_choice(sandbox):
 
     chosen = sandbox.control("GET", "/worlds/mine/readings").json()
     assert chosen == DEFAULTS | {"stored_transaction_type": "first"}
-    assert sandbox.control("GET", "/worlds/default/readings").json() == DEFAULTS
+    assert sandbox.look("readings") == DEFAULTS
 
 
 @pytest.mark.parametrize(
@@ -142,9 +142,9 @@ def test_an_unknown_reading_or_value_is_refused_with_the_nearest_word(sandbox, w
         ("POST", "/worlds", {"id": "mine", "readings": wanted}),
     ):
         answer = sandbox.control(method, path, body)
-        assert (answer.status, answer.json()["error"]) == (400, "unknown_reading")
+        assert answer.error() == (400, "unknown_reading")
         assert answer.json().get("nearest") == nearest
 
-    assert sandbox.control("GET", "/worlds/default/readings").json() == DEFAULTS
+    assert sandbox.look("readings") == DEFAULTS
     with pytest.raises(ValueError, match="readings"):
         parse_profile({"readings": wanted})

@@ -160,7 +160,7 @@ def test_a_name_that_is_not_a_plain_line_is_refused_with_its_place(sandbox):
             answer = sandbox.control("PUT", SCENARIO, _with(place, name))
 
             said = answer.json()["message"]
-            assert (answer.status, answer.json()["error"]) == (400, "validation_error")
+            assert answer.error() == (400, "validation_error")
             assert said.startswith(f"scenario: {named}"), said
             plain = f"a name is one line of plain text, and this one has {written} in it"
             assert said.endswith(plain), said

@@ -82,7 +82,7 @@ def test_a_rule_applies_from_a_time_until_another(sandbox):
         assert [one.headers.get("retry-after") for one in seen] == [None, "600", "60", None]
     # A reset begins the times of a scenario again.
     running(sandbox, {"when": {"from": "1m"}, "then": FAILS})
-    sandbox.control("POST", f"{WORLD}/reset")
+    sandbox.reset()
     early = get(sandbox, "/v2/terminals")
     sandbox.advance("1m")
     assert (early.status, get(sandbox, "/v2/terminals").status) == (200, 503)
@@ -179,7 +179,7 @@ def test_a_rule_that_can_never_apply_is_refused(sandbox):
 
 def test_an_attempt_that_asks_no_processor_meets_the_fault_of_its_request(sandbox):
     tx = sandbox.paid()
-    sandbox.control("PUT", f"{WORLD}/readings", {"duplicate_event_id": "replay"})
+    sandbox.choose(duplicate_event_id="replay")
     sent = {"amount": 100, "event_id": "again"}
     sandbox.act(tx, "refund", **sent)
 

@@ -208,7 +208,7 @@ def test_nth_counts_what_fits_otherwise_and_what_is_used_up_leaves_the_rest_unti
 
     assert fared == [["pending", "dropped"], ["dropped", "pending"], ["pending", "pending"]]
     assert counts(sandbox.control("GET", f"{WORLD}/scenario")) == [(4, 1), (2, 1)]
-    sandbox.control("POST", f"{WORLD}/reset")
+    sandbox.reset()
     assert statuses(sandbox, REFUND) == {"a": "dropped", "b": "pending"}
 
 
