@@ -35,9 +35,9 @@ class Response(Struct, frozen=True, gc=False):
         assert list(body) == ["detail", "error"]
         return str(body["detail"])
 
-    def error(self) -> tuple[int, str]:
-        """Status and code of a refusal."""
-        return self.status, self.json()["error"]
+    def error(self) -> tuple[int, str | None]:
+        """Status and code of a refusal; no code where nothing was refused."""
+        return self.status, self.json()["error"] if self.status >= 400 else None
 
     @property
     def outcome(self) -> str | None:

@@ -28,8 +28,7 @@ from tests.cli.asking import (
     refuse,
     told,
 )
-from tests.conftest import NOW
-from tests.driving import serving
+from tests.driving import NOW, serving
 from tests.processes import Process
 
 

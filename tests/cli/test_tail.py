@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.cli.asking import Shell, add_world, following
-from tests.conftest import NOW
+from tests.driving import NOW
 from tests.webhooks.receiving import Answer, Received, receiving
 
 PAST = "tail --no-follow --no-reasons"

@@ -4,8 +4,8 @@ import pytest
 
 from sandbox.control import clock as control_agenda
 from sandbox.domain.clock import TIMER_KINDS
-from tests.conftest import NOW
 from tests.control.refusals import assert_refused
+from tests.driving import NOW
 from tests.scenarios.running import after, follows, running
 
 WORLD = "/worlds/default"

@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import NOW
 from tests.control.refusals import assert_refused
-from tests.driving import InProcess, Response, fresh
+from tests.driving import NOW, InProcess, Response, fresh
 
 CLOCK = "/worlds/default/clock"
 

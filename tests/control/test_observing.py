@@ -2,8 +2,7 @@
 
 import pytest
 
-from tests.conftest import NOW
-from tests.driving import InProcess
+from tests.driving import NOW, InProcess
 
 KEY = {"name": "made", "permissions": ["payments:read"]}
 

@@ -16,9 +16,8 @@ from sandbox.control.stream import Stream
 from sandbox.settings import Settings
 from sandbox.worlds.event_stream import KINDS, WAITING_MAX
 from sandbox.worlds.world import World
-from tests.conftest import NOW
 from tests.control.reading import STREAM, WAIT_S, asking_for, reading, told
-from tests.driving import InProcess, Served, serving
+from tests.driving import NOW, InProcess, Served, serving
 from tests.support.open_requests import desk_opens, open_request, sale, tap
 from tests.worlds.worlds import add_world
 

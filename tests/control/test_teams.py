@@ -10,8 +10,7 @@ from sandbox.control.routes import CONTROL
 from sandbox.settings import Settings
 from sandbox.store.files.port import FORMAT
 from sandbox.worlds.spec import Limits
-from tests.driving import InProcess, Served, serving
-from tests.in_process import Response
+from tests.driving import InProcess, Response, Served, serving
 
 OPERATORS = "open-sesame-open-sesame"
 NOW_S = 1_772_366_400.0

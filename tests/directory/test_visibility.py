@@ -92,13 +92,6 @@ def _filled(path: str, id: str) -> str:
     return path if "{" not in path else path[: path.index("{")] + id + path[path.index("}") + 1 :]
 
 
-def verdict(answer: Response) -> tuple[int, str | None]:
-    """Status and code of an answer; no code where nothing was refused."""
-    if answer.status < 400:
-        return answer.status, None
-    return answer.status, answer.json()["error"]
-
-
 DENIED = (401, "permission_denied")
 HIDDEN = (404, "not_found")
 
@@ -165,7 +158,7 @@ def test_all_that_is_hidden_is_one_404_and_all_that_is_denied_one_401(sandbox, n
             expected += [(key, (200, None) if is_shown else HIDDEN) for key in holding]
         for key, seen in expected:
             answer = ask(sandbox, name, id, key=key, granted=case.needs)
-            assert verdict(answer) == seen, at
+            assert answer.error() == seen, at
             bodies.get(seen, set()).add(answer.body)
 
     assert [len(one) for one in bodies.values()] == [1, 1]
@@ -185,7 +178,7 @@ def test_a_real_target_is_served_to_a_key_that_holds_the_permission(sandbox, nam
 
     answer = ask(sandbox, name, id, key=key, granted=case.needs)
 
-    assert verdict(answer) == (case.status, None), answer.body
+    assert answer.error() == (case.status, None), answer.body
 
 
 MERCHANT_ITSELF = {
@@ -213,8 +206,8 @@ def test_a_merchants_key_reaches_its_own_account_and_nothing_else(sandbox, name)
     outside = [ask(sandbox, name, id, key=key) for key in keys for id in others]
     inside = ask(sandbox, name, own[0], key=keys[0], granted=granted)
 
-    assert {verdict(answer) for answer in outside} == {HIDDEN}
-    assert verdict(inside) == MERCHANT_ITSELF.get(name, (case.status, None)), inside.body
+    assert {answer.error() for answer in outside} == {HIDDEN}
+    assert inside.error() == MERCHANT_ITSELF.get(name, (case.status, None)), inside.body
 
 
 @pytest.mark.proves("assumed D6, 4.7-admin")
@@ -227,7 +220,7 @@ def test_an_admin_reads_whatever_is_named_and_changes_only_its_own_tree(sandbox,
     answer = ask(sandbox, name, id, key="admin", granted="payments:read")
 
     reaches = SERVED[name].method == "GET" or name.startswith("apikeys.")
-    assert verdict(answer) == ((case.status, None) if reaches else HIDDEN), answer.body
+    assert answer.error() == ((case.status, None) if reaches else HIDDEN), answer.body
 
 
 # --- payments ---------------------------------------------------------------------------------
@@ -260,7 +253,7 @@ def test_the_platform_decides_which_permission_a_tap_needs_whatever_exists(sandb
             for place, expected in zip(places, allowed, strict=True):
                 body = {"amount": 1000, "terminal_id": place, **sent}
                 answer = sandbox.post(SERVED[name].path, body, by=key)
-                assert verdict(answer) == expected, (tap, sent)
+                assert answer.error() == expected, (tap, sent)
 
 
 @pytest.mark.proves("assumed 4.7")
@@ -279,5 +272,5 @@ def test_everything_that_a_payment_names_must_be_visible(sandbox):
     for field, ids in places.items():
         for id in (ids["other_merchant"], NOBODY):
             answer = sandbox.post("/v3/payment", body | {field: id}, by=key)
-            assert verdict(answer) == HIDDEN, field
+            assert answer.error() == HIDDEN, field
     assert sandbox.fired() == fired

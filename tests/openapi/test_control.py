@@ -9,9 +9,8 @@ from sandbox.control.routes import CONTROL
 from sandbox.control.routing import PREFIX
 from sandbox.scenarios.queue import QUEUE_MAX, WEBHOOK_FAULTS_MAX
 from sandbox.settings import Settings
-from tests.conftest import NOW
 from tests.control.refusals import assert_refused
-from tests.driving import FROZEN, InProcess
+from tests.driving import FROZEN, NOW, InProcess
 from tests.openapi.asking import Request
 from tests.openapi.described import Checked, checked, fresh_checked, usual_documents
 from tests.support.open_requests import desk_opens, open_request, sale

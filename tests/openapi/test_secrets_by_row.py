@@ -17,8 +17,7 @@ from sandbox.control.routing import PREFIX
 from sandbox.platform.routes import OPERATIONS
 from sandbox.scenarios.schema import scenario_schema
 from sandbox.settings import Settings
-from tests.conftest import NOW
-from tests.driving import FROZEN, InProcess, Response
+from tests.driving import FROZEN, NOW, InProcess, Response
 from tests.openapi.asking import Request
 from tests.openapi.described import Checked, unchecked, usual_documents
 from tests.openapi.planting import (

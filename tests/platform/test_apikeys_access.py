@@ -43,7 +43,7 @@ both       200  200     200         404      200        404      404
 all        200  200     200         404      200        404      404
 """
 
-READ_AND_UPDATE = """
+ON_KEYS = """
            own  descendant  outside  elsewhere  missing  orphaned
 none       404  404         404      404        404      404
 another    401  401         401      401        401      401
@@ -52,7 +52,9 @@ base       200  401         404      401        404      404
 sub        401  200         404      200        404      404
 both       200  200         404      200        404      404
 all        200  200         404      200        404      404
+"""
 
+READ_AND_UPDATE = f"""{ON_KEYS}
            deleted_own  deleted_descendant  deleted_outside  deleted_elsewhere
 none       404          404                 404              404
 another    401          401                 401              401
@@ -64,16 +66,7 @@ all        404          404                 404              404
 """
 
 # Deleting a deleted key again is the one exception to "deleted is 404": spec 4.4-delete.
-DELETE = """
-           own  descendant  outside  elsewhere  missing  orphaned
-none       404  404         404      404        404      404
-another    401  401         401      401        401      401
-others     401  401         401      401        401      401
-base       200  401         404      401        404      404
-sub        401  200         404      200        404      404
-both       200  200         404      200        404      404
-all        200  200         404      200        404      404
-
+DELETE = f"""{ON_KEYS}
            deleted_own  deleted_descendant  deleted_outside  deleted_elsewhere
 none       404          404                 404              404
 another    401          401                 401              401
@@ -185,10 +178,9 @@ class Walk:
         method, path, body = getattr(self, cell.operation)(cell, caller)
         path, _, query = path.partition("?")
         answer = self.sandbox.ask(method, path, key=key, json_body=body, query=query)
-        error = answer.json()["error"] if answer.status >= 400 else None
-        if (answer.status, error) == (cell.status, ERRORS[cell.status]):
+        if answer.error() == (cell.status, ERRORS[cell.status]):
             return None
-        return f"{cell}: {answer.status} {error}"
+        return f"{cell}: {answer.error()}"
 
     def create(self, cell: Cell, caller: list[str]) -> tuple[str, str, Any]:
         body = {"name": "made", "permissions": caller} if cell.status == 201 else FAULTY

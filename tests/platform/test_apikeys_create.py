@@ -24,10 +24,6 @@ def create(sandbox, *, key="merchant", body):
     return sandbox.ask("POST", "/v5/apikeys", key=key, **sent)
 
 
-def verdict(answer):
-    return answer.status, answer.json()["error"]
-
-
 def supplied(profile, lookup="brandnew0001", secret="s" * 28 + "LAST"):
     return f"{profile.key_prefixes.uat}_{lookup}_{secret}"
 
@@ -153,7 +149,7 @@ def test_the_earliest_step_refuses_whatever_else_is_wrong(sandbox):
     for step, held, body, refusal in steps(sandbox):
         if held not in keys:
             keys[held] = sandbox.mint(held.split(), by="partner")["key"]
-        assert verdict(create(sandbox, key=keys[held], body=body)) == refusal, (step, held, body)
+        assert create(sandbox, key=keys[held], body=body).error() == refusal, (step, held, body)
 
 
 # --- step 7, fault by fault -------------------------------------------------------------------
@@ -195,7 +191,7 @@ def test_a_faulty_field_is_refused_and_named(sandbox):
         for value in values:
             body = {name: one for name, one in {**VALID, field: value}.items() if one is not ABSENT}
             answer = create(sandbox, body=body)
-            assert verdict(answer) == INVALID, (field, value)
+            assert answer.error() == INVALID, (field, value)
             assert field in answer.json()["details"], (field, value)
     several = create(sandbox, body=MALFORMED | {"permissions": []}).json()["details"]
     assert all(field in several for field in MALFORMED)
@@ -243,7 +239,7 @@ def test_a_supplied_key_needs_the_form_of_a_key_and_the_flag_needs_a_supplied_ke
 
     for bad in bad_keys(profile):
         answer = create(sandbox, body=VALID | {"always_retrievable": True, field: bad})
-        assert verdict(answer) == INVALID, bad
+        assert answer.error() == INVALID, bad
         assert "s" * 31 not in answer.body.decode(), bad
     assert f"must be {profile.key_prefixes.uat}_, 12 letters" in answer.json()["details"]
     for unpaired in (
@@ -251,11 +247,11 @@ def test_a_supplied_key_needs_the_form_of_a_key_and_the_flag_needs_a_supplied_ke
         *({"always_retrievable": True}, {"always_retrievable": True, field: None}),
     ):
         answer = create(sandbox, body=VALID | unpaired)
-        assert verdict(answer) == INVALID, unpaired
+        assert answer.error() == INVALID, unpaired
         assert field in answer.json()["details"], unpaired
     other = {"key": "own_key", "own_key": "key"}[field]
     answer = create(sandbox, body=VALID | {"always_retrievable": True, other: own})
-    assert verdict(answer) == INVALID
+    assert answer.error() == INVALID
     assert f"{other}: unknown field" in answer.json()["details"]
     assert sandbox.messages() == []
 
@@ -273,5 +269,5 @@ def test_a_lookup_that_is_used_already_is_refused_whatever_became_of_its_key(san
         for value in (taken["key"], taken["key"][:-32] + "s" * 32):
             more = {"always_retrievable": True, profile.supplied_key_field: value}
             answer = create(sandbox, body=VALID | more)
-            assert verdict(answer) == INVALID
+            assert answer.error() == INVALID
             assert profile.supplied_key_field in answer.json()["details"]

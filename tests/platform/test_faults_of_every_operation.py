@@ -17,8 +17,7 @@ from sandbox.platform.routes import OPERATIONS
 from sandbox.server.embedded import embedded
 from sandbox.settings import Settings
 from sandbox.store.world_state import WorldState
-from tests.driving import NOW
-from tests.in_process import Response
+from tests.driving import NOW, Response
 from tests.openapi.asking import Request
 from tests.openapi.described import Unchecked, usual_documents
 

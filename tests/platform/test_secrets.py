@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.driving import InProcess, Response, fresh
+from tests.driving import InProcess, fresh
 from tests.platform.refusals import assert_key_refusal
 from tests.platform.secret_texts import PRODUCTION, SUPPLIED, escaped, everything_kept, secret_of
 from tests.profiles import BRANDED
@@ -138,10 +138,6 @@ def test_the_keys_of_another_profile_are_masked_as_well():
 NOTE = "production key was sent to a sandbox"
 
 
-def _notes(sandbox: InProcess, answer: Response) -> str:
-    return " ".join(sandbox.journal(answer)["notes"])
-
-
 @pytest.mark.proves("spec 1-pairing", "assumed D5, C4, 4.4-format")
 def test_a_production_key_as_header_is_a_401_that_the_journal_explains_in_plain_words(
     sandbox, caplog
@@ -150,7 +146,7 @@ def test_a_production_key_as_header_is_a_401_that_the_journal_explains_in_plain_
     for key in (PRODUCTION, *begins_alike, "svc_live_" + "A" * 10_000):
         answer = sandbox.get("/v5/apikeys", by=key)
         assert_key_refusal(answer, 401, "authentication_failed")
-        assert NOTE in _notes(sandbox, answer)
+        assert NOTE in str(sandbox.journal(answer)["notes"])
     warnings = [one.getMessage() for one in caplog.records if one.levelname == "WARNING"]
     assert len([one for one in warnings if "production key" in one]) == 5
     assert "svc_live" not in everything_kept(sandbox)
@@ -186,7 +182,7 @@ def test_a_production_key_that_is_sent_anywhere_is_kept_nowhere_and_refused_in_a
                     body = json.dumps(base | fields(PRODUCTION)).replace(PRODUCTION, spelt)
                     answer = sandbox.ask(method, path, key="merchant", body=body.encode())
                     assert_key_refusal(answer, 400, "validation_error")
-                    assert NOTE in _notes(sandbox, answer), place
+                    assert NOTE in str(sandbox.journal(answer)["notes"]), place
                     said.append(answer.body)
     _assert_nothing_kept(sandbox, PRODUCTION, *said)
 

@@ -2,8 +2,9 @@
 
 import pytest
 
+from sandbox.domain.profile import Profile
 from tests.directory.contract import LARGE
-from tests.readings.choosing import by_profile
+from tests.driving import fresh
 
 
 def _resources(sandbox):
@@ -62,7 +63,7 @@ def test_the_answer_of_a_v2_creation_names_the_application(sandbox):
 
 @pytest.mark.proves("assumed D35-deletion")
 def test_the_document_describes_the_answer_of_the_profile():
-    sandbox = by_profile(delete_answers="resource")
+    sandbox = fresh(profile=Profile(readings={"delete_answers": "resource"}))
     document = sandbox.control("GET", "/platform/openapi.json").json()
 
     described = document["paths"]["/v1/locations/{location_id}"]["delete"]["responses"]

@@ -2,8 +2,9 @@
 
 import pytest
 
+from sandbox.domain.profile import Profile
 from sandbox.domain.switches import SWITCHES
-from tests.readings.choosing import by_profile
+from tests.driving import fresh
 
 FORMER = {name: switch for name, switch in SWITCHES.items() if switch.reading is not None}
 PAIRS = [
@@ -48,7 +49,7 @@ def test_a_new_world_takes_former_switches_and_a_reading_counts_before_them(sand
 
 @pytest.mark.proves("assumed D35")
 def test_a_snapshot_may_name_a_reading_by_its_former_switch():
-    sandbox = by_profile(rule_failures="http_200")
+    sandbox = fresh(profile=Profile(readings={"rule_failures": "http_200"}))
     snapshot = sandbox.look("snapshot")
     state = snapshot["world"]["0"]
     state["switches"]["refund.partial_status"] = "refunded"

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from sandbox.domain.profile import parse_profile
+from sandbox.domain.profile import Profile, parse_profile
 from sandbox.domain.readings import READINGS
-from tests.readings.choosing import by_profile
+from tests.driving import fresh
 
 DEFAULTS = {id: reading.default for id, reading in READINGS.items()}
 
@@ -97,7 +97,7 @@ def test_answers_to_changes_hide_the_plaintext_of_a_retrievable_key(sandbox):
 
 @pytest.mark.proves("assumed D35")
 def test_the_world_chooses_before_the_profile_and_null_returns_to_the_profile():
-    sandbox = by_profile(key_deletes_itself="refused")
+    sandbox = fresh(profile=Profile(readings={"key_deletes_itself": "refused"}))
 
     of_profile = sandbox.look("readings")
     own = sandbox.choose(key_deletes_itself="allowed", stored_transaction_type="first")

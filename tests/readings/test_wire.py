@@ -4,8 +4,9 @@ import json
 
 import pytest
 
+from sandbox.domain.profile import Profile
+from tests.driving import fresh
 from tests.openapi.described import Described
-from tests.readings.choosing import by_profile
 from tests.support.directory import ACCOUNT
 
 PLAIN_OF_TERMINAL = (
@@ -121,7 +122,11 @@ def test_a_list_of_mistakes_repeats_no_value_and_has_an_end(sandbox):
 
 @pytest.mark.proves("assumed D35-validation", "assumed D35-detail")
 def test_the_document_describes_the_refusals_of_the_profile():
-    sandbox = by_profile(validation_status="unprocessable", validation_detail="objects")
+    sandbox = fresh(
+        profile=Profile(
+            readings={"validation_status": "unprocessable", "validation_detail": "objects"}
+        )
+    )
     described = Described(sandbox.control("GET", "/platform/openapi.json").json())
 
     body, query, *_ = _malformed(sandbox)

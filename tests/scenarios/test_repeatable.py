@@ -11,8 +11,7 @@ from sandbox.domain.clock import ClockSetting
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.webhooks import Sent
 from sandbox.settings import Settings
-from tests.conftest import NOW
-from tests.driving import InProcess
+from tests.driving import NOW, InProcess
 from tests.support.open_requests import CONTROL, tap, taps
 
 WALL_S = 1_772_366_400.0

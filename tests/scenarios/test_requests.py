@@ -3,7 +3,7 @@
 import pytest
 
 from sandbox.scenarios.words import Latency
-from tests.conftest import NOW
+from tests.driving import NOW
 from tests.scenarios.running import LOST, counts, put, running
 
 FAILS = {"fault": "http_503"}

@@ -11,8 +11,7 @@ from sandbox.domain.clock import ClockSetting
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.profile import parse_profile
 from sandbox.store.fixture import FixtureError
-from tests.conftest import NOW
-from tests.driving import InProcess, fresh
+from tests.driving import NOW, InProcess, fresh
 from tests.state.filling import a_sandbox, looping
 from tests.worlds.worlds import add_world, create
 

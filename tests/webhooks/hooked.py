@@ -9,9 +9,8 @@ from typing import Any
 import httpx2
 
 from sandbox.domain.instants import parse_rfc3339, to_wire
-from tests.conftest import NOW
 from tests.control.refusals import assert_refused
-from tests.driving import Served, until
+from tests.driving import NOW, Served, until
 from tests.in_process import Response
 from tests.webhooks.receiving import Received
 

@@ -12,8 +12,8 @@ from sandbox.app import build
 from sandbox.domain.webhooks import ENDPOINTS_MAX
 from sandbox.settings import Settings
 from sandbox.webhooks.signing import write_secret
-from tests.conftest import NOW
 from tests.control.refusals import assert_refused
+from tests.driving import NOW
 from tests.webhooks.calling import ENDPOINTS, WORLD
 from tests.webhooks.hooked import START
 

@@ -12,8 +12,7 @@ import pytest
 
 from sandbox.domain.events import EVENTS
 from sandbox.platform.routes import OPERATIONS
-from tests.conftest import NOW
-from tests.driving import Served, serving
+from tests.driving import NOW, Served, serving
 from tests.webhooks.receiving import Received, overtakers, receiving
 from tools.golden_events import FOLDER, tell
 

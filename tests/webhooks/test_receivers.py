@@ -12,8 +12,7 @@ from standardwebhooks import Webhook
 
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.webhooks import receivers as inside
-from tests.conftest import NOW
-from tests.driving import until
+from tests.driving import NOW, until
 from tests.webhooks import misbehaving as bad
 from tests.webhooks.calling import deliver_sample
 from tests.webhooks.hooked import planned_wait, waits

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from tests.conftest import NOW
 from tests.control.refusals import assert_refused
+from tests.driving import NOW
 from tests.webhooks.calling import WORLD
 
 URL = "http://127.0.0.1:9/hooks"

@@ -13,8 +13,7 @@ import pytest
 from sandbox.app import build
 from sandbox.domain.webhooks import Sent
 from sandbox.settings import Settings
-from tests.conftest import NOW
-from tests.driving import UNTIL_S, InProcess, until
+from tests.driving import NOW, UNTIL_S, InProcess, until
 from tests.support.open_requests import sale
 from tests.webhooks import misbehaving as bad
 from tests.webhooks.hooked import START

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.webhooks import wait_after
-from tests.conftest import NOW
+from tests.driving import NOW
 from tests.webhooks.hooked import (
     START,
     Hooked,

@@ -13,8 +13,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Response
 from pytest_httpserver import HTTPServer
 
-from tests.conftest import NOW
-from tests.driving import Served, serving
+from tests.driving import NOW, Served, serving
 from tests.http.talking import port_of
 from tests.whole.browsing import chromium
 

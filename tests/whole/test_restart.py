@@ -13,8 +13,7 @@ import httpx2
 import pytest
 
 from sandbox.domain.instants import from_ms, parse_rfc3339
-from tests.conftest import NOW
-from tests.driving import until
+from tests.driving import NOW, until
 from tests.servers.serving import Database
 from tests.state.filling import STATES, control, fill, ok
 from tests.state.remote import Remote

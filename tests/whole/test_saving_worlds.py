@@ -9,8 +9,7 @@ from click.testing import Result
 from pytest_httpserver import HTTPServer
 
 from tests.cli.asking import add_world, ask, assert_refused, pay, told
-from tests.conftest import NOW
-from tests.driving import Served, serving
+from tests.driving import NOW, Served, serving
 from tests.whole.installing import free_port
 
 

@@ -3,8 +3,7 @@
 import pytest
 
 from sandbox import library
-from tests.conftest import NOW
-from tests.driving import until
+from tests.driving import NOW, until
 from tests.state.saved_worlds import serving_with
 
 SERVE = ("serve", "--port", "0", "--log-format", "json", "--clock", NOW, "--watch", "--scenario")

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import NOW
-from tests.driving import serving
+from tests.driving import NOW, serving
 from tests.properties import SEED, examples
 
 CONFIG = Path(__file__).with_name("schemathesis.toml")

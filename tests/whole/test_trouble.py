@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from sandbox.domain.payments.cards import CARDS
-from tests.conftest import NOW
-from tests.driving import until
+from tests.driving import NOW, until
 from tests.state.filling import KEPT_KEY, control, fill
 from tests.state.remote import Remote
 from tests.state.saved_worlds import KINDS, serving_saved

@@ -13,8 +13,7 @@ from sandbox.app import build
 from sandbox.domain.clock import ClockSetting
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.settings import Settings
-from tests.conftest import NOW
-from tests.driving import InProcess
+from tests.driving import NOW, InProcess
 
 
 @pytest.mark.proves("assumed D23")

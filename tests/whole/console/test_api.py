@@ -3,8 +3,7 @@
 from playwright.sync_api import Page, Route, expect
 
 from tests.cli.proxying import PREFIX, proxying
-from tests.conftest import NOW
-from tests.driving import Served, serving
+from tests.driving import NOW, Served, serving
 
 
 def _open(page: Page, server: Served, operation: str = "") -> None:

@@ -3,8 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.conftest import NOW
-from tests.driving import serving
+from tests.driving import NOW, serving
 from tests.webhooks.receiving import receiving
 from tests.whole.console.consoles import ROOMS
 from tests.whole.console.watching import faults

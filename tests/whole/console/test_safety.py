@@ -5,8 +5,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.conftest import NOW
-from tests.driving import Served, serving
+from tests.driving import NOW, Served, serving
 from tests.webhooks.receiving import receiving
 from tests.whole.console.consoles import ROOMS
 from tests.whole.console.watching import Desk
