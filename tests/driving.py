@@ -77,16 +77,15 @@ class InProcess(PaymentCaller):
     def add_endpoint(self, **body: Any) -> dict[str, Any]:
         """A new endpoint, at a port where nobody listens unless told otherwise."""
         wanted = {"url": "http://127.0.0.1:9/hooks"} | body
-        return self.control("POST", f"/worlds/{self.world}/endpoints", wanted).expect(201)
+        return self.manage("POST", "/endpoints", wanted).expect(201)
 
     def change_endpoint(self, id: str, **changes: Any) -> dict[str, Any]:
-        path = f"/worlds/{self.world}/endpoints/{id}"
-        return self.control("PATCH", path, changes).expect(200)
+        return self.manage("PATCH", f"/endpoints/{id}", changes).expect(200)
 
     def emit(self, event_type: str = "account.updated", **changes: Any) -> str:
         """The id of a sample message."""
         body = {"event_type": event_type, "changes": changes}
-        return str(self.control("POST", f"/worlds/{self.world}/messages", body).expect(202)["id"])
+        return str(self.manage("POST", "/messages", body).expect(202)["id"])
 
     def fares(self, id: str) -> dict[str, str]:
         """How the message fares at each of the endpoints for which it is."""

@@ -25,7 +25,7 @@ class Response(Struct, frozen=True, gc=False):
     def expect(self, status: int) -> dict[str, Any]:
         """The body, once the status is the expected one."""
         assert self.status == status, self.body
-        body: dict[str, Any] = self.json()
+        body: dict[str, Any] = self.json() if self.body else {}
         return body
 
     def detail(self, status: int = 400, error: str = "validation_error") -> str:

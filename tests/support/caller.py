@@ -137,6 +137,11 @@ class Caller:
         """One request to the control API; `path` without its prefix."""
         return self.ask(method, f"/_sandbox{path}", json_body=json_body, query=query)
 
+    def manage(self, method: str, path: str, body: Any = ...) -> Response:
+        """One request to the control API on this world; `path` within it, and a query."""
+        path, _, query = path.partition("?")
+        return self.control(method, f"/worlds/{self.world}{path}", body, query=query)
+
     def look(self, path: str, **query: Any) -> Any:
         """What the control API shows of the world; of the server if the path has a slash first."""
         whole = path if path.startswith("/") else f"/worlds/{self.world}/{path}"
@@ -145,22 +150,22 @@ class Caller:
         return answer.json()
 
     def set_clock(self, now: str) -> None:
-        self.control("PUT", f"/worlds/{self.world}/clock", {"now": now}).expect(200)
+        self.manage("PUT", "/clock", {"now": now}).expect(200)
 
     def advance(self, by: str) -> list[tuple[str, str, str]]:
         """Let the time pass; what happened on the way: (at, kind, subject)."""
-        answer = self.control("POST", f"/worlds/{self.world}/clock/advance", {"by": by})
-        return [(one["at"], one["kind"], one["subject"]) for one in answer.expect(200)["fired"]]
+        fired = self.manage("POST", "/clock/advance", {"by": by}).expect(200)["fired"]
+        return [(one["at"], one["kind"], one["subject"]) for one in fired]
 
     def choose(self, **readings: Any) -> dict[str, Any]:
         """Choose readings of the world; all that are in force then."""
-        return self.control("PUT", f"/worlds/{self.world}/readings", readings).expect(200)
+        return self.manage("PUT", "/readings", readings).expect(200)
 
     def reset(self) -> None:
-        self.control("POST", f"/worlds/{self.world}/reset").expect(200)
+        self.manage("POST", "/reset").expect(200)
 
     def set_switch(self, name: str, value: Any) -> None:
-        self.control("PUT", f"/worlds/{self.world}/switches", {name: value}).expect(200)
+        self.manage("PUT", "/switches", {name: value}).expect(200)
 
     async def control_on_loop(
         self,

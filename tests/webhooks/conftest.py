@@ -17,5 +17,5 @@ def hooked(served: Served) -> Hooked:
 def receiver(hooked):
     """A receiver on a socket, to which the endpoint `e` of the world leads."""
     with receiving() as receiver:
-        hooked.endpoint(receiver.url, id="e")
+        hooked.add_endpoint(url=receiver.url, id="e")
         yield receiver

@@ -10,7 +10,7 @@ import pytest
 import standardwebhooks
 
 from tests.webhooks.calling import WORLD
-from tests.webhooks.hooked import recover, resend, rule, triggers, types
+from tests.webhooks.hooked import rule, triggers
 from tests.webhooks.receiving import Received, receiving
 
 
@@ -19,9 +19,9 @@ def fared(delivery):
 
 
 def test_what_is_dropped_is_not_sent_and_shows_it_until_the_scenario_is_stopped(hooked, receiver):
-    hooked.run(rule(drop=True))
+    hooked.run_rules(rule(drop=True))
     dropped = hooked.emit()
-    hooked.ask("DELETE", "/scenario", status=204)
+    hooked.manage("DELETE", "/scenario").expect(204)
     sent = hooked.emit()
     receiver.wait_for(1)
     hooked.pass_by(days=3)
@@ -33,15 +33,15 @@ def test_what_is_dropped_is_not_sent_and_shows_it_until_the_scenario_is_stopped(
 
 
 def test_what_was_dropped_is_sent_by_hand_or_recovered(hooked, receiver):
-    hooked.run(rule(drop=True))
+    hooked.run_rules(rule(drop=True))
     receiver.behave([500, 200])
     first, second = hooked.emit(), hooked.emit()
 
-    resend(hooked, first)
+    hooked.resend(first)
     assert fared(hooked.tried(first)) == ("dropped", ["manual"])
-    resend(hooked, second)
+    hooked.resend(second)
     assert fared(hooked.tried(second)) == ("delivered", ["manual"])
-    assert recover(hooked) == 1
+    assert hooked.recover() == 1
     assert fared(hooked.tried(first, times=2)) == ("delivered", ["manual", "manual"])
     assert receiver.ids() == [first, second, first]
 
@@ -50,7 +50,9 @@ def test_of_signed_copies_one_that_arrives_is_enough_and_otherwise_there_is_one_
     hooked, receiver
 ):
     # What a rule says not to do is no fault either.
-    hooked.run(rule(when={"nth": [1, 3, 5]}, duplicate=3, truncate=False, stale_timestamp=False))
+    hooked.run_rules(
+        rule(when={"nth": [1, 3, 5]}, duplicate=3, truncate=False, stale_timestamp=False)
+    )
     for answers, status, retries in (
         ([200, 500, 500, 200], "delivered", 0),
         ([500, 500, 200], "delivered", 0),
@@ -70,7 +72,7 @@ def test_of_signed_copies_one_that_arrives_is_enough_and_otherwise_there_is_one_
         assert delivery["next_attempt_at"] is None
         assert receiver.ids()[before:] == [id, id, id, next_one] + [id] * retries
     for one in receiver.requests:
-        one.verify(hooked.shown("e")["secret"])
+        one.verify(hooked.look("endpoints/e")["secret"])
 
 
 def signature(request: Received, secret: str, body: bytes) -> str:
@@ -93,18 +95,18 @@ FAULTS = [
 
 @pytest.mark.proves("assumed 8.3-timestamp")
 def test_a_faulty_attempt_is_told_and_checked_as_what_it_is_and_the_retry_is_good(hooked, receiver):
-    secret = hooked.shown("e")["secret"]
+    secret = hooked.look("endpoints/e")["secret"]
     for then, spoilt, step in FAULTS:
-        hooked.run(rule(**then))
+        hooked.run_rules(rule(**then))
         receiver.behave([400, 200])
         id = hooked.emit()
         attempt = hooked.tried(id)["attempts"][0]
         hooked.pass_by(seconds=6)
         assert fared(hooked.delivery(id)) == ("delivered", ["scenario", "scheduled"]), then
         first, second = (one for one in receiver.requests if one.id == id)
-        shown = hooked.ask("GET", f"/messages/{id}/verify?endpoint_id=e&attempt=1").json()
+        shown = hooked.manage("GET", f"/messages/{id}/verify?endpoint_id=e&attempt=1").json()
         same = {"headers": first.headers, "body": first.body.decode(), "endpoint_id": "e"}
-        yours = hooked.ask("POST", "/verify", same).json()
+        yours = hooked.manage("POST", "/verify", same).json()
 
         second.verify(secret)
         assert attempt["sent"]["spoilt"] == spoilt
@@ -129,11 +131,11 @@ def test_a_faulty_attempt_is_told_and_checked_as_what_it_is_and_the_retry_is_goo
 
 
 def test_an_old_secret_is_the_newest_that_was_rotated_out_and_signs_alone(hooked, receiver):
-    hooked.run(rule(signature="old_secret"))
-    secrets = [hooked.shown("e")["secret"]]
+    hooked.run_rules(rule(signature="old_secret"))
+    secrets = [hooked.look("endpoints/e")["secret"]]
     for grace_s in (3_600, 3_600, 0):
-        hooked.ask("POST", "/endpoints/e/rotate-secret", {"grace_s": grace_s}, status=200)
-        secrets.append(hooked.shown("e")["secret"])
+        hooked.manage("POST", "/endpoints/e/rotate-secret", {"grace_s": grace_s}).expect(200)
+        secrets.append(hooked.look("endpoints/e")["secret"])
         hooked.tried(hooked.emit())
 
         request = receiver.requests[-1]
@@ -213,35 +215,35 @@ def test_nth_counts_what_fits_otherwise_and_what_is_used_up_leaves_the_rest_unti
 
 
 def test_no_rule_is_asked_about_retries_resends_and_what_is_recovered(hooked, receiver):
-    hooked.run(rule(signature="missing"))
+    hooked.run_rules(rule(signature="missing"))
     receiver.behave(500)
     id = hooked.emit()
     hooked.tried(id)
     hooked.pass_by(days=3)
-    resend(hooked, id)
+    hooked.resend(id)
     hooked.tried(id, times=9)
-    recover(hooked)
+    hooked.recover()
     delivery = hooked.tried(id, times=10)
 
-    assert counts(hooked.ask("GET", "/scenario")) == [(1, 1)]
+    assert counts(hooked.manage("GET", "/scenario")) == [(1, 1)]
     assert triggers(delivery) == ["scenario"] + ["scheduled"] * 7 + ["manual"] * 2
     assert "webhook-signature" not in receiver.requests[0].headers
     for one in receiver.requests[1:]:
-        one.verify(hooked.shown("e")["secret"])
+        one.verify(hooked.look("endpoints/e")["secret"])
 
 
 def test_a_contradiction_comes_right_after_the_original_as_a_message_of_its_own(hooked, receiver):
-    hooked.run(rule(when={"event": SALE}, contradict={"status": "declined", "note": [1]}))
+    hooked.run_rules(rule(when={"event": SALE}, contradict={"status": "declined", "note": [1]}))
     hooked.pay()
     hooked.emit()
     receiver.wait_for(5)
-    listed = {one["id"]: one for one in hooked.ask("GET", "/messages").json()["messages"]}
+    listed = {one["id"]: one for one in hooked.look("messages")["messages"]}
     original, other = receiver.requests[2:4]
 
-    assert types(hooked, receiver.requests[2:]) == [SALE, SALE, "account.updated"]
+    assert hooked.types_of(receiver.requests[2:]) == [SALE, SALE, "account.updated"]
     assert original.json()["status"] == "captured"
     assert other.json() == original.json() | {"status": "declined", "note": [1]}
-    other.verify(hooked.shown("e")["secret"])
+    other.verify(hooked.look("endpoints/e")["secret"])
     assert listed[original.id]["request_id"] is not None
     own = {"id": other.id, "body": other.json()}
     apart = {"deliveries": listed[other.id]["deliveries"]}
@@ -250,15 +252,17 @@ def test_a_contradiction_comes_right_after_the_original_as_a_message_of_its_own(
 
 
 def test_a_contradiction_goes_to_its_endpoint_only_and_is_tried_again_like_others(hooked, receiver):
-    hooked.run(rule(when={"endpoint": "other"}, contradict={"name": "Other"}), rule(drop=True))
+    hooked.run_rules(
+        rule(when={"endpoint": "other"}, contradict={"name": "Other"}), rule(drop=True)
+    )
     with receiving([200, 500, 200]) as other:
-        hooked.endpoint(other.url, id="other")
+        hooked.add_endpoint(url=other.url, id="other")
         id = hooked.emit()
         _, contradiction = other.wait_for(2)
         hooked.tried(contradiction.id, "other")
         hooked.pass_by(seconds=6)
         delivery = hooked.delivery(contradiction.id, "other")
-        resent, recovered = resend(hooked, contradiction.id), recover(hooked)
+        resent, recovered = hooked.resend(contradiction.id), hooked.recover()
         other.wait_for(4)
         receiver.wait_for(1)
 
@@ -267,7 +271,7 @@ def test_a_contradiction_goes_to_its_endpoint_only_and_is_tried_again_like_other
     assert other.ids() == [id, *[contradiction.id] * 3]
     assert receiver.ids() == [id]
     # No rule is applied to a contradiction.
-    assert counts(hooked.ask("GET", "/scenario")) == [(1, 1), (2, 1)]
+    assert counts(hooked.manage("GET", "/scenario")) == [(1, 1), (2, 1)]
 
 
 # --- together ---------------------------------------------------------------------------------
@@ -277,9 +281,9 @@ def test_what_is_delayed_comes_with_all_that_belongs_to_it_and_its_faults(hooked
     """The faults apply to the first copy at the ruled endpoint and to no other."""
     faults = {"signature": "missing", "stale_timestamp": True, "truncate": 5}
     more = {"delay_ms": 300, "duplicate": 2, "contradict": {"name": "Other"}}
-    hooked.run(rule(when={"endpoint": "e", "nth": 1}, **faults, **more))
+    hooked.run_rules(rule(when={"endpoint": "e", "nth": 1}, **faults, **more))
     with receiving() as another:
-        hooked.endpoint(another.url, id="other")
+        hooked.add_endpoint(url=another.url, id="other")
         delayed, next_one = hooked.emit(), hooked.emit()
         _, first, second, contradiction = receiver.wait_for(4)
         untouched, _ = another.wait_for(2)
@@ -289,13 +293,13 @@ def test_what_is_delayed_comes_with_all_that_belongs_to_it_and_its_faults(hooked
     assert first.body == second.body[:5]
     assert "webhook-signature" not in first.headers
     assert first.at - int(first.headers["webhook-timestamp"]) > 595
-    second.verify(hooked.shown("e")["secret"])
-    untouched.verify(hooked.shown("other")["secret"])
+    second.verify(hooked.look("endpoints/e")["secret"])
+    untouched.verify(hooked.look("endpoints/other")["secret"])
     assert triggers(hooked.tried(delayed, "other")) == ["scheduled"]
 
 
 def test_an_order_takes_copies_and_contradictions_along(hooked, receiver):
-    hooked.run(
+    hooked.run_rules(
         rule(when={"event": "transaction.create"}, order="last", duplicate=2),
         rule(when={"event": SALE}, order="first", contradict={"status": "declined"}),
     )
@@ -303,7 +307,7 @@ def test_an_order_takes_copies_and_contradictions_along(hooked, receiver):
     receiver.wait_for(5)
 
     opened, created = "batch.opened", "transaction.create"
-    assert types(hooked, receiver.requests) == [SALE, SALE, opened, created, created]
+    assert hooked.types_of(receiver.requests) == [SALE, SALE, opened, created, created]
     for moved, copies in ((receiver.requests[0], 1), (receiver.requests[-1], 2)):
         assert triggers(hooked.tried(moved.id, times=copies)) == ["scenario"] * copies
 
@@ -328,12 +332,12 @@ NEXT = "/webhooks/next"
 
 
 def inject(hooked, **body):
-    return hooked.ask("POST", NEXT, body, status=201).json()
+    return hooked.manage("POST", NEXT, body).expect(201)
 
 
 @pytest.mark.proves("assumed D24, D25")
 def test_the_next_deliveries_that_match_get_the_fault_and_no_others(hooked, receiver):
-    hooked.run(rule(signature="missing"))
+    hooked.run_rules(rule(signature="missing"))
     added = inject(hooked, then={"signature": "wrong"}, when={"endpoint": "e"}, times=2)
     inject(hooked, then={"drop": True}, when={"event": "batch.opened"})
     tried = [hooked.tried(hooked.emit()) for _ in range(3)]
@@ -344,12 +348,12 @@ def test_the_next_deliveries_that_match_get_the_fault_and_no_others(hooked, rece
         *[("next delivery next_1", ["signature = wrong"])] * 2,
         ("1", ["signature = missing"]),
     ]
-    saved = hooked.ask("GET", "/snapshot").json()
-    hooked.ask("DELETE", NEXT, status=204)
-    assert hooked.ask("GET", NEXT).json() == {"queue": [], "total": 0}
+    saved = hooked.look("snapshot")
+    hooked.manage("DELETE", NEXT).expect(204)
+    assert hooked.manage("GET", NEXT).json() == {"queue": [], "total": 0}
     assert inject(hooked, then={"drop": True})["id"] == "next_3"
-    hooked.ask("PUT", "/snapshot", saved, status=200)
-    left = hooked.ask("GET", NEXT).json()
+    hooked.manage("PUT", "/snapshot", saved).expect(200)
+    left = hooked.manage("GET", NEXT).json()
     assert [(one["id"], one["left"]) for one in left["queue"]] == [("next_2", 1)]
 
 
@@ -357,21 +361,21 @@ def test_the_next_deliveries_that_match_get_the_fault_and_no_others(hooked, rece
 def test_a_queued_fault_goes_on_counting_in_a_loaded_world(hooked, receiver):
     inject(hooked, then={"signature": "wrong"}, when={"event": "account.updated", "nth": 2})
     hooked.tried(hooked.emit())
-    saved = hooked.ask("GET", "/snapshot").json()
-    hooked.ask("PUT", "/snapshot", saved, status=200)
+    saved = hooked.look("snapshot")
+    hooked.manage("PUT", "/snapshot", saved).expect(200)
 
     assert hooked.tried(hooked.emit())["rule"] == "next delivery next_1"
 
 
 def test_the_last_of_the_queue_is_late_together_with_what_contradicts_it(hooked):
     """No fault waits when the second message is made."""
-    made = hooked.ask("POST", "/receivers", {}, status=201).json()
+    made = hooked.manage("POST", "/receivers", {}).expect(201)
     inject(hooked, then={"delay_ms": 20, "contradict": {"status": "declined"}})
 
     hooked.tried(hooked.emit(SALE, status="captured"), made["id"])
-    hooked.ask("POST", "/clock/advance", {"by": "0s"})
+    hooked.manage("POST", "/clock/advance", {"by": "0s"})
 
-    got = hooked.ask("GET", f"/receivers/{made['id']}/received").json()["received"]
+    got = hooked.look(f"receivers/{made['id']}/received")["received"]
     assert [(one["body"]["status"], one["attempt"]) for one in got] == [
         ("captured", 1),
         ("declined", 1),

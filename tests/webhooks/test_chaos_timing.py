@@ -12,22 +12,14 @@ import pytest
 
 from sandbox.domain.instants import to_wire
 from tests.driving import UNTIL_S, until
-from tests.webhooks.hooked import (
-    START,
-    Hooked,
-    another_world,
-    recover,
-    resend,
-    rule,
-    triggers,
-)
+from tests.webhooks.hooked import START, Hooked, another_world, rule, triggers
 from tests.webhooks.receiving import Answer, receiving
 
 # --- delay_ms ---------------------------------------------------------------------------------
 
 
 def test_others_pass_what_is_delayed_by_the_wall_in_a_frozen_world(hooked, receiver):
-    hooked.run(rule(delay_ms=600, times=1))
+    hooked.run_rules(rule(delay_ms=600, times=1))
     receiver.behave([200, 200, 500, 200])
     started = time()
     delayed = hooked.emit()
@@ -44,7 +36,7 @@ def test_others_pass_what_is_delayed_by_the_wall_in_a_frozen_world(hooked, recei
 
 
 def test_moving_the_clock_does_not_wait_for_what_is_delayed(hooked, receiver):
-    hooked.run(rule(delay_ms=3_600_000))
+    hooked.run_rules(rule(delay_ms=3_600_000))
     id = hooked.emit()
 
     hooked.pass_by(days=2)
@@ -66,11 +58,11 @@ def test_what_is_delayed_does_not_come_to_an_endpoint_that_no_longer_wants_it(se
         again = ("POST", "/endpoints", {"url": receiver.url, "id": "e"})
         for steps in ([DISABLE, ENABLE], [("DELETE", "/endpoints/e"), again], [RESET], [END]):
             hooked = another_world(served)
-            hooked.endpoint(receiver.url, id="e")
-            hooked.run(rule(delay_ms=1_000, duplicate=2, contradict={"name": "third"}))
+            hooked.add_endpoint(url=receiver.url, id="e")
+            hooked.run_rules(rule(delay_ms=1_000, duplicate=2, contradict={"name": "third"}))
             canceled = hooked.emit(name="first")
             for step in steps:
-                assert hooked.ask(*step).is_success
+                assert hooked.manage(*step).status < 300
             if steps != [END]:
                 hooked.emit(name="second")
             if len(steps) > 1:
@@ -82,26 +74,26 @@ def test_what_is_delayed_does_not_come_to_an_endpoint_that_no_longer_wants_it(se
 
 
 def deliver(hooked: Hooked, id: str) -> None:
-    resend(hooked, id)
+    hooked.resend(id)
     until(lambda: hooked.delivery(id)["status"] == "delivered")
 
 
 def cancel_and_recover(hooked: Hooked, id: str) -> None:
-    hooked.ask(*DISABLE)
-    hooked.ask(*ENABLE)
-    recover(hooked)
+    hooked.manage(*DISABLE)
+    hooked.manage(*ENABLE)
+    hooked.recover()
 
 
 def test_what_is_done_by_hand_during_a_delay_counts(served):
     """What was delivered does not come again, nor what was recovered; what only failed does."""
-    acts = {deliver: [200], cancel_and_recover: [500, 200], resend: [500, 200]}
+    acts = {deliver: [200], cancel_and_recover: [500, 200], Hooked.resend: [500, 200]}
     with ExitStack() as stack:
         receivers = [stack.enter_context(receiving(answers)) for answers in acts.values()]
         worlds = []
         for act, receiver in zip(acts, receivers, strict=True):
             hooked = another_world(served)
-            hooked.endpoint(receiver.url, id="e")
-            hooked.run(rule(delay_ms=1_000, duplicate=2))
+            hooked.add_endpoint(url=receiver.url, id="e")
+            hooked.run_rules(rule(delay_ms=1_000, duplicate=2))
             first = hooked.emit()
             act(hooked, first)
             hooked.tried(first)
@@ -124,8 +116,8 @@ BEFORE = rule(when={"event": SALE}, before_answer=True)
 @pytest.fixture
 def paying(hooked, receiver):
     """Begins a sale whose webhook the receiver does not answer before the `gate` opens."""
-    hooked.run(BEFORE)
-    hooked.ask("PATCH", "/endpoints/e", {"event_types": [SALE]}, status=200)
+    hooked.run_rules(BEFORE)
+    hooked.manage("PATCH", "/endpoints/e", {"event_types": [SALE]}).expect(200)
     with ThreadPoolExecutor(1) as pool:
 
         def pay(status: int = 200):
@@ -141,7 +133,7 @@ def paying(hooked, receiver):
 
 def sales(hooked: Hooked) -> list[dict]:
     """How the webhooks of sales fare."""
-    listed = hooked.ask("GET", f"/messages?event_type={SALE}").json()["messages"]
+    listed = hooked.manage("GET", f"/messages?event_type={SALE}").json()["messages"]
     return [one for message in listed for one in message["deliveries"]]
 
 
@@ -150,51 +142,51 @@ def test_the_answer_waits_until_every_endpoint_was_tried_whatever_came_of_it(
     hooked, paying, status
 ):
     with receiving() as quick:
-        hooked.endpoint(quick.url, event_types=[SALE])
+        hooked.add_endpoint(url=quick.url, event_types=[SALE])
         payment, gate = paying(status)
         quick.wait_for(1)
         until(lambda: [one for one in sales(hooked) if one["status"] == "delivered"])
         # The server has had the time to answer: it answers others, and has it in its journal.
-        journal = hooked.ask("GET", "/requests").json()["requests"]
+        journal = hooked.look("requests")["requests"]
         was_answered = payment.done()
         gate.set()
 
-        assert payment.result(UNTIL_S).status_code == 200
+        assert payment.result(UNTIL_S).status == 200
     assert ([one["status"] for one in journal], was_answered) == ([200], False)
     assert [triggers(one) for one in sales(hooked)] == [["scenario"], ["scenario"]]
 
 
 def test_an_answer_waits_for_the_attempt_that_its_own_request_began(hooked, paying):
-    hooked.run(BEFORE | {"then": {"before_answer": True, "times": 1}})
+    hooked.run_rules(BEFORE | {"then": {"before_answer": True, "times": 1}})
     payment, gate = paying()
-    (message,) = hooked.ask("GET", f"/messages?event_type={SALE}").json()["messages"]
-    resend(hooked, message["id"])
+    (message,) = hooked.manage("GET", f"/messages?event_type={SALE}").json()["messages"]
+    hooked.resend(message["id"])
     until(lambda: sales(hooked)[0]["status"] == "delivered")
 
-    assert hooked.pay().status_code == 200
+    assert hooked.pay().status == 200
     assert not payment.done()
     gate.set()
-    assert payment.result(UNTIL_S).status_code == 200
+    assert payment.result(UNTIL_S).status == 200
 
 
 def test_of_duplicates_the_first_comes_before_the_answer(hooked, receiver):
-    hooked.run(rule(when={"event": SALE}, before_answer=True, duplicate=2))
-    hooked.ask("PATCH", "/endpoints/e", {"event_types": [SALE]}, status=200)
+    hooked.run_rules(rule(when={"event": SALE}, before_answer=True, duplicate=2))
+    hooked.manage("PATCH", "/endpoints/e", {"event_types": [SALE]}).expect(200)
     receiver.behave([200, Answer(gate=Event())])
 
-    assert hooked.pay().status_code == 200
+    assert hooked.pay().status == 200
     assert [triggers(one) for one in sales(hooked)] == [["scenario"]]
     receiver.wait_for(2)
 
 
 def test_an_answer_does_not_wait_for_what_is_canceled_or_forgotten(hooked, paying):
     """The webhook of the sale has its turn after that of its creation, which hangs."""
-    hooked.ask("PATCH", "/endpoints/e", {"event_types": []}, status=200)
+    hooked.manage("PATCH", "/endpoints/e", {"event_types": []}).expect(200)
     for step in (DISABLE, RESET, END):
         payment, _ = paying()
-        hooked.ask(*step)
+        hooked.manage(*step)
 
-        assert payment.result(UNTIL_S).status_code == 200
+        assert payment.result(UNTIL_S).status == 200
         if step is DISABLE:
             assert [(one["status"], one["attempts"]) for one in sales(hooked)] == [("canceled", [])]
-            hooked.ask(*ENABLE)
+            hooked.manage(*ENABLE)

@@ -12,14 +12,12 @@ import pytest
 
 from sandbox.domain.events import EVENTS
 from sandbox.platform.routes import OPERATIONS
-from tests.driving import NOW, Served, serving
+from tests.driving import NOW, serving
+from tests.state.remote import Remote
 from tests.webhooks.receiving import Received, overtakers, receiving
 from tools.golden_events import FOLDER, tell
 
 SECRET = "whsec_c3Rvcnktc3Rvcnktc3Rvcnktc3Rvcnktc3RvcnktMQ=="
-MERCHANT = "64e24377-b0e9-4882-9386-a4e53c72c012"
-TERMINAL = "d472ec81-0a38-4fcf-a9b1-567a82756d4c"
-LOCATION = "c24cbfa2-cdc6-48ac-9c1f-94729e9da17a"
 
 BY_THEMSELVES = {"batch.accepted", "batch.partially_accepted", "batch.rejected"}
 
@@ -40,36 +38,22 @@ class Story:
             yield event_type, message, arrived[message["id"]]
 
 
-def _asking(server: Served) -> Any:
-    def ask(
-        method: str,
-        path: str,
-        body: Any = None,
-        *,
-        by: str = "merchant",
-        outcome: str | None = None,
-    ) -> Any:
-        headers = {} if outcome is None else {"x-sandbox-outcome": outcome}
-        answer = server.ask(method, path, key=by, json=body, headers=headers)
-        assert answer.is_success, (method, path, answer.text)
-        return answer.json() if answer.content else {}
-
-    return ask
-
-
 @pytest.fixture(scope="module")
 def story():
     with serving("--clock", NOW) as server, receiving() as receiver:
-        world = "/worlds/default"
-        endpoint = {"id": "everything", "url": receiver.url, "secret": SECRET}
-        assert server.control("POST", f"{world}/endpoints", json=endpoint).status_code == 201
-        tell(_asking(server), MERCHANT, TERMINAL, LOCATION)
-        last = server.control("GET", f"{world}/wait?event_type=account.deleted&delivered=true")
-        assert last.status_code == 200, last.text
-        messages = server.control("GET", f"{world}/messages").json()["messages"]
-        requests = server.control("GET", f"{world}/requests").json()["requests"]
-        routes = {one["id"]: one["route"] for one in requests}
-        return Story(messages, receiver.requests, routes)
+        world = Remote(server)
+        world.add_endpoint(id="everything", url=receiver.url, secret=SECRET)
+
+        def ask(method, path, body=..., *, by="merchant", outcome=None):
+            answer = world.ask(method, path, key=by, json_body=body, outcome=outcome)
+            assert answer.status < 300, (method, path, answer.body)
+            return answer.json() if answer.body else {}
+
+        places = (world.terminal_id("merchant"), world.location_id("merchant"))
+        tell(ask, world.account_id("merchant"), *places)
+        world.look("wait", event_type="account.deleted", delivered="true")
+        routes = {one["id"]: one["route"] for one in world.look("requests")["requests"]}
+        return Story(world.messages(), receiver.requests, routes)
 
 
 @pytest.mark.proves("spec 6.1.10")

@@ -30,11 +30,11 @@ def first_attempts(hooked, rows):
     """One message goes to the receivers of all rows: each row, its delivery, its one attempt."""
     with ExitStack() as stack:
         entered = [stack.enter_context(receiver) for receiver, *_ in rows]
-        ids = [hooked.endpoint(getattr(one, "url", one)) for one in entered]
+        ids = [hooked.add_endpoint(url=getattr(one, "url", one))["id"] for one in entered]
         message = hooked.emit()
         deliveries = [hooked.tried(message, id) for id in ids]
     for (_, *expected), delivery, id in zip(rows, deliveries, ids, strict=True):
-        assert hooked.shown(id)["disabled"] is False
+        assert hooked.look(f"endpoints/{id}")["disabled"] is False
         yield *expected, delivery, *delivery["attempts"]
 
 
@@ -94,7 +94,7 @@ def test_410_disables_the_endpoint_and_cancels_what_waited(hooked, receiver):
     deliveries = [hooked.tried(id) for id in ids]
     hooked.pass_by(days=3)
 
-    shown = hooked.shown("e")
+    shown = hooked.look("endpoints/e")
     assert (shown["disabled"], shown["disabled_reason"]) == (True, "it answered 410 Gone")
     deliveries = [hooked.delivery(id) for id in ids]
     assert [one["attempts"][-1]["status_code"] for one in deliveries] == [500, 410]
@@ -134,7 +134,7 @@ MASKED = '{"card": "453201******0366", "key": "****", "note": "fine"}'
 
 
 def test_cards_and_keys_that_a_receiver_echoes_are_masked_wherever_they_are_kept(hooked):
-    key = hooked.cast["keys"]["partner"]["key"]
+    key = hooked.key("partner")
     echo = f'{{"card": "{PAN}", "key": "{key}", "note": "fine"}}'.encode()
     escaped = "".join(f"\\u00{ord(digit):02x}" for digit in PAN)
     rows = [
@@ -153,20 +153,20 @@ def test_cards_and_keys_that_a_receiver_echoes_are_masked_wherever_they_are_kept
         assert attempt["response"] == masked
         assert key not in (attempt["error"] or "")
 
-    kept = hooked.ask("GET", "/snapshot", status=200).text
+    kept = hooked.saved().decode()
     assert PAN not in kept
     assert key not in kept
     assert "453201******0366" in kept
 
 
 def receiver(hooked, **program):
-    made = hooked.ask("POST", "/receivers", program, status=201).json()
+    made = hooked.manage("POST", "/receivers", program).expect(201)
     assert made["endpoint"]["id"] == made["id"]
     return made
 
 
 def received(hooked, id, query=""):
-    return hooked.ask("GET", f"/receivers/{id}/received?{query}", status=200).json()["received"]
+    return hooked.manage("GET", f"/receivers/{id}/received?{query}").expect(200)["received"]
 
 
 @pytest.mark.proves("assumed D25-receivers")
@@ -187,7 +187,7 @@ def test_each_message_is_answered_as_the_program_says_until_it_is_delivered(hook
     got = received(hooked, made["id"])
     first = [(one["attempt"], one["answer"]) for one in got if one["message_id"] == ids[0]]
     assert first == [(1, 500), (2, 503), (3, 200)]
-    (listed,) = hooked.ask("GET", "/receivers", status=200).json()["receivers"]
+    (listed,) = hooked.manage("GET", "/receivers").expect(200)["receivers"]
     assert (listed["received"], listed["answers"]) == (6, [500, 503, 200])
 
 
@@ -195,13 +195,13 @@ def test_what_came_is_signed_as_for_every_endpoint_and_a_fault_is_reported(hooke
     made = receiver(hooked)
     id = hooked.emit()
     hooked.tried(id, made["id"])
-    hooked.ask("POST", "/webhooks/next", {"then": {"signature": "wrong"}}, status=201)
+    hooked.manage("POST", "/webhooks/next", {"then": {"signature": "wrong"}}).expect(201)
     hooked.tried(hooked.emit(), made["id"])
 
     got, faulty = received(hooked, made["id"])
 
     assert (got["message_id"], got["event_type"], got["genuine"]) == (id, "account.updated", True)
-    assert got["at"] == hooked.ask("GET", "/clock").json()["now"]
+    assert got["at"] == hooked.look("clock")["now"]
     raw = json.dumps(got["body"], separators=(",", ":"), ensure_ascii=False)
     Webhook(made["secret"]).verify(raw, got["headers"])
     assert faulty["genuine"] is False
@@ -228,12 +228,12 @@ def test_its_program_is_its_address_and_goes_wherever_its_endpoint_goes(hooked):
     assert (made["endpoint"]["description"], made["delay_ms"]) == ("mine", 0)
     assert hooked.tried(hooked.emit(), made["id"])["attempts"][0]["status_code"] == 404
 
-    snapshot = hooked.ask("GET", "/snapshot").json()
-    hooked.ask("DELETE", f"/receivers/{made['id']}", status=204)
-    assert hooked.ask("GET", "/endpoints").json()["total"] == 0
-    hooked.ask("PUT", "/snapshot", snapshot)
+    snapshot = hooked.look("snapshot")
+    hooked.manage("DELETE", f"/receivers/{made['id']}").expect(204)
+    assert hooked.look("endpoints")["total"] == 0
+    hooked.manage("PUT", "/snapshot", snapshot)
 
-    (back,) = hooked.ask("GET", "/receivers").json()["receivers"]
+    (back,) = hooked.look("receivers")["receivers"]
     assert (back["answers"], back["received"]) == ([404, 200], 0)
     assert received(hooked, made["id"]) == []
 
@@ -241,11 +241,11 @@ def test_its_program_is_its_address_and_goes_wherever_its_endpoint_goes(hooked):
 def test_only_the_last_hundred_deliveries_are_kept(hooked):
     made = receiver(hooked, event_types=["account.updated"])
     ids = [hooked.emit() for _ in range(103)]
-    until(lambda: hooked.ask("GET", "/receivers").json()["receivers"][0]["received"] == 103)
+    until(lambda: hooked.look("receivers")["receivers"][0]["received"] == 103)
 
     kept = received(hooked, made["id"])
 
     assert [one["message_id"] for one in kept] == ids[3:]
     assert [one["message_id"] for one in received(hooked, made["id"], "limit=2")] == ids[-2:]
-    hooked.ask("POST", "/reset", status=200)
+    hooked.manage("POST", "/reset").expect(200)
     assert received(hooked, made["id"]) == []

@@ -9,18 +9,18 @@ from sandbox.domain.webhooks import ATTEMPTS_MAX, Sent
 from sandbox.webhooks.signing import write_secret
 from tests.driving import until
 from tests.webhooks.calling import ENDPOINTS, WORLD
-from tests.webhooks.hooked import recover, resend, triggers
+from tests.webhooks.hooked import triggers
 from tests.webhooks.receiving import Answer
 
 
 def test_without_an_endpoint_or_body_it_goes_to_all_that_want_it(hooked, receiver):
-    hooked.endpoint(receiver.url, id="a")
-    hooked.endpoint(receiver.url, id="disabled", disabled=True)
-    hooked.endpoint(receiver.url, id="other", event_types=["batch.opened"])
+    hooked.add_endpoint(url=receiver.url, id="a")
+    hooked.add_endpoint(url=receiver.url, id="disabled", disabled=True)
+    hooked.add_endpoint(url=receiver.url, id="other", event_types=["batch.opened"])
     id = hooked.emit()
     receiver.wait_for(2)
 
-    sent = hooked.ask("POST", f"/messages/{id}/resend", status=202).json()
+    sent = hooked.manage("POST", f"/messages/{id}/resend").expect(202)
     receiver.wait_for(4)
 
     assert sent == {"endpoints": ["e", "a"]}
@@ -34,7 +34,7 @@ def test_after_a_resend_under_its_id_one_success_is_enough(hooked, receiver):
         id = hooked.emit()
         hooked.tried(id)
 
-        assert resend(hooked, id, endpoint_id="e") == ["e"]
+        assert hooked.resend(id, endpoint_id="e") == ["e"]
         delivery = hooked.tried(id, times=2)
         hooked.pass_by(days=3)
 
@@ -48,7 +48,7 @@ def test_a_failed_resend_leaves_the_planned_attempt_as_it_is(hooked, receiver):
     id = hooked.emit()
     planned = hooked.tried(id)["next_attempt_at"]
 
-    resend(hooked, id)
+    hooked.resend(id)
     between = hooked.tried(id, times=2)
     hooked.move_to(planned)
     after = hooked.tried(id, times=3)
@@ -64,7 +64,7 @@ def test_an_attempt_that_fails_after_a_resend_succeeded_plans_nothing(hooked, re
     id = hooked.emit()
     receiver.wait_for(1)
 
-    resend(hooked, id)
+    hooked.resend(id)
     until(lambda: hooked.delivery(id)["status"] == "delivered")
     gate.set()
     delivery = hooked.tried(id, times=2)
@@ -76,16 +76,16 @@ def test_a_message_that_was_not_for_the_endpoint_can_be_sent_to_it(hooked, recei
     """A failed resend as the only attempt has failed for good, and can be recovered."""
     for answer, status, missed in ((200, "delivered", 0), (500, "failed", 1)):
         receiver.behave(answer)
-        hooked.ask("PATCH", "/endpoints/e", {"event_types": ["batch.opened"]}, status=200)
+        hooked.manage("PATCH", "/endpoints/e", {"event_types": ["batch.opened"]}).expect(200)
         id = hooked.emit()
-        hooked.ask("PATCH", "/endpoints/e", {"event_types": []}, status=200)
+        hooked.manage("PATCH", "/endpoints/e", {"event_types": []}).expect(200)
 
-        resend(hooked, id, endpoint_id="e")
+        hooked.resend(id, endpoint_id="e")
         delivery = hooked.tried(id)
 
         assert (delivery["status"], triggers(delivery)) == (status, ["manual"])
         assert delivery["next_attempt_at"] is None
-        assert recover(hooked) == missed
+        assert hooked.recover() == missed
 
 
 def test_of_very_many_attempts_the_newest_are_kept(sandbox):
@@ -134,9 +134,9 @@ def test_a_secret_is_rotated_to_a_new_or_a_given_one(sandbox):
 
 def rotate(hooked, **body):
     """The secrets before and after."""
-    before = hooked.shown("e")["secret"]
-    answer = hooked.ask("POST", "/endpoints/e/rotate-secret", body, status=200)
-    return before, answer.json()["secret"]
+    before = hooked.look("endpoints/e")["secret"]
+    answer = hooked.manage("POST", "/endpoints/e/rotate-secret", body).expect(200)
+    return before, answer["secret"]
 
 
 @pytest.mark.proves("assumed D22")

@@ -66,15 +66,15 @@ def test_every_answer_leaves_before_an_attempt_at_its_webhook_begins(tmp_path):
 def test_a_slow_and_a_dead_endpoint_hold_up_neither_others_nor_the_api(hooked, receiver):
     with receiving(bad.hang) as slow, refusing() as dead:
         for url in (slow.url, dead):
-            hooked.endpoint(url)
+            hooked.add_endpoint(url=url)
 
         answers = [hooked.pay() for _ in range(10)]
-        messages = [one["id"] for one in hooked.ask("GET", "/messages").json()["messages"]]
+        messages = [one["id"] for one in hooked.look("messages")["messages"]]
         receiver.wait_for(len(messages))
 
         tried = [(id, hooked.tried(id)["attempts"][0]["duration_ms"]) for id in messages]
 
-    assert {one.status_code for one in answers} == {200}
+    assert {one.status for one in answers} == {200}
     assert sorted(receiver.ids()) == sorted(messages)
     assert overtakers(tried, receiver.ids()) == []
 
@@ -128,10 +128,10 @@ def test_a_retry_is_waited_for_when_time_is_moved(hooked, moving):
 def test_a_reset_ends_the_wait_for_an_attempt_that_hangs_and_the_clock_begins_again(hooked, moving):
     _, moved, _ = moving(500, seconds=6)
 
-    hooked.ask("POST", "/reset", status=200)
+    hooked.manage("POST", "/reset").expect(200)
     moved.result(UNTIL_S)
 
-    assert hooked.ask("GET", "/messages").json()["total"] == 0
+    assert hooked.look("messages")["total"] == 0
     assert hooked.now == START
 
 
@@ -142,13 +142,13 @@ def test_disabling_an_endpoint_cancels_what_waits_and_what_hangs_is_noted(hooked
         hanging, waiting = hooked.emit(), hooked.emit()
         receiver.wait_for(before + 1)
 
-        hooked.ask("PATCH", "/endpoints/e", {"disabled": True}, status=200)
+        hooked.manage("PATCH", "/endpoints/e", {"disabled": True}).expect(200)
         gate.set()
         delivery = hooked.tried(hanging)
 
         assert (delivery["status"], delivery["next_attempt_at"]) == ("canceled", None)
         assert delivery["attempts"][0]["status_code"] == late
         assert hooked.delivery(waiting)["status"] == "canceled"
-        assert hooked.shown("e")["disabled_reason"] == "disabled by hand"
+        assert hooked.look("endpoints/e")["disabled_reason"] == "disabled by hand"
         assert len(receiver.requests) == before + 1
-        hooked.ask("POST", "/endpoints/e/enable", status=200)
+        hooked.manage("POST", "/endpoints/e/enable").expect(200)

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from sandbox.domain.field_types import check_secret
 from sandbox.webhooks.signing import headers_of, write_secret
+from tests.control.refusals import assert_refused
 from tests.driving import fresh
 from tests.profiles import BRANDED
 from tests.webhooks.calling import deliver_sample
-from tests.webhooks.hooked import refused
 from tests.webhooks.receiving import receiving
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
@@ -64,9 +64,9 @@ def test_the_prefix_of_a_profile_stands_in_what_is_sent():
 @pytest.mark.proves("assumed D49")
 def test_webhooks_are_dated_and_signed_by_the_clock_that_the_switch_names(hooked, receiver):
     hooked.move_to("2031-03-01T12:00:00Z")
-    signer = standardwebhooks.Webhook(hooked.shown("e")["secret"])
+    signer = standardwebhooks.Webhook(hooked.look("endpoints/e")["secret"])
     for clock in ("wall", "world"):
-        hooked.switch(webhooks__timestamp=clock)
+        hooked.set_switch("webhooks.timestamp", clock)
         hooked.tried(hooked.emit())
         received = receiver.requests[-1]
 
@@ -107,7 +107,7 @@ def test_a_secret_that_cannot_be_used_is_refused_in_words_that_do_not_repeat_it(
 
 
 def verify(hooked, id, query=""):
-    return hooked.ask("GET", f"/messages/{id}/verify?{query}")
+    return hooked.manage("GET", f"/messages/{id}/verify?{query}")
 
 
 @pytest.mark.proves("assumed 8.3-signature")
@@ -115,12 +115,12 @@ def test_an_attempt_keeps_what_it_sent_and_is_found_genuine(hooked, receiver):
     id = hooked.emit()
     attempt = hooked.tried(id)["attempts"][0]
     (got,) = receiver.requests
-    secret = hooked.shown("e")["secret"]
+    secret = hooked.look("endpoints/e")["secret"]
 
     shown = verify(hooked, id).json()
     again = {"headers": got.headers, "body": got.body.decode()}
     yours = [
-        hooked.ask("POST", "/verify", again | who).json()
+        hooked.manage("POST", "/verify", again | who).json()
         for who in ({"endpoint_id": "e"}, {"secret": secret})
     ]
 
@@ -141,23 +141,23 @@ def test_an_attempt_keeps_what_it_sent_and_is_found_genuine(hooked, receiver):
 
 
 def test_what_cannot_be_checked_is_refused(hooked):
-    hooked.endpoint("http://127.0.0.1:9/hooks", id="closed")
+    hooked.add_endpoint(url="http://127.0.0.1:9/hooks", id="closed")
     id = hooked.emit()
     hooked.tried(id, "closed")
     one = {"headers": {}, "body": "{}"}
 
-    refused(verify(hooked, id), 409, "not_sent")
-    refused(verify(hooked, id, "attempt=7"), 409, "no_attempt")
-    refused(verify(hooked, id, "endpoint_id=close"), 400, "validation_error", "closed")
-    refused(verify(hooked, "msg_none"), 404, "not_found")
+    assert_refused(verify(hooked, id), 409, "not_sent")
+    assert_refused(verify(hooked, id, "attempt=7"), 409, "no_attempt")
+    assert_refused(verify(hooked, id, "endpoint_id=close"), 400, "validation_error", "closed")
+    assert_refused(verify(hooked, "msg_none"), 404, "not_found")
     for body in (one, one | {"secret": SECRET, "endpoint_id": "closed"}, one | {"secret": "x"}):
-        refused(hooked.ask("POST", "/verify", body), 400, "validation_error")
-    named = hooked.ask("POST", "/verify", one | {"endpoint_id": "close"})
-    refused(named, 400, "validation_error", "closed")
+        assert_refused(hooked.manage("POST", "/verify", body), 400, "validation_error")
+    named = hooked.manage("POST", "/verify", one | {"endpoint_id": "close"})
+    assert_refused(named, 400, "validation_error", "closed")
     for timestamp in ("now", "-5", "9" * 30):
         headers = {"webhook-id": "m", "webhook-timestamp": timestamp, "webhook-signature": "v1,x"}
         body = {"headers": headers, "body": "{}", "secret": SECRET}
-        answer = hooked.ask("POST", "/verify", body).json()
+        answer = hooked.manage("POST", "/verify", body).json()
         assert (answer["step"], answer["age_s"]) == ("timestamp", None)
 
 
@@ -167,7 +167,7 @@ def test_messages_are_found_by_what_became_of_them_and_read_backwards(hooked, re
         hooked.tried(id)
 
     def listed(query):
-        return hooked.ask("GET", f"/messages?{query}").json()
+        return hooked.manage("GET", f"/messages?{query}").json()
 
     last = listed("limit=2")
     first = listed(f"limit=2&before={last['next']}")
@@ -183,7 +183,7 @@ def test_messages_are_found_by_what_became_of_them_and_read_backwards(hooked, re
         (mine, 3),
     ):
         assert listed(query)["total"] == total, query
-    misspelt = hooked.ask("GET", "/messages?delivery=delivred")
-    refused(misspelt, 400, "validation_error", "delivered")
+    misspelt = hooked.manage("GET", "/messages?delivery=delivred")
+    assert_refused(misspelt, 400, "validation_error", "delivered")
     for query in ("before=msg_none", "before=a&offset=1", "q="):
-        refused(hooked.ask("GET", f"/messages?{query}"), 400, "validation_error")
+        assert_refused(hooked.manage("GET", f"/messages?{query}"), 400, "validation_error")

@@ -12,15 +12,7 @@ from hypothesis import strategies as st
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.webhooks import wait_after
 from tests.driving import NOW
-from tests.webhooks.hooked import (
-    START,
-    Hooked,
-    another_world,
-    planned_wait,
-    recover,
-    triggers,
-    waits,
-)
+from tests.webhooks.hooked import START, Hooked, another_world, planned_wait, triggers, waits
 from tests.webhooks.misbehaving import refusing
 from tests.webhooks.receiving import receiving
 
@@ -48,7 +40,7 @@ def is_as_documented(waited: list[float]) -> bool:
 def test_eight_attempts_are_made_in_the_documented_schedule_and_then_no_more(hooked, receiver):
     receiver.behave(500)
     with refusing() as url:
-        hooked.endpoint(url, id="nobody")
+        hooked.add_endpoint(url=url, id="nobody")
         id = fail_once(hooked)
         hooked.pass_by(days=2)
         deliveries = {one: hooked.delivery(id, one) for one in ("e", "nobody")}
@@ -65,7 +57,7 @@ def test_eight_attempts_are_made_in_the_documented_schedule_and_then_no_more(hoo
     assert len({one.body for one in receiver.requests}) == 1
     for one in receiver.requests:
         assert abs(one.at - int(one.headers["webhook-timestamp"])) < 60
-        one.verify(hooked.shown("e")["secret"])
+        one.verify(hooked.look("endpoints/e")["secret"])
 
 
 def test_each_attempt_is_made_at_the_very_moment_for_which_it_was_planned(hooked, receiver):
@@ -99,16 +91,16 @@ def test_the_waits_of_two_messages_differ_by_their_jitter(hooked, receiver):
 
 def test_an_endpoint_that_moves_gets_the_next_attempt_at_its_new_address(hooked, receiver):
     with refusing() as url:
-        hooked.ask("PATCH", "/endpoints/e", {"url": url}, status=200)
+        hooked.manage("PATCH", "/endpoints/e", {"url": url}).expect(200)
         id = fail_once(hooked)
-        hooked.ask("PATCH", "/endpoints/e", {"url": receiver.url}, status=200)
+        hooked.manage("PATCH", "/endpoints/e", {"url": receiver.url}).expect(200)
         hooked.pass_by(minutes=1)
 
     assert [one["status_code"] for one in hooked.delivery(id)["attempts"]] == [None, 200]
 
 
 def test_with_a_scale_of_nothing_all_eight_attempts_are_made_at_once(hooked, receiver):
-    hooked.switch(webhooks__time_scale=0)
+    hooked.set_switch("webhooks.time_scale", 0)
     receiver.behave(500)
     delivery = hooked.tried(hooked.emit(), times=8)
 
@@ -123,7 +115,7 @@ def test_a_running_clock_fires_the_retries_by_itself(served, rate, scale, first,
     clock, switches = {"mode": "running", "rate": rate}, {"webhooks.time_scale": scale}
     hooked = another_world(served, clock=clock, switches=switches)
     with receiving([500, 500, 200]) as receiver:
-        hooked.endpoint(receiver.url, id="e")
+        hooked.add_endpoint(url=receiver.url, id="e")
         delivery = hooked.tried(hooked.emit(), times=3)
 
     assert delivery["status"] == "delivered"
@@ -138,13 +130,13 @@ def test_five_days_of_failures_disable_an_endpoint_and_cancel_what_waited(hooked
     for _ in range(5):
         ids.append(fail_once(hooked))
         hooked.pass_by(days=1)
-    shown = hooked.shown("e")
+    shown = hooked.look("endpoints/e")
     delivery = hooked.tried(hooked.emit())
 
     assert (shown["disabled"], shown["failing_since"]) == (False, NOW)
     assert shown["disables_at"] == "2026-03-06T12:00:00.000Z"
-    assert hooked.shown("e")["disabled_reason"] == "every attempt failed for 5 days"
-    assert hooked.shown("e")["disables_at"] is None
+    assert hooked.look("endpoints/e")["disabled_reason"] == "every attempt failed for 5 days"
+    assert hooked.look("endpoints/e")["disables_at"] is None
     assert (delivery["status"], delivery["next_attempt_at"]) == ("canceled", None)
     statuses = [hooked.delivery(id)["status"] for id in ids]
     assert statuses == ["failed"] * 4 + ["canceled"]
@@ -163,13 +155,13 @@ def test_a_success_enabling_it_or_a_reset_begins_the_five_days_again(hooked, rec
             hooked.tried(hooked.emit())
             receiver.behave(500)
         else:
-            hooked.ask("POST", anew, status=200)
+            hooked.manage("POST", anew).expect(200)
         hooked.move_to(begun + timedelta(days=6))
 
         fail_once(hooked)
 
-        assert hooked.shown("e")["disabled"] is False, anew
-        hooked.ask("POST", "/endpoints/e/enable", status=200)
+        assert hooked.look("endpoints/e")["disabled"] is False, anew
+        hooked.manage("POST", "/endpoints/e/enable").expect(200)
 
 
 # --- recovering -------------------------------------------------------------------------------
@@ -177,16 +169,16 @@ def test_a_success_enabling_it_or_a_reset_begins_the_five_days_again(hooked, rec
 
 @pytest.mark.proves("assumed D22")
 def test_recovering_brings_what_was_missed_while_disabled_in_order_and_once(hooked, receiver):
-    hooked.ask("PATCH", "/endpoints/e", {"event_types": ["account.updated"]}, status=200)
+    hooked.manage("PATCH", "/endpoints/e", {"event_types": ["account.updated"]}).expect(200)
     before = hooked.emit()
     receiver.wait_for(1)
-    hooked.ask("PATCH", "/endpoints/e", {"disabled": True}, status=200)
+    hooked.manage("PATCH", "/endpoints/e", {"disabled": True}).expect(200)
     long_ago = hooked.emit()
     hooked.pass_by(hours=1)
     missed = [hooked.emit() for _ in range(5)]
     hooked.emit("account.blocked")
-    hooked.ask("POST", "/endpoints/e/enable", status=200)
-    counts = [recover(hooked, START + timedelta(hours=hours)) for hours in (1, 1, 0)]
+    hooked.manage("POST", "/endpoints/e/enable").expect(200)
+    counts = [hooked.recover(START + timedelta(hours=hours)) for hours in (1, 1, 0)]
     receiver.wait_for(7)
 
     assert counts == [5, 0, 1]
@@ -197,10 +189,10 @@ def test_recovering_brings_what_was_missed_while_disabled_in_order_and_once(hook
 def test_recovering_takes_up_what_failed_for_good_with_a_schedule_of_its_own(hooked, receiver):
     receiver.behave(500)
     id = fail_once(hooked)
-    still_to_be_tried = recover(hooked)
+    still_to_be_tried = hooked.recover()
     hooked.pass_by(days=2)
 
-    failed = recover(hooked)
+    failed = hooked.recover()
     hooked.tried(id, times=9)
     hooked.pass_by(days=2)
     delivery = hooked.delivery(id)
