@@ -5,13 +5,13 @@ from contextlib import suppress
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, Field, ValidationError
-from pydantic_core import from_json
 
 from sandbox.control.context import ControlFault, ControlRequest, invalid, must_be_known, not_found
 from sandbox.control.models import Milliseconds, OlderListing, Time, View, attribute
 from sandbox.control.routing import WORLD, delete, get
 from sandbox.domain.directory import Account
 from sandbox.domain.instants import Instant
+from sandbox.domain.json_text import parse_finite
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.payments.outcomes import OUTCOMES
 from sandbox.domain.payments.transactions import Payment
@@ -245,7 +245,7 @@ def view_decision(decision: Decision, scrub: Scrub = str) -> DecisionView:
 def view_body(body: bytes | None) -> Any:
     """Return a recorded body as JSON if it is JSON, else as text."""
     try:
-        return body and from_json(body)
+        return body and parse_finite(body)
     except ValueError:
         return body and body.decode("utf-8", "replace")
 

@@ -1,15 +1,37 @@
 """Parse JSON that came from outside: strictly, or leniently."""
 
 import json
+import re
 from collections.abc import Callable, Mapping
+from math import isinf
 from typing import Any, Final
 
 from pydantic_core import from_json
 
+_MAY_BE_INFINITE: Final = re.compile(rb"(?:^|[:\[,\s-])[0-9.]+[eE]\+?[0-9]{3}|[0-9.]{200}")
+
+
+def parse_finite(content: bytes) -> Any:
+    """Parse JSON. Raises ValueError, also for NaN, infinity, and numbers that become infinite."""
+    value = from_json(content, allow_inf_nan=False)
+    if _MAY_BE_INFINITE.search(content):
+        _FINITE.decode(content.decode())
+    return value
+
+
+def _parse_float(text: str) -> float:
+    number = float(text)
+    if isinf(number):
+        raise ValueError(f"the number {text[:20]} is too large")
+    return number
+
+
+_FINITE: Final = json.JSONDecoder(parse_float=_parse_float)
+
 
 def parse(content: bytes) -> Any:
-    """Parse JSON. Raises ValueError, also for a repeated key, NaN and infinity."""
-    value = from_json(content, allow_inf_nan=False)
+    """Parse JSON. Raises ValueError, also for a repeated key and as `parse_finite` does."""
+    value = parse_finite(content)
     # pydantic's parser keeps the last of several values for a key. If there are as many keys as
     # colons, none was dropped.
     colons = content.count(b":")

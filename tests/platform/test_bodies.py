@@ -77,6 +77,25 @@ def test_a_body_of_wrong_form_is_refused_and_changes_nothing(sandbox, name):
         assert sandbox.state() == before, kind
 
 
+NUMBERS = (b"NaN", b"-Infinity", b"1e999", b"-12.5E+400", b"9" * 400 + b".0")
+
+
+def refuse_constant(name):
+    raise AssertionError(f"{name} is not JSON")
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_a_number_that_json_does_not_have_is_refused_and_the_journal_stays_json(sandbox, number):
+    body = b'{"amount":1000,"terminal_id":"x","breakdown":{"subtotal": %b}}' % number
+
+    answer = sandbox.ask("POST", "/v3/payment", key="merchant", body=body)
+
+    assert (answer.status, answer.json()["error"]) == (400, "validation_error")
+    journal = sandbox.control("GET", "/worlds/default/requests").body
+    (entry,) = json.loads(journal, parse_constant=refuse_constant)["requests"]
+    assert '"amount":1000' in entry["request"]
+
+
 # --- what a refusal says, and sizes -----------------------------------------------------------
 
 WRONG_TYPES = {
