@@ -30,6 +30,11 @@ def check_token(token: str) -> None:
     if len(token) < TOKEN_CHARS_MIN:
         how_long = f"has only {len(token)} characters" if token else "is empty"
         raise TokenError(f"the token {how_long}, and needs at least {TOKEN_CHARS_MIN}")
+    check_characters(token)
+
+
+def check_characters(token: str) -> None:
+    """Raise TokenError for a token that no client could send."""
     if not token.isascii() or not token.isprintable() or token != token.strip():
         raise TokenError(
             "the token cannot be sent in a header: use printable ASCII characters, without a "

@@ -15,13 +15,13 @@ import click
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 from click.types import FuncParamType
-from pydantic_core import from_json
 
 from sandbox.cli.output import Options, ResultCommand, refuse, refusing
 from sandbox.domain.batches import REASONS
 from sandbox.domain.currencies import CURRENCIES
 from sandbox.domain.events import EVENTS
 from sandbox.domain.instants import parse_duration, parse_rfc3339
+from sandbox.domain.json_text import parse_finite
 from sandbox.domain.payments.cards import CARDS
 from sandbox.domain.payments.outcomes import OUTCOMES, Operation
 from sandbox.domain.profile import Profile
@@ -191,7 +191,7 @@ def _parse_setting(value: str) -> tuple[str, Any]:
     if not name or not equals:
         raise ValueError(f"{value!r}: write it like name=value")
     try:
-        return name, from_json(text, allow_inf_nan=False)
+        return name, parse_finite(text.encode())
     except ValueError:
         return name, text
 

@@ -13,11 +13,12 @@ from httpx2 import Client, EventSource, Response
 
 from sandbox.cli.arguments import HintedType, TokenCommand, Words
 from sandbox.cli.main import ANSWERED_BY
-from sandbox.cli.output import EXIT_REFUSED, EXIT_UNUSABLE, Options, Refused
+from sandbox.cli.output import EXIT_REFUSED, EXIT_UNUSABLE, Options, Refused, refusing
 from sandbox.domain.json_text import fields_of, value_of
 from sandbox.domain.text import suggest_words
 from sandbox.http_client import EVENT_BYTES_MAX, Unending, fetch, read_refusal
 from sandbox.server.tls import CertificateError, trusting_context
+from sandbox.tokens import TokenError, check_characters
 
 PREFIX: Final = "/_sandbox"
 CONNECT_S: Final = 5.0
@@ -108,7 +109,9 @@ class Remote:
         sent = {"accept": "application/json", **headers}
         if body is not None:
             sent["content-type"] = "application/json"
-        content = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+        content = body
+        if body is not None and not isinstance(body, bytes):
+            content = json.dumps(body, ensure_ascii=False).encode()
         with self.client(self.answer_s) as client:
             built = client.build_request(method, address, headers=sent, content=content)
             return fetch(client, built, within_s=self.answer_s + self.connect_s)
@@ -278,6 +281,8 @@ class ServerCommand(TokenCommand):
     def value_for(self, ctx: click.Context) -> dict[str, Any]:
         """Return the arguments of its function."""
         given = super().value_for(ctx)
+        with refusing(TokenError, before="--token: "):
+            check_characters(given["token"] or "")
         return given | {"server": Remote(url=given.pop("url"), token=given.pop("token"))}
 
 

@@ -47,7 +47,7 @@ class Commands(Group):
 
     Ctrl-C ends with EXIT_INTERRUPTED, at a question as well. A closed pipe, as by `head`, is not
     a failure. With NO_COLOR in the environment there are no colours. An answer of a server that a
-    command cannot read ends it with a sentence.
+    command cannot read ends it with a sentence, and so does an argument that is not UTF-8.
     """
 
     def __init__(self, *args: Any, lazy: Mapping[str, tuple[str, str]], **more: Any) -> None:
@@ -78,6 +78,10 @@ class Commands(Group):
                 # The terminal shows ^C without a new line.
                 click.echo(err=True)
             ctx.exit(EXIT_INTERRUPTED)
+        except UnicodeEncodeError as error:
+            if error.encoding != "utf-8":
+                raise
+            refuse(f"an argument is not UTF-8: {error.object[error.start : error.end]!r}")
         except _MISREAD as error:
             url = ctx.meta.get(ANSWERED_BY)
             if url is None:
@@ -90,12 +94,17 @@ class Commands(Group):
             _discard_output()
             ctx.exit(0)
         except OSError as error:
-            if error.errno == errno.ENAMETOOLONG:
-                refuse(f"{error.filename}: {error.strerror}")
-            if error.errno not in _NO_ROOM:
-                raise
-            _discard_output()
-            refuse(f"the output cannot be written: {error.strerror}")
+            _refuse_for(error)
+            raise
+
+
+def _refuse_for(error: OSError) -> None:
+    """End the command if a name is too long, or if there is no room for the output."""
+    if error.errno == errno.ENAMETOOLONG:
+        refuse(f"{error.filename}: {error.strerror}")
+    if error.errno in _NO_ROOM:
+        _discard_output()
+        refuse(f"the output cannot be written: {error.strerror}")
 
 
 def _discard_output() -> None:
