@@ -12,7 +12,7 @@ from pydantic_core import ValidationError
 
 from sandbox.domain.clock import ClockSetting
 from sandbox.domain.profile import Profile, parse_profile
-from sandbox.domain.text import NotUtf8, decode_text
+from sandbox.domain.text import NotUtf8, decode_text, parse_toml
 from sandbox.store.world_state import GeneratedData
 from sandbox.tokens import TokenError, check_token
 from sandbox.worlds.spec import Limits
@@ -223,7 +223,7 @@ class Settings:
             return self.advertised_url
         if self.advertise is None:
             return self._url_at(self.control_port)
-        return f"{self.advertise.rpartition(':')[0]}:{self.control_port}"
+        return f"{re.sub(r':[0-9]*$', '', self.advertise)}:{self.control_port}"
 
     def _url_at(self, port: int) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
@@ -248,7 +248,7 @@ def read_profile(path: Path) -> Profile:
     Raises SettingsError with the file, the field and the reason.
     """
     try:
-        return parse_profile(tomllib.loads(decode_text(path.read_bytes())))
+        return parse_profile(parse_toml(decode_text(path.read_bytes())))
     except OSError as error:
         raise SettingsError(f"{path}: cannot be read: {error}") from error
     except NotUtf8 as error:

@@ -21,6 +21,7 @@ from sandbox.domain.text import did_you_mean
 from sandbox.scenarios.parser import ScenarioError
 from sandbox.settings import SettingsError
 from sandbox.store.fixture import FixtureError
+from sandbox.tokens import TokenError, check_characters
 
 _TX_STATES: Final = ("auth", "captured", "timed_out")
 _ID: Final = re.compile(r"[A-Za-z0-9-]{1,64}")
@@ -59,6 +60,8 @@ def compare(
       sandbox compare traffic.har --profile my-platform.toml --json
       sandbox compare traffic.har --server http://127.0.0.1:8080
     """
+    with output.refusing(TokenError, before="--token: "):
+        check_characters(token or "")
     with output.refusing(HarError, clients.TargetError, FixtureError, ScenarioError, SettingsError):
         recording = read_har(file, profile)
         seed, fixture = world["seed"], world["fixture"]

@@ -109,8 +109,9 @@ class Remote:
         sent = {"accept": "application/json", **headers}
         if body is not None:
             sent["content-type"] = "application/json"
-        content = body
-        if body is not None and not isinstance(body, bytes):
+        if body is None or isinstance(body, bytes):
+            content = body
+        else:
             content = json.dumps(body, ensure_ascii=False).encode()
         with self.client(self.answer_s) as client:
             built = client.build_request(method, address, headers=sent, content=content)

@@ -2,7 +2,6 @@
 
 import json
 import sys
-import tomllib
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -18,7 +17,7 @@ from sandbox.cli.main import Group
 from sandbox.cli.platform_client import platform_of
 from sandbox.domain.json_text import value_of
 from sandbox.domain.switches import SWITCHES
-from sandbox.domain.text import did_you_mean
+from sandbox.domain.text import did_you_mean, parse_toml
 
 
 @click.group(cls=Group)
@@ -92,7 +91,7 @@ def _scenario(named: str) -> Any:
         return {"name": named}
     # The server checks it, because the server's version defines the words.
     with output.using(f"--scenario: {path}"):
-        return tomllib.loads(output.read_text(path, "--scenario: "))
+        return parse_toml(output.read_text(path, "--scenario: "))
 
 
 @world.command(name="list", cls=ServerCommand)

@@ -6,6 +6,7 @@ change the direction of text (assumed D25-plain).
 """
 
 import re
+import tomllib
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Collection, Iterable
 from difflib import get_close_matches
@@ -40,6 +41,14 @@ def decode_text(content: bytes) -> str:
         return strip_mark(content).decode("utf-8")
     except UnicodeDecodeError as error:
         raise NotUtf8(f"is not UTF-8 (byte {error.start}); save it as UTF-8") from None
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """Return the document in the text of a file. Raises TOMLDecodeError."""
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise tomllib.TOMLDecodeError("it is nested too deeply") from None
 
 
 _OBEYED: Final = "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from pydantic_core import ErrorDetails, ValidationError
 
 from sandbox.domain.json_text import fields_of
-from sandbox.domain.text import NotUtf8, decode_text, nearest
+from sandbox.domain.text import NotUtf8, decode_text, nearest, parse_toml
 from sandbox.scenarios.scenario import FAIL_FAST, LISTS, Scenario
 from sandbox.scenarios.words import Part
 
@@ -246,11 +246,9 @@ def _value(value: Any) -> str:
 def read_toml(text: str) -> dict[str, Any]:
     """Return the document in the text of a file. Raises ScenarioError."""
     try:
-        return tomllib.loads(text)
+        return parse_toml(text)
     except tomllib.TOMLDecodeError as error:
         raise ScenarioError(f"is not TOML: {error}") from None
-    except RecursionError:
-        raise ScenarioError("is not TOML: it is nested too deeply") from None
 
 
 def line_of_error(message: str) -> int | None:

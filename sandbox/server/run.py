@@ -200,7 +200,7 @@ def bind(host: str, port: int, option: str) -> socket.socket:
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         bound.bind((host, port))
-    except (OSError, OverflowError) as error:
+    except (OSError, OverflowError, TypeError) as error:
         bound.close()
         # `make run` explains how to choose its port.
         under_make = os.environ.get("SANDBOX_PORT_HINT") if option == "--port" else None

@@ -18,6 +18,7 @@ import pytest
 from sandbox import __version__
 from sandbox.cli.main import main
 from sandbox.cli.serve import serve
+from sandbox.settings import Settings
 from tests.cli.asking import (
     NO_HOST,
     ask,
@@ -81,6 +82,7 @@ def test_a_profile_that_cannot_be_used_is_refused_with_file_and_field(tmp_path):
     path = tmp_path / "mine.toml"
     for toml, words in {
         "api_key_header = ": ["is not TOML"],
+        "api_key_header = " + "[" * 5_000: ["is not TOML: it is nested too deeply"],
         "api_key_headr = 'X-Key'": ["api_key_headr"],
         "api_key_header = 5": ["api_key_header"],
         "api_key_header = 'not a header'": ["api_key_header"],
@@ -106,8 +108,17 @@ def test_a_server_that_cannot_begin_says_why_and_ends(tmp_path, monkeypatch):
         "--scenario declines_by_reasons": ["did you mean 'declines_by_reason'?"],
         "--scenario nowhere/mine.toml": ["nowhere/mine.toml", "cannot be read"],
         f"--host {NO_HOST}": [NO_HOST],
+        "--host \udcff": ["cannot listen on \\udcff"],
     }.items():
         assert_refused(ask("serve", "--port", "0", *line.split()), 2, *words)
+
+
+@pytest.mark.parametrize("port", ["", ":8080"])
+@pytest.mark.parametrize("host", ["sandbox-1", "[fd00::1]"])
+def test_the_control_api_of_a_server_is_reached_at_its_host_and_own_port(host, port):
+    settings = Settings(advertise=f"http://{host}{port}", control_port=8081)
+
+    assert settings.advertised_control_url == f"http://{host}:8081"
 
 
 def test_a_port_that_is_taken_is_refused_with_the_option_to_change(monkeypatch):

@@ -53,6 +53,15 @@ def test_a_new_world_is_as_the_options_say_and_has_a_request_to_paste(served, tm
     assert shell.pay(**json.loads(words[6]))["status"] == "declined"
 
 
+def test_a_scenario_that_is_nested_too_deeply_is_refused(served, tmp_path):
+    deep = tmp_path / "deep.toml"
+    deep.write_text("name = " + "[" * 5_000)
+
+    done = ask("world", "new", "--scenario", str(deep), server=served)
+
+    assert_refused(done, 2, "deep.toml: cannot be read: it is nested too deeply")
+
+
 def test_a_new_world_needs_no_options(served):
     made = json.loads(told("world", "new", "--json", server=served))
     empty = told("world", "new", "--fixture", "empty", "--clock", "running", server=served)
