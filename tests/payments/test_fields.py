@@ -114,6 +114,16 @@ def test_how_the_card_was_read_is_shown_as_it_was_said(sandbox):
             assert "payment_method" in sandbox.refused(sandbox.pay(payment_method=method))
 
 
+@pytest.mark.proves("spec 2.4-apple", "assumed 7.1")
+def test_a_payment_on_ios_has_its_own_id_as_the_apple_transaction_id(sandbox):
+    on_ios = sandbox.sold(platform="ios")
+    named = sandbox.sold(platform="ios", apple_transaction_id="9F1C")
+
+    assert on_ios["apple_transaction_id"] == on_ios["transaction_id"]
+    assert named["apple_transaction_id"] == "9F1C"
+    assert sandbox.sold(platform="android")["apple_transaction_id"] == ""
+
+
 @pytest.mark.proves("assumed 1.8-currency, 7.2, D30")
 def test_the_currency_is_that_of_the_location_and_else_that_of_the_terminal(sandbox):
     till = sandbox.a_terminal(currency_code="CAD")["terminal_id"]

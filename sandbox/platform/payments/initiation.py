@@ -193,16 +193,18 @@ class _Initiation:
         device = body.device_id or body.reader_identifier
         device = device or points_of_sale.device_of(self.known.terminal.terminal_id)
         own = body.additional_details
+        transaction_id = context.world.draws.uuid()
+        on_ios = transaction_id if body.platform == "ios" else ""
         self.fields = {
             **self.known.fields,
-            "transaction_id": context.world.draws.uuid(),
+            "transaction_id": transaction_id,
             "event_id": event_id,
             "device_id": device,
             "created_at": context.now_ms,
             "payment_method": body.payment_method or "contactlessIcc",
             "additional_details": {**own, **NO_MONEY} if own else NO_MONEY,
             "transaction_type": self.operation.value,
-            "apple_transaction_id": body.apple_transaction_id or "",
+            "apple_transaction_id": body.apple_transaction_id or on_ios,
             "reader_identifier": body.reader_identifier or device,
         }
         # A payment that waits for its tap, or ends at the reader, has no card yet (assumed D29).
