@@ -48,6 +48,13 @@ def _count_keys(value: Any) -> int:
     return sum(map(_count_keys, value)) if isinstance(value, list) else 0
 
 
+def depth_of(value: Any) -> int:
+    """Return how many objects and lists lie within one another in a JSON value."""
+    if isinstance(value, dict):
+        return 1 + max(map(depth_of, value.values()), default=0)
+    return 1 + max(map(depth_of, value), default=0) if isinstance(value, list) else 0
+
+
 def value_of(text: str | bytes | None) -> Any:
     """Return the value of a JSON text, or None if it is not JSON."""
     try:

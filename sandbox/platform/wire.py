@@ -27,6 +27,12 @@ BODY_BYTES_MAX: Final = 65_536
 CONTROL_BYTES_MAX: Final = 1_048_576
 """The control API refuses a larger body with 413. Source: assumed D25."""
 
+DEPTH_MAX: Final = 100
+"""How many objects and lists of a body may lie within one another.
+
+Parsers of JSON take 200, and what is stored or saved holds a body some levels further down.
+"""
+
 DETAILS_MAX: Final = 5
 """How many mistakes of a body to name; the rest are counted."""
 
@@ -111,7 +117,7 @@ def parse_object(body: bytes) -> dict[str, Any]:
     """Return the JSON object in the body. Raises BadInput with the place of the mistake.
 
     Also refused: a key that occurs twice in one object, NaN and infinity, lone surrogates, bytes
-    that are not UTF-8, and nesting deeper than 200.
+    that are not UTF-8, and nesting deeper than `DEPTH_MAX`.
     """
     # A byte order mark is not part of the text (RFC 8259, 8.1; assumed D46).
     body = body.removeprefix(BOM_UTF8)
@@ -123,6 +129,9 @@ def parse_object(body: bytes) -> dict[str, Any]:
         raise BadInput(f"the body is not valid JSON: {error}") from None
     if not isinstance(value, dict):
         raise BadInput("the body must be a JSON object")
+    # Most bodies have fewer objects and lists than that in all.
+    if body.count(b"{") + body.count(b"[") > DEPTH_MAX and json_text.depth_of(value) > DEPTH_MAX:
+        raise BadInput(f"the body has more than {DEPTH_MAX} levels of objects and lists")
     return value
 
 

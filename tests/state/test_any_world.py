@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from msgspec import Struct, field
 
+from sandbox.platform.wire import DEPTH_MAX
 from tests.driving import InProcess, Response, fresh
 from tests.properties import examples
 from tests.state.filling import looping
@@ -204,3 +205,22 @@ def test_any_world_comes_back_from_every_kind_of_store(tmp_path_factory, stories
             for life, saved in zip(begun, kept, strict=True):
                 # As another program writes it anew.
                 _comes_back(life, saved, json.dumps(json.loads(saved), indent=1).encode())
+
+
+def _nested(levels: int) -> Any:
+    return [_nested(levels - 1)] if levels else "deep"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_deepest_details_that_a_payment_takes_come_back(tmp_path, kind):
+    path = tmp_path / f"state.{kind}"
+    # The body and the details are levels too.
+    deepest = {"order": _nested(DEPTH_MAX - 2)}
+    with looping(fresh(store=path)) as server:
+        paid = server.pay(additional_details=deepest).json()
+        deeper = server.pay(additional_details={"order": _nested(DEPTH_MAX - 1)})
+        assert (deeper.status, deeper.json()["error"]) == (400, "validation_error")
+        saved = server.control("GET", "/worlds/default/snapshot").body
+        assert server.ask("PUT", "/_sandbox/worlds/default/snapshot", body=saved).status == 200
+    with looping(fresh(store=path)) as server:
+        assert server.read(paid["transaction_id"])["additional_details"].items() >= deepest.items()
