@@ -157,10 +157,6 @@ class InProcessStage(LocalStage, Receiver):
         """Whether webhooks are due or under way."""
         return not self.world.outbox.is_idle or super().is_busy()
 
-    async def close(self) -> None:
-        """Cancel all pending work."""
-        self.world.tap_desk.close()
-
 
 class Step(NamedTuple):
     """The result of an example: its mistakes, in words.
@@ -196,4 +192,3 @@ def run_examples(
                 mistakes = [f"was given up: the examples took more than {within_s:g} s in all"]
             near = stage.near_misses() if mistakes else []
             yield Step(number, name_of(number, example), mistakes, near)
-        runner.run(stage.close())

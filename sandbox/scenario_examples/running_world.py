@@ -71,17 +71,15 @@ class LocalStage(Stage):
         super().__init__()
         self.world = world
         self.accounts, self.terminals = world.cast.accounts, world.cast.terminals
-        self._before = len(world.store.messages_now())
-        self._events: dict[str, str] = {}
+        self._before = len(world.store.messages())
 
     def messages(self) -> list[tuple[str, str]]:
         """Return the messages of the world since this play began, oldest first: id and event.
 
         Earlier ones are skipped, since a busy world has very many.
         """
-        for one in self.world.store.messages_now()[self._before :]:
-            self._events.setdefault(one.id, one.event_type)
-        return list(self._events.items())
+        new = self.world.store.messages()[self._before :]
+        return [(one.id, one.event_type) for one in new]
 
     def list_waiting(self) -> Collection[str]:
         """Return the payments that wait for a tap."""
@@ -169,8 +167,8 @@ class WorldStage(LocalStage):
 
     def list_waiting(self) -> Collection[str]:
         """Return the payments of these examples that wait for a tap."""
-        unit = self.world.store.begin()
-        found = filter(None, (unit.get(Payment, id) for id in super().list_waiting()))
+        waiting = super().list_waiting()
+        found = filter(None, (self.world.store.get(Payment, id) for id in waiting))
         return [one.id for one in found if one.transaction.event_id in self._own_events]
 
     async def quiet(self) -> None:
