@@ -32,7 +32,7 @@ from sandbox.store.fixture import Fixture, FixtureError
 from sandbox.store.world_documents import NotRestored, SavedWorld
 from sandbox.tokens import parse_tokens
 from sandbox.webhooks.address_guard import Guard
-from sandbox.webhooks.outbox import TooManyEndpoints, declare, endpoint_of
+from sandbox.webhooks.outbox import TooManyEndpoints, declare
 from sandbox.worlds.background import Background
 from sandbox.worlds.clock import SystemClock
 from sandbox.worlds.lifecycle import run_scenario
@@ -404,10 +404,9 @@ def _register(urls: Sequence[str], world: World) -> None:
     ids = (f"start-{number}" for number in count(1))
     free = (id for id in ids if id not in world.outbox.endpoints)
     common = {"description": "given at the start", "created_at": world.now()}
-    chars_of = world.draws.chars_of
-    made = [endpoint_of(next(free), {"url": url, **common}, chars_of=chars_of) for url in new]
+    endpoints = {next(free): {"url": url, **common} for url in new}
     try:
-        declare(world.store, made)
+        declare(world.store, endpoints, chars_of=world.draws.chars_of)
     except TooManyEndpoints as error:
         raise SettingsError(f"--webhook: {error}") from None
 

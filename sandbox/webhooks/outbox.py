@@ -7,7 +7,7 @@ Source: spec 6.1.3, 6.1.11; assumed 8.3-declared, 8.3-audience, 8.3-filters.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Protocol
@@ -419,31 +419,27 @@ class TooManyEndpoints(ValueError):
     """The world would have more endpoints than it may; nothing was stored."""
 
 
-def endpoint_of(
-    id: str, fields: Mapping[str, Any], *, chars_of: Callable[[str, int], str]
-) -> Endpoint:
-    """Return the endpoint with these fields.
-
-    Without a secret it gets one that is derived from its id: `chars_of` returns characters for a
-    name and a count, the same for the same seed, world and name.
-    """
-    given = {name: value for name, value in fields.items() if value is not None}
-    given.setdefault("secret", write_secret(chars_of(f"webhook:{id}", KEY_BYTES).encode()))
-    return Endpoint(id=id, **given)
-
-
 _DECLARED: Final = ("url", "secret", "description", "account_id", "event_types", "filters")
 
 
-def declare(store: Store, endpoints: Iterable[Endpoint]) -> None:
-    """Store the endpoints. Existing ones keep their state, and their secrets if unchanged.
+def declare(
+    store: Store,
+    endpoints: Mapping[str, Mapping[str, Any]],
+    *,
+    chars_of: Callable[[str, int], str],
+) -> None:
+    """Store endpoints with these fields, by id. Existing ones keep their state.
 
-    Raises TooManyEndpoints if new ones exceed the limit; an old state file may hold more.
+    Without a secret an endpoint gets one that is derived from its id: `chars_of` returns characters
+    for a name and a count, the same for the same seed, world and name. Raises TooManyEndpoints if
+    new ones exceed the limit; an old state file may hold more.
     """
     there = store.all(Endpoint)
     unit, count = store.begin(), len(there)
-    for declared in endpoints:
-        before = there.get(declared.id)
+    for id, fields in endpoints.items():
+        given = {name: value for name, value in fields.items() if value is not None}
+        given.setdefault("secret", write_secret(chars_of(f"webhook:{id}", KEY_BYTES).encode()))
+        declared, before = Endpoint(id=id, **given), there.get(id)
         count += before is None
         again = {name: getattr(declared, name) for name in _DECLARED}
         unit.put(declared if before is None else replace(before, **again))

@@ -4,7 +4,7 @@ Documents that people can edit are not trusted: every field is checked, and refe
 targets. Only a world that is not in use yet can be restored.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -40,7 +40,7 @@ from sandbox.store.store import Store
 from sandbox.store.tables import NAMES
 from sandbox.store.world_documents import NotRestored, SavedWorld, load, only, place
 from sandbox.store.world_state import Counters, WorldState
-from sandbox.webhooks.outbox import TooManyEndpoints, declare, endpoint_of
+from sandbox.webhooks.outbox import TooManyEndpoints, declare
 from sandbox.worlds.clock import continue_clock
 from sandbox.worlds.snapshot import parse_snapshot
 from sandbox.worlds.spec import DEFAULT_WORLD
@@ -80,7 +80,7 @@ def _must_have_bodies(world: World, scenario: Scenario) -> None:
 
 def _declare_endpoints(world: World, scenario: Scenario) -> None:
     """Register the endpoints of the scenario, which outlive it. Raises ScenarioError."""
-    now, endpoints = world.now(), []
+    now, endpoints = world.now(), dict[str, Mapping[str, Any]]()
     for number, one in enumerate(scenario.endpoint, start=1):
         account_id = one.account
         if account_id is not None:
@@ -89,10 +89,9 @@ def _declare_endpoints(world: World, scenario: Scenario) -> None:
             except UnknownWord as error:
                 where = f"endpoint {number} {one.name!r}, account"
                 raise ScenarioError(f"{where}: {error}", error.nearest) from None
-        fields = {**one.fields(account_id), "created_at": now}
-        endpoints.append(endpoint_of(one.name, fields, chars_of=world.draws.chars_of))
+        endpoints[one.name] = {**one.fields(account_id), "created_at": now}
     try:
-        declare(world.store, endpoints)
+        declare(world.store, endpoints, chars_of=world.draws.chars_of)
     except TooManyEndpoints as error:
         raise ScenarioError(f"endpoint: {error}") from None
 
@@ -327,12 +326,11 @@ def _begin(world: World) -> None:
         end_busy_payments(world)
     else:
         world.cast = _seed(world, world.store, world.draws)
-        endpoints = []
         # The ids of endpoints are their cast names.
-        for name, document in spec.fixture.endpoints.items():
-            fields = world.cast.resolve(document)
-            endpoints.append(endpoint_of(name, fields, chars_of=world.draws.chars_of))
-        declare(world.store, endpoints)
+        endpoints = {
+            name: world.cast.resolve(document) for name, document in spec.fixture.endpoints.items()
+        }
+        declare(world.store, endpoints, chars_of=world.draws.chars_of)
     if spec.generated_data is not None:
         generate(
             world.store, spec.generated_data, world.draws, seed=spec.seed, now=world.clock.now()
