@@ -22,7 +22,7 @@ from sandbox.domain.payments.transactions import STATUSES
 from sandbox.domain.text import UnknownWord
 from sandbox.domain.transport_faults import TRANSPORT_FAULTS
 from sandbox.scenarios import words
-from sandbox.scenarios.words import Count, Duration, Moment, Name, OneOf, Part, Some
+from sandbox.scenarios.words import NEVER_EMPTY, Count, Duration, Moment, Name, OneOf, Part, Some
 
 CLOSE_BATCH = "close_batch"
 BRANDS = tuple(dict.fromkeys(card.brand for card in CARDS.values()))
@@ -254,7 +254,7 @@ Reason = Annotated[
 """The key of a reason, or a text of several words."""
 
 
-class Then(Part):
+class Then(Part, json_schema_extra=NEVER_EMPTY):
     """The effect on an attempt that matches.
 
     The rule applies `times` times, and with a `probability` by chance. `after` is the time that a

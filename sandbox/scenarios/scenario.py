@@ -12,10 +12,10 @@ from sandbox.domain.readings import checked
 from sandbox.domain.webhooks import ENDPOINTS_MAX
 from sandbox.scenarios.rules import CardToken, Outcome, Rule
 from sandbox.scenarios.webhook_rules import Event, ScenarioEndpoint, WebhookRule
-from sandbox.scenarios.words import RULES_MAX, WEBHOOK_RULES_MAX, Duration, Name, Part
+from sandbox.scenarios.words import NEVER_EMPTY, RULES_MAX, WEBHOOK_RULES_MAX, Duration, Name, Part
 
 
-class AtTheDesk(Part):
+class AtTheDesk(Part, json_schema_extra=NEVER_EMPTY):
     """The tap of a waiting payment: time passes, then a card is tapped or the payment canceled.
 
     Without card, outcome and cancel, only time passes.

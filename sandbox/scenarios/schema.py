@@ -14,10 +14,7 @@ from typing import Any, Final
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
-from sandbox.scenarios.rules import Then
-from sandbox.scenarios.scenario import AtTheDesk, Scenario
-from sandbox.scenarios.webhook_rules import WebhookThen
-from sandbox.scenarios.words import AmountRange, Latency
+from sandbox.scenarios.scenario import Scenario
 
 NAME: Final = "scenario.schema.json"
 """The name of the schema's file, and the last part of its URL."""
@@ -51,8 +48,7 @@ class _ForFiles(GenerateJsonSchema):
         for name, docstring in _docstrings_of(schema["cls"]).items():
             name = name.rstrip("_")
             shown["properties"][name] = {"description": docstring} | shown["properties"][name]
-        least = {"minProperties": 1} if schema["cls"] in _NEVER_EMPTY else {}
-        return shown | least
+        return shown
 
 
 def _docstrings_of(shape: type) -> dict[str, str]:
@@ -68,9 +64,6 @@ def _docstrings_of(shape: type) -> dict[str, str]:
             case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=text)):
                 found[name] = inspect.cleandoc(str(text))
     return found
-
-
-_NEVER_EMPTY: Final = (AmountRange, AtTheDesk, Latency, Then, WebhookThen)
 
 
 @cache

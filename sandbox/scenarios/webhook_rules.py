@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from sandbox.domain.events import EVENTS
 from sandbox.domain.field_types import DELAY_MS_MAX, EndpointId, HttpUrl, WebhookSecret
 from sandbox.domain.webhooks import FILTER_VALUES
-from sandbox.scenarios.words import Count, Name, OneOf, Part, RuleName, Some
+from sandbox.scenarios.words import NEVER_EMPTY, Count, Name, OneOf, Part, RuleName, Some
 
 COPIES_MAX: Final = 100
 _TransactionType = Annotated[str, OneOf(FILTER_VALUES["transaction_type"], "transaction_type")]
@@ -47,7 +47,7 @@ class WebhookWhen(Part):
         return self
 
 
-class WebhookThen(Part):
+class WebhookThen(Part, json_schema_extra=NEVER_EMPTY):
     """The effect on a delivery that matches.
 
     `duplicate` is how many copies are sent in all; `order` is the place among the webhooks of one

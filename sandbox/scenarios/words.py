@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import Annotated, Any, Final, TypeVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic.config import JsonDict
 
 from sandbox.domain import field_types
 from sandbox.domain.field_types import DelayMs
@@ -34,6 +35,10 @@ class Part(BaseModel):
     model_config = ConfigDict(
         extra="forbid", frozen=True, strict=True, defer_build=True, serialize_by_alias=True
     )
+
+
+NEVER_EMPTY: Final[JsonDict] = {"minProperties": 1}
+"""For the JSON Schema of a part that must have a field; its validator says which."""
 
 
 class OneOf(KnownWord):
@@ -109,7 +114,7 @@ Moment = Annotated[str, AfterValidator(_moment)]
 """A moment of the world's clock: how long after the start of the scenario, or a date and time."""
 
 
-class Latency(Part):
+class Latency(Part, json_schema_extra=NEVER_EMPTY):
     """A delay that differs between requests: a range, or percentiles, in milliseconds.
 
     It is spread evenly between the given points, from `min` or 0 to `max` or the last point.
@@ -149,7 +154,7 @@ class Latency(Part):
         return self._points()[-1][1]
 
 
-class AmountRange(Part):
+class AmountRange(Part, json_schema_extra=NEVER_EMPTY):
     """Amounts from `min` to `max`, or with the last digits `ends_with`, in minor units."""
 
     min: field_types.Amount | None = None
