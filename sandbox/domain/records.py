@@ -12,7 +12,6 @@ from typing import Any, Final, get_type_hints
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import asdict
 
 from sandbox.domain.batches import Batch
 from sandbox.domain.directory import SHOWN_EMPTY, Credential, CredentialView, DirectoryRecord
@@ -46,6 +45,8 @@ def show_all(value: Any, *, as_empty: bool = False) -> Any:
     Unset fields are null (spec 6.1.8). If `as_empty`, the fields marked SHOWN_EMPTY are "" instead.
     """
     kind = type(value)
+    if kind in _AS_IT_IS:
+        return value
     if kind is Payment:
         return show(value)
     if isinstance(value, datetime):
@@ -58,14 +59,13 @@ def show_all(value: Any, *, as_empty: bool = False) -> Any:
     if kind is Extended:
         record = show_all(value.record, as_empty=as_empty)
         return {**record, **show_all(value.fields, as_empty=as_empty)}
-    if kind in _AS_IT_IS or not isinstance(value, Struct):
+    if not isinstance(value, Struct):
         return value
-    fields = _fields_of(value)
-    for name, one in fields.items():
-        if type(one) not in _AS_IT_IS:
-            fields[name] = show_all(one, as_empty=as_empty)
+    view = view_of(kind)
+    names = view.__struct_fields__
+    fields = {name: show_all(getattr(value, name), as_empty=as_empty) for name in names}
     if as_empty:
-        fields |= {name: "" for name in _plain_strings(view_of(kind)) if fields[name] is None}
+        fields |= {name: "" for name in _plain_strings(view) if fields[name] is None}
     return fields
 
 
@@ -77,20 +77,6 @@ def filled_body(record: Any) -> Any:
 def view_of(kind: type) -> type[Struct]:
     """Return the class that shows a record of that kind."""
     return _SHOWN_AS.get(kind, kind)
-
-
-def _fields_of(record: Struct) -> dict[str, Any]:
-    fields = asdict(record)
-    for name in _hidden_fields(type(record)):
-        del fields[name]
-    return fields
-
-
-@cache
-def _hidden_fields(kind: type[Struct]) -> Sequence[str]:
-    """Return the fields that are not shown."""
-    shown = view_of(kind).__struct_fields__
-    return [name for name in kind.__struct_fields__ if name not in shown]
 
 
 @cache
