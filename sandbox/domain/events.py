@@ -105,23 +105,20 @@ class Message(MessageHead, frozen=True, kw_only=True, gc=False):
     record: Record | Transaction | dict[str, Any]
 
 
+def _shown(message: Message) -> Any:
+    """Return what the webhook shows of the record."""
+    record, sparse = message.record, EVENTS[message.event_type].sparse
+    if sparse and not isinstance(record, dict):  # Source: spec 6.1.4
+        return {field: getattr(record, field) for field in sparse}
+    return keys.event_body(record) if isinstance(record, ApiKey) else record
+
+
 def status_of(message: Message) -> Any:
     """Return the status in the webhook's body, without rendering it; None if it has none."""
-    record, sparse = message.record, EVENTS[message.event_type].sparse
-    if isinstance(record, dict):
-        return record.get("status")
-    if sparse:
-        return None
-    if isinstance(record, ApiKey):
-        return keys.state_of(record)
-    return getattr(record, "status", None)
+    shown = _shown(message)
+    return shown.get("status") if isinstance(shown, dict) else getattr(shown, "status", None)
 
 
 def body_of(message: Message) -> bytes:
     """Return the exact bytes of the webhook: the flat resource, no envelope. Source: spec 6.1.1."""
-    record, sparse = message.record, EVENTS[message.event_type].sparse
-    if sparse and not isinstance(record, dict):  # Source: spec 6.1.4
-        return to_bytes({field: getattr(record, field) for field in sparse})
-    if isinstance(record, ApiKey):
-        return to_bytes(keys.event_body(record))
-    return to_bytes(record)
+    return to_bytes(_shown(message))
