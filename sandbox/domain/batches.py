@@ -143,8 +143,6 @@ def entries_of(payment: Payment, batch_id: str) -> tuple[int, int, int]:
 
 
 def _refunds(payment: Payment) -> list[Attempt]:
-    if not payment.ledger.refunded:
-        return []
     return [attempt for attempt in payment.history if attempt.transaction_type == "refund"]
 
 

@@ -92,7 +92,5 @@ def in_letters(word: str | None) -> str:
 
     Only a fixture or a file of an earlier version can hold a word that names no currency.
     """
-    try:
-        return code_of(word or "USD")
-    except ValueError:
-        return word if word and word.isalpha() else "USD"
+    code = _BY_NUMBER.get(word or "", word or "")
+    return code if code.isalpha() else "USD"

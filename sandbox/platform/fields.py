@@ -29,9 +29,7 @@ class CreateBody(Body):
 
     @model_validator(mode="before")
     @classmethod
-    def _leave_nulls_out(cls, sent: Any) -> Any:
-        if not isinstance(sent, dict):
-            return sent
+    def _leave_nulls_out(cls, sent: dict[str, Any]) -> dict[str, Any]:
         return {name: value for name, value in sent.items() if value is not None}
 
 

@@ -47,11 +47,9 @@ def conditions_of(context: OperationContext, named: Mapping[str, str]) -> dict[s
 
     `named` maps parameters to conditions of the store that have another name.
     """
-    where: dict[str, Any] = {"scope": scopes_of(context)}
-    for name in context.query.model_fields_set - _NO_CONDITIONS:
-        if (value := getattr(context.query, name)) not in (None, "", []):
-            where[named.get(name, name)] = value
-    return where
+    sent = context.query.model_fields_set - _NO_CONDITIONS
+    conditions = {named.get(name, name): getattr(context.query, name) for name in sent}
+    return {"scope": scopes_of(context), **conditions}
 
 
 def page_of(
