@@ -192,12 +192,7 @@ def _create(context: OperationContext, body: CreateAccount, organization_id: str
     return directory.add(context, account)
 
 
-@_ACCOUNTS.operation(
-    "block", source="assumed 1.10", example=Example(id="{accounts.second_merchant}")
-)
-def block(context: OperationContext, account: Account) -> Account:
-    """Block one of the accounts."""
-    return directory.change(context, account, {}, "block")
+_ACCOUNTS.register(__name__, "block", example=Example(id="{accounts.second_merchant}"))
 
 
 @_ACCOUNTS.operation(
