@@ -83,17 +83,12 @@ def is_written_below(scope: Scope, prefix: str) -> bool:
 
 
 def build_routes(surface: str, rows: Iterable[Any], *, below: str) -> list[Route]:
-    """Return one route for each path, without the prefix `below`.
-
-    Paths are grouped by their first segment, literal ones first.
-    """
-    segments: dict[str, dict[str, list[Any]]] = {}
+    """Return one route for each path, without the prefix `below`, literal paths first."""
+    paths: dict[str, list[Any]] = {}
     for row in rows:
-        path = row.path.removeprefix(below)
-        segments.setdefault(path.split("/")[1], {}).setdefault(path, []).append(row)
+        paths.setdefault(row.path.removeprefix(below), []).append(row)
     return [
         Route(path, PathEndpoint(surface, found), methods=[one.method for one in found])
-        for paths in segments.values()
         for path, found in sorted(paths.items(), key=lambda item: item[0].count("{"))
     ]
 
