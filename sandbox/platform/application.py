@@ -78,8 +78,7 @@ class Platform:
         incoming = IncomingRequest(
             scope["method"], path_of(scope), scope["query_string"], headers, b"", match=match
         )
-        incoming.fields = wire.by_name(headers)
-        row = None if match is None else match.row
+        incoming.fields, row = wire.by_name(headers), incoming.row
         incoming.has_unread_body = row is not None and row.body is not None
         try:
             presented = await self._find_world(incoming, scope, receive, send)
@@ -258,8 +257,8 @@ class Platform:
             headers.append((b"x-sandbox-request-id", context.request_id.encode()))
             if context.choice is not None:
                 headers.append((OUTCOME_HEADER, responses.explain(context.choice)))
-        match = context.incoming.match
-        if match is not None and match.row is not None and match.row.is_key_shown:
+        match, row = context.incoming.match, context.incoming.row
+        if row is not None and row.is_key_shown:
             headers += HEADERS_OF[AnswerKind.KEY]
         if context.quota is not None:
             headers += gateway.headers_of(context, context.quota)

@@ -50,6 +50,11 @@ class IncomingRequest(Struct):
     taken_keys: Sequence[str] = ()
 
     @property
+    def row(self) -> Row | None:
+        """The row of the operation that it asks for; None if there is none."""
+        return None if self.match is None else self.match.row
+
+    @property
     def is_read(self) -> bool:
         """Whether it only reads. HEAD is answered wherever GET is (RFC 9110, 9.1)."""
         return self.method in ("GET", "HEAD")

@@ -92,9 +92,8 @@ def let_happen(context: RequestContext, choice: ChosenOutcome) -> None:
 def request_words(context: RequestContext) -> dict[str, Any]:
     """Return the facts about a request that rules can match."""
     incoming = context.incoming
-    assert incoming.match
-    assert incoming.match.row
-    operation = API[incoming.match.row.name]
+    assert incoming.row
+    operation = API[incoming.row.name]
     return {
         "operation": operation.names,
         "method": operation.method,

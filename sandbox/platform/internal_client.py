@@ -65,8 +65,8 @@ class InternalClient:
         started, request_id = perf_counter(), request_id or world.journal.next_id()
         presented = _WITHOUT_KEY if key is None else PresentedKey(world, key)
         request.origin = "console"
-        request.match = match = find_match(MOUNTS, request.method, request.path)
-        if match is None or match.row is None or match.row.body is None:
+        request.match = find_match(MOUNTS, request.method, request.path)
+        if request.row is None or request.row.body is None:
             request.body = b""
         await catch_up(world)
         answer = await self._platform.answer(request, presented, world, request_id)
