@@ -196,27 +196,24 @@ def _supplied_key(context: RequestContext, body: CreateKey) -> str | None:
     field, supplied = context.world.profile.supplied_key_field, body.supplied_key
     if not body.always_retrievable:
         if supplied is not None:
-            raise _bad_key(f"{field}: goes only with always_retrievable true")
+            raise Refusal(VALIDATION_ERROR, f"{field}: goes only with always_retrievable true")
         return None
     if supplied is None:
-        raise _bad_key(f"{field}: required when always_retrievable is true")
+        raise Refusal(VALIDATION_ERROR, f"{field}: required when always_retrievable is true")
     key_format = context.world.profile.key_format
     parsed = key_format.parse(supplied)
     if parsed.kind is not keys.KeyKind.V5:
-        raise _bad_key(
+        raise Refusal(
+            VALIDATION_ERROR,
             f"{field}: must be {key_format.prefix}_, {keys.LOOKUP_CHARS} letters or digits, _, "
-            f"and {keys.SECRET_CHARS} letters or digits"
+            f"and {keys.SECRET_CHARS} letters or digits",
         )
     if context.unit.one(ApiKey, "lookup", parsed.lookup) is not None:
-        raise _bad_key(f"{field}: its lookup segment is used already")
+        raise Refusal(VALIDATION_ERROR, f"{field}: its lookup segment is used already")
     if supplied in context.incoming.taken_keys or not context.world.key_is_free(supplied):
         # A key finds its world, so one key cannot belong to two worlds.
-        raise _bad_key(f"{field}: this key is used already")
+        raise Refusal(VALIDATION_ERROR, f"{field}: this key is used already")
     return supplied
-
-
-def _bad_key(details: str) -> Refusal:
-    return Refusal(VALIDATION_ERROR, details, source="spec 7-400")
 
 
 def _must_be_grantable(context: OperationContext, permissions: tuple[str, ...]) -> None:
