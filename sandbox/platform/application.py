@@ -16,7 +16,7 @@ from sandbox.platform.context import Answer, Headers, IncomingRequest, Presented
 from sandbox.platform.form import OUTCOME_HEADER
 from sandbox.platform.forwarding import Forwarder
 from sandbox.platform.gateway import Dropped
-from sandbox.platform.operation import NO_CONTENT, is_key_path
+from sandbox.platform.operation import NO_CONTENT
 from sandbox.platform.pipeline import answer_request, methods_of
 from sandbox.platform.recorder import Recorder
 from sandbox.platform.routing import match_of, path_of
@@ -152,9 +152,9 @@ class Platform:
             reason = f"{type(error).__name__}; the log has the traceback"
             status, body = self._refuse(context, Refusal(faults.INTERNAL_ERROR, reason=reason))
         if (late := context.fault) is not None and late.when == "after" and late.answer is not None:
-            lost = Refusal(late.answer, reason=f"{late.key} was requested", step="outcome")
             # Changes and events stay.
-            lost.is_recorded = True
+            why = f"{late.key} was requested"
+            lost = Refusal(late.answer, reason=why, step="outcome", is_recorded=True)
             status, body = self._refuse(context, lost)
         if context.caller is not None and context.unit.is_open:
             # Nothing else was changed, but the key was used.
@@ -247,8 +247,7 @@ class Platform:
             name in was_sent and value != b"0" for name, value in context.incoming.headers
         ):
             context.note("the body was neither read nor stored: the key is checked first")
-        is_for_keys = is_key_path(context.incoming.path)
-        body = responses.error_body(refusal, self.worlds.profile, is_for_keys=is_for_keys)
+        body = responses.error_body(refusal, context.incoming.path, self.worlds.profile)
         return refusal.fault.status, body
 
     def _headers(self, context: RequestContext, status: int, body: bytes) -> Headers:

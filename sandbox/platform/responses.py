@@ -19,13 +19,13 @@ DETAILS_CHARS_MAX: Final = 4_096
 """Length limit of an error message, which may quote what the client sent."""
 
 
-def error_body(refusal: Refusal, profile: Profile, *, is_for_keys: bool) -> bytes:
-    """Return the body: three strings on API-key endpoints, the profile's shape everywhere else.
+def error_body(refusal: Refusal, path: str, profile: Profile) -> bytes:
+    """Return the body: three strings on paths of API keys, the profile's shape everywhere else.
 
     Whatever looks like a key or a card number is masked.
     """
     fault, details = refusal.fault, profile.scrub_start(refusal.details, DETAILS_CHARS_MAX)
-    if is_for_keys or profile.errors.shape == "error_message_details":
+    if is_key_path(path) or profile.errors.shape == "error_message_details":
         return to_json({"error": fault.code, "message": fault.message, "details": details})
 
     def scrub(part: Any) -> Any:
@@ -63,7 +63,7 @@ def headers_of(body: bytes) -> Headers:
 
 def render_refusal(refusal: Refusal, path: str, profile: Profile) -> Answer:
     """Return the answer to a refused request that is not journaled."""
-    body = error_body(refusal, profile, is_for_keys=is_key_path(path))
+    body = error_body(refusal, path, profile)
     headers = headers_of(body)
     if refusal.fault is UNAVAILABLE:
         headers.append((b"retry-after", b"1"))

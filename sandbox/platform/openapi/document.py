@@ -302,7 +302,7 @@ class _Platform(Writer):
             by_status.setdefault(fault.status, []).append(fault)
         responses = {}
         for status, found in by_status.items():
-            shown = self._refusal(found, is_for_keys=is_key_path(row.path))
+            shown = self._refusal(found, row.path)
             codes = {fault.code for fault in found}
             if len(codes) == len(found) <= _FAULTS_OF_A_NAME_MAX:
                 name = "Or".join(fault.code.title().replace("_", "") for fault in found)
@@ -330,11 +330,10 @@ class _Platform(Writer):
             if chosen[reading] == value:
                 yield fault
 
-    def _refusal(self, found: list[Fault], *, is_for_keys: bool) -> Schema:
+    def _refusal(self, found: list[Fault], path: str) -> Schema:
         """Return the response with these faults, of one status."""
-        profile = self._profile
         bodies = {
-            one.code: from_json(error_body(Refusal(one), profile, is_for_keys=is_for_keys))
+            one.code: from_json(error_body(Refusal(one), path, self._profile))
             for one in reversed(found)
         }
         examples = {code: {"value": body} for code, body in bodies.items()}
