@@ -241,20 +241,15 @@ def _is_spelled(text: str, line: bytearray, found: CardNumber) -> bool:
 
 
 class Secret(NamedTuple):
-    """A kind of secret: its name, the message about one in the wrong place, and the clause."""
+    """A kind of secret: the message about one in the wrong place, and the clause."""
 
-    name: str
     sentence: str
     source: str
 
 
-PRODUCTION_KEY: Final = Secret(
-    "production key", "a production key must never be sent to a sandbox", "assumed D5"
-)
-API_KEY: Final = Secret("API key", "an API key is not allowed here", "assumed D26")
-CARD_NUMBER: Final = Secret(
-    "card number", "a card number is not allowed here", "assumed 6.4-unknown"
-)
+PRODUCTION_KEY: Final = Secret("a production key must never be sent to a sandbox", "assumed D5")
+API_KEY: Final = Secret("an API key is not allowed here", "assumed D26")
+CARD_NUMBER: Final = Secret("a card number is not allowed here", "assumed 6.4-unknown")
 
 _APART: Final = "   "
 """More separators than a number may have, so that two values are never read as one."""
