@@ -34,9 +34,7 @@ def parse(content: bytes) -> Any:
     value = parse_finite(content)
     # pydantic's parser keeps the last of several values for a key. If there are as many keys as
     # colons, none was dropped.
-    colons = content.count(b":")
-    is_flat = isinstance(value, dict) and len(value) == colons
-    if not is_flat and _count_keys(value) != colons:
+    if _count_keys(value) != content.count(b":"):
         _REPEATED_KEYS.decode(content.decode())
     return value
 
