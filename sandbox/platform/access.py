@@ -3,7 +3,6 @@
 No answer depends on the existence of something that the caller may not see. Source: assumed C5.
 """
 
-from contextlib import suppress
 from typing import Final
 from urllib.parse import urlencode
 
@@ -110,11 +109,7 @@ def find_target(context: RequestContext, row: Row) -> None:
     except wire.BadInput as error:
         raise malformed(context, error, target.where) from None
     if named:
-        if len(named) > 1 and target.is_repeatable:
-            named = _without_foreign(context, row, named)
-        for one, account, id in named:
-            _must_reach(context, row, one, account, id)
-        context.account = named[0][1]
+        context.account = _reach(context, row, named)
     elif target.where != "query" and not target.is_required:
         # No account is named, so it is the caller's own, or in a list every account it may see.
         # If one is required, the check of the body refuses the request.
@@ -126,29 +121,31 @@ def find_target(context: RequestContext, row: Row) -> None:
         row.may(context)
 
 
-_Named = list[tuple[Target, Account | None, str]]
-"""Where the request names an id, the account that it belongs to, and the id."""
+def _reach(
+    context: RequestContext, row: Row, named: list[tuple[Target, Account | None, str]]
+) -> Account | None:
+    """Return the first account that is in reach, of those to which the named ids belong.
 
-
-def _without_foreign(context: RequestContext, row: Row, named: _Named) -> _Named:
-    """Leave out accounts beyond reach, if a reading ignores them; keep all if none is in reach.
-
-    Source: assumed D35-foreign.
+    Raises Refusal if one is out of reach. A reading ignores those of a filter, unless all are
+    (assumed D35-foreign).
     """
-    if context.world.readings["foreign_account_filter"] == "hidden":
-        return named
-    reached: _Named = []
-    for one in named:
-        with suppress(Refusal):
-            _must_reach(context, row, *one)
-            reached.append(one)
+    is_lenient = context.world.readings["foreign_account_filter"] == "ignored"
+    reached: list[Account | None] = []
+    refused: dict[str, Refusal] = {}
+    for target, account, id in named:
+        try:
+            _must_reach(context, row, target, account, id)
+            reached.append(account)
+        except Refusal as refusal:
+            if not (is_lenient and target.is_repeatable):
+                raise
+            refused.setdefault(id, refusal)
     if not reached:
-        return named
-    foreign = [one[2] for one in named if one not in reached]
-    context.foreign = frozenset(foreign)
-    for id in foreign:
+        raise next(iter(refused.values()))
+    context.foreign = frozenset(refused)
+    for id in refused:
         context.note(f"the account {id[:80]!r} is out of reach and was ignored")
-    return reached
+    return reached[0]
 
 
 def _must_reach(

@@ -147,9 +147,14 @@ def test_a_foreign_account_among_several_is_ignored(sandbox):
     # By default it hides all.
     assert sandbox.get("/v2/transactions", query=query).status == 404
     sandbox.choose(foreign_account_filter="ignored")
-    listed = sandbox.get("/v2/transactions", query=query).expect(200)["transactions"]
+    answer = sandbox.get("/v2/transactions", query=query)
 
+    listed = answer.expect(200)["transactions"]
     assert [one["transaction_id"] for one in listed] == [sale["transaction_id"]]
+    entry = sandbox.journal(answer)
+    # Each account that is in reach is explained once.
+    assert [one["step"] for one in entry["decisions"]].count("target") == 1
+    assert [foreign in note for note in entry["notes"]].count(True) == 1
     for only in (foreign, f"{foreign}&account_id={foreign}", f"{foreign}&account_id=nobody"):
         assert sandbox.get("/v2/transactions", query=f"account_id={only}").status == 404
 
