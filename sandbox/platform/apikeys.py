@@ -306,15 +306,12 @@ def move(context: OperationContext, key: ApiKey, trigger: str) -> ApiKey:
     Raises NoSuchStep where a deleted key has no such step.
     """
     step = keys.KEY_LIFE.step(keys.state_of(key), trigger)
-    context.explain("apply", "ok", f"{trigger}: {step.state} to {step.target}", step.source)
     if step.target != "deleted":
         key = structs.replace(key, status=cast(keys.KeyStatus, step.target))
     elif step.event is not None:
         # The wire has no status for a deleted key: it stays `revoked` there (spec 2.1).
         key = structs.replace(key, status="revoked", deleted_at=context.now)
-    context.unit.put(key)
-    if step.event is not None:
-        context.emit(step.event, key)
+    context.apply(step, key)
     return key
 
 

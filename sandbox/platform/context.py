@@ -16,6 +16,7 @@ from sandbox.domain.keys import ApiKey
 from sandbox.domain.payments.transactions import Payment, Transaction, show
 from sandbox.domain.permissions import Grants
 from sandbox.domain.records import Record, filled_body
+from sandbox.domain.states import Step
 from sandbox.domain.transport_faults import TransportFault
 from sandbox.platform.operation import Row
 from sandbox.platform.routing import Match
@@ -183,6 +184,14 @@ class OperationContext(Struct, kw_only=True):
             )
         )
         self.events += (id,)
+
+    def apply(self, step: Step, record: Record) -> None:
+        """Store the record after this step of its life, explain the step, and announce it."""
+        self.unit.put(record)
+        reason = f"{step.trigger}: {step.state} to {step.target}"
+        self.explain("apply", "ok", reason, step.source)
+        if step.event is not None:
+            self.emit(step.event, record)
 
 
 class RequestContext(OperationContext, kw_only=True):

@@ -56,11 +56,10 @@ def change(
         context.emit(f"{directory.name}.updated", record)
     if trigger is not None:
         step = directory.life.step(state_of(record), trigger)
-        context.explain("apply", "ok", f"{trigger}: {step.state} to {step.target}", step.source)
         if step.event is not None:
             record = in_state(record, step.target, context.now)
-            context.emit(step.event, record)
-    if record is not before:
+        context.apply(step, record)
+    elif record is not before:
         context.unit.put(record)
     return record
 

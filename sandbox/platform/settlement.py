@@ -130,11 +130,7 @@ def submit(context: OperationContext, batch: Batch) -> Batch:
 def take(context: OperationContext, step: Step, batch: Batch) -> Batch:
     """Store the batch after this step of its life, and announce it."""
     batch = structs.replace(batch, status=cast(Any, step.target))
-    context.unit.put(batch)
-    assert step.event
-    context.emit(step.event, batch)
-    reason = f"{step.trigger}: {step.state} to {step.target}"
-    context.explain("apply", "ok", reason, step.source)
+    context.apply(step, batch)
     return batch
 
 
