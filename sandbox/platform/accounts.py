@@ -7,7 +7,7 @@ from msgspec import structs
 from pydantic import Field, StrictStr
 
 from sandbox.domain import faults, records
-from sandbox.domain.access import MAY_GRANT_ADMIN_ONLY, PSP_ONLY, Need, need
+from sandbox.domain.access import PSP_ONLY, Need, need, withheld_from_all
 from sandbox.domain.clock import BATCH_CLOSES, KEY_EXPIRES
 from sandbox.domain.directory import ACCOUNTS, DIRECTORIES, Account, AccountType, ResourceStatus
 from sandbox.domain.field_types import CONFIGS, Mcc, Text
@@ -248,10 +248,9 @@ def _provision_key(context: OperationContext, account: Account) -> ApiKeyView | 
     may not grant, those that create partners, and for a merchant those that create accounts and
     those on descendants (assumed 1.3-provisioned, D19, D38).
     """
-    creator = context.known_caller
-    kept_back = {"accounts:create:partner", *PSP_ONLY}
-    if creator.account.type not in MAY_GRANT_ADMIN_ONLY:
-        kept_back.update(context.world.profile.permissions.admin_only)
+    creator, admin_only = context.known_caller, context.world.profile.permissions.admin_only
+    withheld = withheld_from_all(creator.account.type, admin_only)
+    kept_back = {"accounts:create:partner", *PSP_ONLY, *withheld}
     if account.type is AccountType.MERCHANT:
         kept_back |= _OF_PARTNERS
     permissions = tuple(
