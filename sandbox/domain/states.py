@@ -30,8 +30,6 @@ class Machine:
         self.name = name
         self.steps = tuple(steps)
         self._by_pair = {(step.state, step.trigger): step for step in self.steps}
-        if len(self._by_pair) != len(self.steps):
-            raise ValueError(f"{name}: two rows share a state and a trigger")
 
     def has_step(self, state: str, trigger: str) -> bool:
         """Whether there is a row for this pair."""

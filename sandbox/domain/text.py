@@ -63,8 +63,6 @@ def obeyed_in(text: str) -> str | None:
 
 def printable(text: str) -> str:
     """Return the text on one line, with unprintable characters as escapes."""
-    if text.isprintable():
-        return text
     return "".join(char if char.isprintable() else spell_out(char) for char in text)
 
 

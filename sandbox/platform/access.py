@@ -235,7 +235,7 @@ def _account_of(context: RequestContext, target: Target, id: str) -> Account | N
     shows_deleted = is_read and is_of_directory and is_shown
     if record.deleted_at is not None and not (target.may_be_deleted or shows_deleted):
         return None
-    if context.record is None or target.where == "path":
+    if context.record is None:
         context.record = record
     account = context.unit.get(Account, record.account_id)
     if shows_deleted and account is not None:

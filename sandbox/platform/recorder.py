@@ -31,7 +31,7 @@ class Recorder:
         profile, row, path = self._worlds.profile, incoming.row, incoming.path
         if row is None or row.path != path:
             path = profile.scrub_start(path, journal.ADDRESS_CHARS_MAX)
-        query = unquote(incoming.query_string.decode("latin-1")) if incoming.query_string else ""
+        query = unquote(incoming.query_string.decode("latin-1"))
         if query:
             query = profile.scrub_start(query, journal.ADDRESS_CHARS_MAX)
         if query or context.refusal is not None:

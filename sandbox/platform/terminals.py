@@ -68,8 +68,8 @@ class _TerminalBody(PricedBody):
 
     @model_validator(mode="before")
     @classmethod
-    def _open_var_sheet(cls, sent: Any) -> Any:
-        sheet = sent.get("var_sheet") if isinstance(sent, dict) else None
+    def _open_var_sheet(cls, sent: dict[str, Any]) -> dict[str, Any]:
+        sheet = sent.get("var_sheet")
         if sheet is None:
             return sent
         if not isinstance(sheet, dict):

@@ -206,8 +206,6 @@ def field_names(shape: type[BaseModel]) -> frozenset[str]:
 
 def parse_query(query_string: bytes) -> dict[str, list[str]]:
     """Return the values of each query parameter, in order, including empty ones."""
-    if not query_string:
-        return {}
     try:
         return parse_qs(query_string.decode("latin-1"), keep_blank_values=True, max_num_fields=500)
     except ValueError:
