@@ -105,7 +105,7 @@ class Message(MessageHead, frozen=True, kw_only=True, gc=False):
     record: Record | Transaction | dict[str, Any]
 
 
-def _shown(message: Message) -> Any:
+def _show(message: Message) -> Any:
     """Return what the webhook shows of the record."""
     record, sparse = message.record, EVENTS[message.event_type].sparse
     if sparse and not isinstance(record, dict):  # Source: spec 6.1.4
@@ -115,10 +115,10 @@ def _shown(message: Message) -> Any:
 
 def status_of(message: Message) -> Any:
     """Return the status in the webhook's body, without rendering it; None if it has none."""
-    shown = _shown(message)
+    shown = _show(message)
     return shown.get("status") if isinstance(shown, dict) else getattr(shown, "status", None)
 
 
 def body_of(message: Message) -> bytes:
     """Return the exact bytes of the webhook: the flat resource, no envelope. Source: spec 6.1.1."""
-    return to_bytes(_shown(message))
+    return to_bytes(_show(message))
