@@ -11,7 +11,7 @@ from sandbox import library
 from sandbox.control.context import ControlRequest
 from sandbox.control.models import View
 from sandbox.control.routing import PREFIX, WORLD, get
-from sandbox.control.servers import ask_other_servers, other_servers
+from sandbox.control.servers import ask_other_servers
 from sandbox.domain.events import EVENTS
 from sandbox.domain.faults import FAULTS, MISDIRECTED
 from sandbox.domain.payments.outcomes import OUTCOMES
@@ -71,11 +71,8 @@ async def read_total_coverage(request: ControlRequest) -> Coverage:
     worlds, who = request.services.worlds, request.who
     own = None if who.team == OPERATOR else who.worlds(worlds)
     shown = view_coverage(request, worlds.exercised(own))
-    if (others := other_servers(request)) is not None:
-        every = [shown, *(await ask_other_servers(request, others, Coverage))]
-        names = Coverage.model_fields
-        return Coverage(**{name: _add([getattr(one, name) for one in every]) for name in names})
-    return shown
+    every, names = [shown, *await ask_other_servers(request, Coverage)], Coverage.model_fields
+    return Coverage(**{name: _add([getattr(one, name) for one in every]) for name in names})
 
 
 def _add(sections: list[Section]) -> Section:

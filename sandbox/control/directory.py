@@ -159,16 +159,15 @@ async def find_anything(request: ControlRequest, query: FindQuery) -> Findings:
     worlds = who.worlds(all_worlds)
     if query.world is not None:
         world = who.world(all_worlds, query.world)
-        if world is None and others is not None:
-            for said in await ask_other_servers(request, others, Findings):
-                return said
         if world is None:
+            for said in await ask_other_servers(request, Findings):
+                return said
             raise unknown_among(ids, query.world, who)
-        worlds, others = [world], None
+        worlds = [world]
     things = (thing for world in worlds for thing in _find_in(world, query.q))
     found = list(islice(things, FOUND_MAX + 1))
-    if others is not None:
-        for said in await ask_other_servers(request, others, Findings):
+    if query.world is None:
+        for said in await ask_other_servers(request, Findings):
             found += said.found
     return Findings(found=found[:FOUND_MAX], more=len(found) > FOUND_MAX)
 

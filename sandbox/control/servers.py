@@ -69,10 +69,10 @@ _OF_THE_SENDER: Final = (b"authorization", b"cookie", b"host")
 """The headers that say who asks. The name of a session's cookie depends on the host."""
 
 
-async def ask_other_servers(
-    request: ControlRequest, others: Elsewhere, answer: type[ViewT]
-) -> list[ViewT]:
+async def ask_other_servers(request: ControlRequest, answer: type[ViewT]) -> list[ViewT]:
     """Send the request to the other servers too; each answers about the worlds that it has."""
+    if (others := other_servers(request)) is None:
+        return []
     scope = request.scope
     headers = [one for one in scope["headers"] if one[0] in _OF_THE_SENDER]
     bodies = await others.ask_all(path_of(scope), scope["query_string"], headers)

@@ -269,7 +269,7 @@ async def list_worlds(request: ControlRequest, query: WorldsQuery) -> Written[Wo
     # Encoded one by one: ten thousand views at once would stall the server.
     shown = await collect(map(_encode, views), every=SHOWN_AT_ONCE)
     if (others := servers.other_servers(request)) is not None:
-        for said in await servers.ask_other_servers(request, others, Worlds):
+        for said in await servers.ask_other_servers(request, Worlds):
             shown += await collect(map(_encode, said.worlds), every=SHOWN_AT_ONCE)
         stored = await servers.list_stored_worlds(request, others, {id for id, _ in shown})
         for one in stored:
