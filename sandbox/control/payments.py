@@ -12,7 +12,6 @@ from sandbox.control.journal import OutcomeView, has_named, is_refused
 from sandbox.control.models import Body, LikeType, RecordsQuery, Time, View, Words, attribute, shows
 from sandbox.control.routing import WORLD, get, post
 from sandbox.domain.batches import Batch
-from sandbox.domain.clock import BATCH_RESULT
 from sandbox.domain.directory import Account, Terminal
 from sandbox.domain.events import Message
 from sandbox.domain.instants import Instant, to_ms
@@ -22,7 +21,6 @@ from sandbox.domain.payments.cards import CARDS
 from sandbox.domain.payments.follow_ups import why_no_answer
 from sandbox.domain.payments.outcomes import OUTCOMES
 from sandbox.domain.payments.transactions import Payment
-from sandbox.domain.payments.transitions import BY_ITSELF
 from sandbox.domain.text import nearest
 from sandbox.platform.context import OperationContext
 from sandbox.platform.payments import late_answers
@@ -132,12 +130,6 @@ def _where(request: ControlRequest, query: PaymentsQuery) -> dict[str, Any]:
     }
 
 
-_FOLLOW_UPS_MAX: Final = 16
-"""How many follow-ups of a request to look for."""
-
-_KINDS: Final = tuple(dict.fromkeys(row.trigger for row in BY_ITSELF))
-
-
 class Money(View):
     """The money of a payment in minor units.
 
@@ -208,10 +200,10 @@ def read_payment(request: ControlRequest) -> Story:
 
 def view_story(world: World, payment: Payment, messages: Sequence[Message]) -> Story:
     """Show a payment with all that happened to it or is due; `messages` are about it."""
-    asked = list(dict.fromkeys(one.request_id for one in messages if one.request_id is not None))
-    entries = world.journal.entries()
-    first = next((one for one in entries if asked and one.id == asked[0]), None)
+    asked = next((one.request_id for one in messages if one.request_id is not None), "")
+    first = world.journal.entry(asked)
     # Those of all clients.
+    entries = world.journal.entries()
     refused = (one for one in entries if is_refused(one) and has_named(one, payment.id))
     steps = [_attempt_step(one) for one in payment.history]
     steps += [_message_step(world, one) for one in messages]
@@ -223,7 +215,7 @@ def view_story(world: World, payment: Payment, messages: Sequence[Message]) -> S
         outcome=first and first.choice,
         batch=world.store.get(Batch, payment.batch_id or ""),
         unanswered=late_answers.open_attempts(OperationContext.of_world(world), payment),
-        story=[*steps, *_due(world, payment, asked)],
+        story=[*steps, *_due(world, payment)],
     )
 
 
@@ -297,13 +289,11 @@ def _message_step(world: World, message: Message) -> StoryStep:
     return StoryStep.of(message, kind="message", at=message.created_at, says=says)
 
 
-def _due(world: World, payment: Payment, asked: list[str]) -> Iterator[StoryStep]:
+def _due(world: World, payment: Payment) -> Iterator[StoryStep]:
     """Yield what is due for the payment and for its batch, the soonest first."""
-    tags = ["", *(f"{id}/{number}" for id in asked for number in range(_FOLLOW_UPS_MAX))]
-    timers = [world.store.timer(kind, payment.id, tag) for kind in _KINDS for tag in tags]
-    if payment.batch_id is not None:
-        timers.append(world.store.timer(BATCH_RESULT, payment.batch_id))
-    for timer in sorted(filter(None, timers), key=lambda timer: timer.due):
+    ids = (payment.id, payment.batch_id or "")
+    timers = [timer for id in ids for timer in world.store.timers.about(id)]
+    for timer in sorted(timers, key=lambda timer: timer.due):
         then = view_timer(world, timer).then
         leads_to = f": {then.status} ({then.status_reason})" if then and then.status_reason else ""
         says = f"{timer.kind}{leads_to}"

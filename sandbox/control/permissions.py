@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
+from sandbox.control.clock import view_timer
 from sandbox.control.context import NOUNS, ControlRequest, cast_names, invalid, must_be_known
 from sandbox.control.journal import DecisionView, view_decision
 from sandbox.control.models import Body, Query, Time, View, Words, shows
@@ -24,7 +25,7 @@ from sandbox.domain.payments.action_records import payment_of
 from sandbox.domain.payments.amounts import AMOUNT_MAX
 from sandbox.domain.payments.outcomes import Operation
 from sandbox.domain.payments.transactions import Payment
-from sandbox.domain.payments.transitions import BY_ITSELF, EDIT, SETTLE, TRANSITIONS
+from sandbox.domain.payments.transitions import BY_ITSELF, SETTLE, TRANSITIONS
 from sandbox.platform.access import Seen, look
 from sandbox.platform.context import OperationContext
 from sandbox.platform.operation import Row
@@ -343,8 +344,12 @@ def _limits(context: OperationContext, payment: Payment, action: ActionRequest) 
 
 def _by_itself(world: World, payment: Payment) -> Iterator[ByItself]:
     """Yield the changes of its state that need no request, if something will trigger them."""
+    soonest = {timer.kind: timer for timer in reversed(world.store.timers.about(payment.id))}
     for row in BY_ITSELF:
-        timer = world.store.timer(row.trigger, payment.id)
+        timer = soonest.get(row.trigger)
+        then = timer and view_timer(world, timer).then
         settles = row.trigger == SETTLE and payment.batch_id is not None
-        if payment.status in row.states and row.trigger != EDIT and (timer or settles):
-            yield ByItself.of(row, row=row.id, due=timer and timer.due)
+        if payment.status in row.states and (then or settles):
+            next_status = then.status if then else row.next_status
+            due = timer and timer.due
+            yield ByItself.of(row, row=row.id, next_status=next_status, due=due)

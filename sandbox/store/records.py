@@ -118,9 +118,11 @@ class Records:
 
     def remove(self, id: str) -> None:
         """Remove the record, if there is one."""
-        assert not self.table.lookups
-        if self.by_id.pop(id, None) is not None:
+        if (record := self.by_id.pop(id, None)) is not None:
             del self.numbers[id]
+            for name, values_of in self.table.lookups.items():
+                for value in {*values_of(record)}:
+                    del self.lookups[name][value][id]
 
     def numbered(self) -> list[tuple[int, Any]]:
         """Return all records with their numbers, ordered by number."""
@@ -260,6 +262,11 @@ class Timers(Records):
     def by_due(self) -> list[Timer]:
         """Return all timers, soonest first."""
         return [self.by_id[id] for _, _, id in self._by_due]
+
+    def about(self, subject: str) -> list[Timer]:
+        """Return the timers of a subject, soonest first."""
+        ids = self.lookups["subject"].get(subject, ())
+        return [self.by_id[id] for _, _, id in sorted(map(self._place_of, ids))]
 
 
 Claims = dict[tuple[Records, str, str], str]

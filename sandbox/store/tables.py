@@ -230,7 +230,7 @@ TABLES: Final[tuple[Table, ...]] = (
     Table(name="world", kind=WorldState),
 )
 
-TIMERS: Final = Table(name="timers", kind=Timer)
+TIMERS: Final = Table(name="timers", kind=Timer, lookups={"subject": _one("subject")})
 
 NAMES: Final[Mapping[type, str]] = {table.kind: table.name for table in TABLES}
 """The name of the table of each kind of record."""

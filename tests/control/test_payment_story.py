@@ -3,6 +3,7 @@
 import pytest
 
 from tests.driving import InProcess, fresh
+from tests.scenarios.running import after, running
 
 WORLD = "/worlds/default"
 
@@ -40,6 +41,18 @@ def test_a_story_has_attempts_refusals_of_strangers_messages_and_what_is_due(san
     assert (due["kind"], due["says"]) == ("due", "authorization_expires: canceled (timed_out)")
     assert due["at"] > told["story"][0]["at"]
     assert told["outcome"] == {"key": "approved", "source": "default", "rule": "default"}
+
+
+def test_a_story_has_all_that_a_scenario_scheduled(sandbox):
+    follow = [after(f"{hours}h", "cancel") for hours in range(1, 21)]
+    running(sandbox, {"when": {"operation": "auth"}, "then": {"follow": follow}})
+    id = sandbox.held(1000)["transaction_id"]
+
+    story = sandbox.look(f"payments/{id}")["story"]
+
+    planned = [one["due"] for one in sandbox.look("agenda", subject=id)["agenda"]]
+    assert len(planned) == len(follow) + 1
+    assert [one["at"] for one in story if one["kind"] == "due"] == planned
 
 
 @pytest.mark.proves("assumed 2.2")
@@ -96,6 +109,21 @@ def test_an_authorization_can_be_captured_and_not_refunded_and_each_names_its_ro
     )
     (expiry,) = shown["by_itself"]
     assert (expiry["trigger"], expiry["row"]) == ("authorization_expires", "F21")
+
+
+def test_a_late_answer_that_a_scenario_scheduled_changes_a_payment_by_itself(sandbox):
+    late = after("1h", "late_answer", outcome="approved")
+    then = {"outcome": "processor_timeout", "follow": [late]}
+    running(sandbox, {"when": {"operation": "capture"}, "then": then})
+    tx = sandbox.held(1000)
+    sandbox.acted(tx, "capture", amount=700)
+
+    changes = moves(sandbox, tx)["by_itself"]
+
+    assert [(one["row"], one["next_status"], one["due"]) for one in changes] == [
+        ("F21", "canceled", "2026-03-06T12:00:00.000Z"),
+        ("D24-late", "captured", "2026-03-01T13:00:00.000Z"),
+    ]
 
 
 LIMITS = [
