@@ -180,24 +180,23 @@ class FileSaver:
     @contextmanager
     def _take(self) -> Iterator[list[Change]]:
         """Take the changes that the block writes; they are kept if it fails."""
-        noted, changes, began_s = self._noted, self._unwritten, monotonic()
+        noted, began_s = self._noted, monotonic()
         for world_id, its_log in self._dirty.items():
             change = Change(world_id, is_replacement=True) if its_log is None else its_log.take()
             if change is not None:
-                changes.append(change)
-        self._unwritten, self._dirty = [], {}
+                self._unwritten.append(change)
+        self._dirty = {}
         try:
-            yield changes
+            yield self._unwritten
         except StoreError as error:
-            self._unwritten = changes + self._unwritten
             if self.problem is None:
                 log.error("%s", error)
             self.problem = str(error)
             raise
-        if changes:
+        if self._unwritten:
             self.measured.writes.observe(monotonic() - began_s)
-            self.measured.written_together.observe(len(changes))
-        self._written = noted
+            self.measured.written_together.observe(len(self._unwritten))
+        self._unwritten, self._written = [], noted
         if self.problem is not None:
             log.info("writing to %s works again", self.name)
             self.problem = None
