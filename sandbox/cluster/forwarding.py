@@ -9,6 +9,7 @@ from urllib.parse import quote
 import aiohttp
 from yarl import URL
 
+from sandbox.domain.faults import MISDIRECTED
 from sandbox.platform import wire
 from sandbox.platform.forwarding import FORWARDED
 from sandbox.store.files.port import Unavailable
@@ -16,8 +17,6 @@ from sandbox.worlds.elsewhere import Peer
 
 SERVER: Final = b"x-sandbox-server"
 """The header of a forwarded answer with the name of the server that gave it, for balancers."""
-
-NOT_HERE: Final = 421
 
 _SENT_ON: Final = (FORWARDED.decode(), "1")
 _AGAIN: Final = "sandbox.forwarded_again"
@@ -107,7 +106,7 @@ class Forwarding:
             data=body or None,
             allow_redirects=False,
         ) as answer:
-            if answer.status == NOT_HERE and _SENT_ON[0] in answer.headers:
+            if answer.status == MISDIRECTED.status and _SENT_ON[0] in answer.headers:
                 return False
             headers = [(key.lower(), value) for key, value in answer.raw_headers]
             headers = [one for one in headers if one[0] not in _NOT_PASSED_BACK]

@@ -9,7 +9,6 @@ import asyncio
 import logging
 import secrets
 import time
-from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -47,7 +46,7 @@ log = logging.getLogger("sandbox.cluster")
 class OwnedWorld:
     """A world that the session owns, and how much of it is written.
 
-    `n` is the number of the last commit. `noted` and `written` count changes. `waiting` has the
+    `n` is the number of the last commit. `noted` and `written` count changes. `told` wakes up the
     answers that wait for a change to be written. While `is_busy`, the whole world is being written,
     and later changes wait.
     """
@@ -61,21 +60,18 @@ class OwnedWorld:
     is_lost: bool = False
     is_gone: bool = False
     is_busy: bool = False
-    waiting: deque[tuple[int, asyncio.Future[None]]] = field(default_factory=deque)
+    told: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def wait(self) -> None:
         """Wait until all changes so far are written, or the world is lost."""
-        if self.written < self.noted and not self.is_lost:
-            future = asyncio.get_running_loop().create_future()
-            self.waiting.append((self.noted, future))
-            await future
+        noted = self.noted
+        while self.written < noted and not self.is_lost:
+            await self.told.wait()
 
     def tell(self) -> None:
         """Let the answers continue whose changes are written or lost."""
-        while self.waiting and (self.is_lost or self.waiting[0][0] <= self.written):
-            _, future = self.waiting.popleft()
-            if not future.done():
-                future.set_result(None)
+        self.told.set()
+        self.told = asyncio.Event()
 
     def head(self, new_wid: int, state: str | None) -> Head:
         """Return the head of its next commit."""
