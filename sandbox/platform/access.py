@@ -115,7 +115,7 @@ def find_target(context: RequestContext, row: Row) -> None:
         # If one is required, the check of the body refuses the request.
         context.account = context.known_caller.account
         _must_reach(context, row, target, context.account, None)
-    if context.world.blocked and context.account is not None:
+    if context.account is not None:
         _must_not_be_blocked(context, row, context.account)
     if row.may is not None:
         row.may(context)
@@ -182,8 +182,6 @@ def blocked_account(context: OperationContext, account: Account) -> Account | No
     if context.world.readings["block_reaches"] == "itself":
         return account if account.status == "blocked" else None
     above_and_self = (account.id, *account.parent_account_ids)
-    if context.world.blocked.keys().isdisjoint(above_and_self):
-        return None
     found = (context.unit.get(Account, id) for id in above_and_self)
     return next((one for one in found if one is not None and one.status == "blocked"), None)
 

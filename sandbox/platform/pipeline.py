@@ -47,8 +47,7 @@ async def answer_request(context: RequestContext, worlds: Worlds) -> tuple[int, 
     row = route(context, worlds)
     while True:
         authenticate(context, worlds)
-        if context.world.has_gateway:
-            gateway.enter(context)
+        gateway.enter(context)
         check_visibility(context, row)
         find_target(context, row)
         check_form(context, row)

@@ -45,8 +45,6 @@ class Ids:
         self._secret = secret
         self._is_taken = is_taken
         self._counters = Counters() if counters is None else counters
-        # Copied for each block, since setting up the key takes half the time of a hash.
-        self._keyed = blake2b(key=self._key, digest_size=_BLOCK)
         self._number = -1
         self._block = b""
 
@@ -110,9 +108,7 @@ class Ids:
         if end > _BLOCK:
             number, start, end = number + 1, 0, size
         if number != self._number:
-            block = self._keyed.copy()
-            block.update(b"%d" % number)
-            self._number, self._block = number, block.digest()
+            self._number, self._block = number, _digest(self._key, b"%d" % number, _BLOCK)
         counters.drawn = number * _BLOCK + end
         return self._block[start:end]
 

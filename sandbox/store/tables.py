@@ -146,7 +146,6 @@ TABLES: Final[tuple[Table, ...]] = (
         lookups={
             "account": _one("id"),
             "ancestor": attrgetter("parent_account_ids"),
-            "blocked": lambda account: ("yes",) if account.status == "blocked" else (),
         },
         conditions={
             "parent": lambda accounts, wanted: [

@@ -13,7 +13,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from sandbox.domain.clock import RUNNING, ClockSetting, ClockState
-from sandbox.domain.instants import from_ms, to_wire
+from sandbox.domain.instants import to_wire
 
 SystemClock = Callable[[], float]
 """Seconds since 1970-01-01T00:00:00Z."""
@@ -39,28 +39,17 @@ class Clock:
     """The clock of a world.
 
     `state` is the stored state, and `store` stores a new one. `on_set` is called after the clock
-    was set. `last` caches the last system time: milliseconds and instant.
+    was set.
     """
 
     system_clock: SystemClock
     store: Callable[[ClockState], None]
     state: ClockState = RUNNING
     on_set: Callable[[], None] = lambda: None
-    last: tuple[int, datetime] = 0, from_ms(0)
 
     def now(self) -> datetime:
         """Return the world's present instant, to the millisecond."""
-        state = self.state
-        if state.now is not None and state.mode == "frozen":
-            return state.now
-        system_s = self.system_clock()
-        if state.now is not None:
-            return state.time_at(system_s)
-        # A request reads the clock several times within a millisecond.
-        ms = int(system_s * 1000)
-        if ms != self.last[0]:
-            self.last = ms, from_ms(ms)
-        return self.last[1]
+        return self.state.time_at(self.system_clock())
 
     def set(self, setting: ClockSetting) -> None:
         """Change the clock to the given values."""

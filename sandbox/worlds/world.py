@@ -34,7 +34,7 @@ from sandbox.worlds.coverage_counters import CoverageCounters
 from sandbox.worlds.elsewhere import WorldLost
 from sandbox.worlds.event_stream import Subscriptions
 from sandbox.worlds.journal import Journal
-from sandbox.worlds.quotas import QUOTAS, Quotas
+from sandbox.worlds.quotas import Quotas
 from sandbox.worlds.spec import DEFAULT_WORLD, WorldSpec
 from sandbox.worlds.tap_desk import TapDesk
 
@@ -63,9 +63,6 @@ class Mark(NamedTuple):
     name: str
     now: datetime
     parts: list[bytes]
-
-
-_NONE: Final[Mapping[str, None]] = {}
 
 
 class World:
@@ -136,10 +133,6 @@ class World:
         self.state = state
         self.readings = readings.in_force(self.profile.readings, state.readings)
         self.switches = switches.in_force(state.switches, self.readings)
-        # Most worlds have neither maintenance nor quotas, and skip the checks.
-        self.has_gateway = state.maintenance_until is not None or any(
-            self.switches[name] for name in QUOTAS
-        )
         self.clock.state, self.queue.entries = state.clock, state.queue
         self.webhook_faults.entries = state.webhook_faults
 
@@ -194,11 +187,6 @@ class World:
         if self.scenario is not None and self.scenario.webhooks:
             rules.append(self.scenario.for_webhook)
         return rules
-
-    @property
-    def blocked(self) -> Mapping[str, None]:
-        """The ids of blocked accounts: usually none, so most requests need no lookup."""
-        return self.store.table(Account).lookups["blocked"].get("yes", _NONE)
 
     def _begin(self) -> None:
         """Set everything that a reset replaces to its initial value."""
@@ -363,8 +351,7 @@ class World:
     @property
     def time_scale(self) -> float:
         """The factor by which waits between attempts at a webhook are scaled."""
-        scale: float = self.switches["webhooks.time_scale"]
-        return scale
+        return float(self.switches["webhooks.time_scale"])
 
     def count_rules(self, running: Running) -> Running:
         """Make this the running scenario, with its counts in the store."""
