@@ -15,9 +15,10 @@ def test_what_a_defect_kept_from_the_file_is_written_next_time(tmp_path, monkeyp
     with kept(fresh(store=path)) as sandbox:
         saver = sandbox.sandbox.worlds.saver
         make_another(sandbox, "b")
-        with monkeypatch.context() as defect, pytest.raises(RuntimeError):
+        with monkeypatch.context() as defect:
             defect.setattr(saver.file, "write", fail)
-            saver.save()
+            with pytest.raises(RuntimeError):
+                saver.save()
 
     with kept(fresh(store=path)) as again:
         assert again.sandbox.worlds.get("b") is not None
