@@ -69,14 +69,9 @@ def fetch(
 
     def read() -> Response:
         with closing(client.send(request, stream=True)) as answer:
-            return _read(answer, bytes_max)
+            return read_whole(answer, bytes_max)
 
     return within(within_s, read)
-
-
-def read_refusal(answer: Response, *, within_s: float) -> Response:
-    """Read the rest of an answer that turned out not to be a stream. Raises Unending."""
-    return within(within_s, lambda: _read(answer, ANSWER_BYTES_MAX))
 
 
 def within(seconds: float, work: Callable[[], T]) -> T:
@@ -108,7 +103,8 @@ def start(work: Callable[[], T]) -> Future[T]:
     return future
 
 
-def _read(answer: Response, bytes_max: int) -> Response:
+def read_whole(answer: Response, bytes_max: int = ANSWER_BYTES_MAX) -> Response:
+    """Read the rest of an answer, with its content decoded. Raises Unending if it is larger."""
     content = bytearray()
     for part in answer.iter_bytes():
         content += part

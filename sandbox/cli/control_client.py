@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Final, NoReturn
 from urllib.parse import quote, urlencode
 
@@ -16,7 +17,7 @@ from sandbox.cli.main import ANSWERED_BY
 from sandbox.cli.output import EXIT_REFUSED, EXIT_UNUSABLE, Options, Refused, refusing
 from sandbox.domain.json_text import fields_of, value_of
 from sandbox.domain.text import suggest_words
-from sandbox.http_client import EVENT_BYTES_MAX, Unending, fetch, read_refusal
+from sandbox.http_client import EVENT_BYTES_MAX, Unending, fetch, read_whole, within
 from sandbox.server.tls import CertificateError, trusting_context
 from sandbox.tokens import TokenError, check_characters
 
@@ -130,7 +131,7 @@ class Remote:
         ):
             kind = events.response.headers.get("content-type", "").partition(";")[0]
             if not events.response.is_success or kind != "text/event-stream":
-                self._raise_refused(read_refusal(events.response, within_s=SILENCE_S))
+                self._raise_refused(within(SILENCE_S, partial(read_whole, events.response)))
             self._note()
             yield events
 

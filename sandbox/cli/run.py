@@ -101,7 +101,7 @@ async def _run_around(command: list[str], settings: Settings, folder: Path) -> i
     with server.bound(settings) as (settings, sockets):
         sandbox = build(settings)
         worlds = _UsedWorlds(sandbox)
-        async with server.serving(server.server_of(sandbox, settings), sockets):
+        async with server.serving(server.Server(sandbox, settings), sockets):
             url = f"http://{settings.host}:{settings.port}"
             status = await _run_to_end(command, _environment(url, sandbox))
             if status:

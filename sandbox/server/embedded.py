@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from sandbox.app import USER_AGENT, Sandbox, build
 from sandbox.domain.events import EVENTS
 from sandbox.scenarios.parser import ScenarioError
-from sandbox.server.run import bound, new_loop, server_of, serving
+from sandbox.server.run import Server, bound, new_loop, serving
 from sandbox.settings import Settings, SettingsError
 from sandbox.store.files.port import StoreError
 from sandbox.store.fixture import FixtureError
@@ -233,7 +233,7 @@ def embedded(settings: Settings | None = None) -> Iterator[Embedded]:
         settings, sockets = stack.enter_context(bound(private))
         receivers = LocalReceivers(USER_AGENT, mask=settings.profile.scrub)
         built = build(settings, local_receivers=receivers)
-        background = LoopThread(serving(server_of(built, settings), sockets))
+        background = LoopThread(serving(Server(built, settings), sockets))
         stack.callback(background.close)
         yield Embedded(
             url=f"http://{_LOOPBACK}:{settings.port}",

@@ -30,11 +30,29 @@ _HANDSHAKE_S: Final = 10.0
 
 
 class Server(uvicorn.Server):
-    """A uvicorn server that limits TLS handshakes, and stops without delay."""
+    """A uvicorn server of a sandbox. It limits TLS handshakes, and stops without delay."""
 
-    def __init__(self, config: uvicorn.Config, sandbox: Sandbox, tls: Tls | None) -> None:
-        super().__init__(config)
+    def __init__(self, sandbox: Sandbox, settings: Settings, tls: Tls | None = None) -> None:
         self._sandbox, self._tls = sandbox, tls
+        places = settings.connections_max
+        config = uvicorn.Config(
+            sandbox.app,
+            http=Protocol,
+            ws="none",
+            lifespan="on",
+            backlog=_BACKLOG,
+            log_config=None,
+            # Without an explicit level, uvicorn prepares trace lines for every request.
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            timeout_keep_alive=_IDLE_S,
+            timeout_graceful_shutdown=_GRACE_S,
+            # The number of connections at which uvicorn answers 503 (assumed D25-places).
+            limit_concurrency=None if places is None else places + 1,
+        )
+        super().__init__(config)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start listening; with TLS, like uvicorn but with a time limit for handshakes."""
@@ -95,7 +113,7 @@ def serve(settings: Settings, remarks: Sequence[str] = ()) -> None:
         sandbox = build(settings)
 
         async def serve_until_stopped() -> None:
-            server = server_of(sandbox, settings, tls)
+            server = Server(sandbox, settings, tls)
             with server.capture_signals():
                 async with serving(server, sockets) as stopped:
                     if server.started:
@@ -111,29 +129,6 @@ def serve(settings: Settings, remarks: Sequence[str] = ()) -> None:
         # Ctrl-C is the normal way to stop it.
         with suppress(KeyboardInterrupt), asyncio.Runner(loop_factory=new_loop) as runner:
             runner.run(serve_until_stopped())
-
-
-def server_of(sandbox: Sandbox, settings: Settings, tls: Tls | None = None) -> Server:
-    """Return a server for the sandbox."""
-    places = settings.connections_max
-    config = uvicorn.Config(
-        sandbox.app,
-        http=Protocol,
-        ws="none",
-        lifespan="on",
-        backlog=_BACKLOG,
-        log_config=None,
-        # Without an explicit level, uvicorn prepares trace lines for every request.
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
-        timeout_keep_alive=_IDLE_S,
-        timeout_graceful_shutdown=_GRACE_S,
-        # The number of connections at which uvicorn answers 503 (assumed D25-places).
-        limit_concurrency=None if places is None else places + 1,
-    )
-    return Server(config, sandbox, tls)
 
 
 @asynccontextmanager

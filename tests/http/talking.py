@@ -115,7 +115,7 @@ def serving(
     with contextlib.ExitStack() as stack:
         settings, sockets = stack.enter_context(run.bound(wanted))
         sandbox = build(settings)
-        server = run.server_of(sandbox, settings)
+        server = run.Server(sandbox, settings)
         server.config.http = type("Timed", (Protocol,), {"head_s": head_s, "body_s": body_s})
         server.config.timeout_keep_alive = idle_s  # type: ignore[assignment]
         background = LoopThread(run.serving(server, sockets))
