@@ -88,9 +88,9 @@ class ProbeBuilder:
         headers = headers_of(self.header_prefix, id, sent_at, content, known)
         return Webhook(label, {"content-type": "application/json", **headers}, content)
 
-    def with_signature(self, webhook: Webhook, signature: Callable[[str], str]) -> Webhook:
-        """Return the webhook with its signature changed; an empty one is left out."""
-        name = f"{self.header_prefix}-signature"
+    def with_signature(self, signature: Callable[[str], str]) -> Webhook:
+        """Return a webhook with its signature changed; an empty one is left out."""
+        webhook, name = self.webhook(), f"{self.header_prefix}-signature"
         headers = {**webhook.headers, name: signature(webhook.headers[name])}
         return replace(webhook, headers={k: v for k, v in headers.items() if v})
 

@@ -126,7 +126,7 @@ def _tampered_body(builder: ProbeBuilder) -> list[Webhook]:
 )
 def _missing_signature(builder: ProbeBuilder) -> list[Webhook]:
     """Send a webhook without the header of its signature."""
-    return [builder.with_signature(builder.webhook(), lambda _: "")]
+    return [builder.with_signature(lambda _: "")]
 
 
 @_forgery(weight=4, taken="Require all three headers: id, timestamp and signature.")
@@ -138,13 +138,13 @@ def _unsigned(builder: ProbeBuilder) -> list[Webhook]:
 @_forgery(weight=3, taken="Compare whole signatures of equal length; an empty one never matches.")
 def _empty_signature(builder: ProbeBuilder) -> list[Webhook]:
     """Send the signature `v1,` with nothing after it."""
-    return [builder.with_signature(builder.webhook(), lambda _: "v1,")]
+    return [builder.with_signature(lambda _: "v1,")]
 
 
 @_forgery(otherwise=ADVICE, weight=2)
 def _garbled_signature(builder: ProbeBuilder) -> list[Webhook]:
     """Send a signature header that is not a list of signatures."""
-    return [builder.with_signature(builder.webhook(), lambda _: "signed")]
+    return [builder.with_signature(lambda _: "signed")]
 
 
 @_forgery(
@@ -195,7 +195,7 @@ def _unknown_version(builder: ProbeBuilder) -> list[Webhook]:
     """Send a signature of another version (`v1a`) before the one that matches."""
     other = builder.webhook(signed_with=[builder.other_secret])
     unknown = other.headers[f"{builder.header_prefix}-signature"].removeprefix("v1,")
-    return [builder.with_signature(builder.webhook(), lambda fit: f"v1a,{unknown} {fit}")]
+    return [builder.with_signature(lambda fit: f"v1a,{unknown} {fit}")]
 
 
 @_probe(

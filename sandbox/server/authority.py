@@ -29,15 +29,11 @@ _SKEW: Final = timedelta(days=1)
 """Certificates are valid from this long ago, because the clock of a phone may be slow."""
 
 
-class AuthorityError(ValueError):
-    """The file of the authority cannot be used; the message says why."""
-
-
 def issue_chain(folder: Path, ca_file: Path, names: list[str]) -> tuple[bytes, bytes]:
     """Return a new key with its chain for these names, and the authority's certificate, as PEM.
 
     The authority in the folder is created on first use; its certificate is written to `ca_file`.
-    Raises AuthorityError and OSError.
+    Raises OSError, and ValueError for an unusable file or name; its message says why.
     """
     with FileLock(folder / ".lock"):
         key, certificate = _authority(folder, ca_file)
@@ -53,7 +49,7 @@ def _authority(folder: Path, ca_file: Path) -> tuple[EllipticCurvePrivateKey, x5
             key: Any = serialization.load_pem_private_key(content, None)
             certificate = x509.load_pem_x509_certificate(content)
         except (ValueError, TypeError) as error:
-            raise AuthorityError(
+            raise ValueError(
                 f"{pair}: is not a key with its certificate: {error}; remove the folder "
                 "to get a new one"
             ) from None
@@ -127,7 +123,7 @@ def _general_name(name: str) -> Any:
     try:
         return x509.IPAddress(ip_address(name))
     except ValueError:
-        return x509.DNSName(name)
+        return x509.DNSName(name if name.isascii() else name.encode("idna").decode())
 
 
 def _pem(certificate: Any) -> bytes:

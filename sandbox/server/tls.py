@@ -85,7 +85,7 @@ def own(folder: Path, hosts: Iterable[str]) -> Tls:
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         chain, ca = authority.issue_chain(folder, folder / CA_FILE, _names([*_LOOPBACK, *hosts]))
-    except authority.AuthorityError as error:
+    except ValueError as error:
         raise CertificateError(str(error)) from None
     except OSError as error:
         raise CertificateError(

@@ -1,5 +1,6 @@
 """`serve --tls`: a certificate of this machine's own authority, or a given one."""
 
+import contextlib
 import json
 import os
 import socket
@@ -93,6 +94,20 @@ def test_the_authority_stays_and_only_its_owner_can_read_its_key(server, folder)
     assert stat.S_IMODE((folder / "ca-key.pem").stat().st_mode) == 0o600
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert b"PRIVATE" not in before
+
+
+def test_a_host_may_have_letters_that_are_not_ascii(folder):
+    server = certificates.own(folder, ["büro.example"])
+    client = ssl.create_default_context(cadata=server.ca.decode())
+    to_client, to_server = ssl.MemoryBIO(), ssl.MemoryBIO()
+    asking = client.wrap_bio(to_client, to_server, server_hostname="büro.example")
+    answering = server.context.wrap_bio(to_server, to_client, server_side=True)
+
+    for side in (asking, answering, asking, answering):
+        with contextlib.suppress(ssl.SSLWantReadError):
+            side.do_handshake()
+
+    assert ("DNS", "xn--bro-hoa.example") in asking.getpeercert()["subjectAltName"]
 
 
 def test_a_given_certificate_is_served(tmp_path, folder, server):
