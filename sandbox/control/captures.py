@@ -31,7 +31,7 @@ from sandbox.control.ledger import read_ledger
 from sandbox.control.messages import MessageRow, MessageView, message_row, view_message
 from sandbox.control.models import Time, View, attribute
 from sandbox.control.outcomes import TapView, list_taps
-from sandbox.control.payments import PaymentRow, Story, payment_row, view_story
+from sandbox.control.payments import PaymentRow, Story, list_records, payment_row, view_story
 from sandbox.control.receivers import VerifyView, check_attempt
 from sandbox.control.routing import GZIP, HTML, PREFIX, WORLD, Written, get
 from sandbox.control.scenarios import RunningScenario, view_running
@@ -175,9 +175,14 @@ async def _take_capture(request: ControlRequest) -> Capture:
     payments, total = unit.find(Payment, everything, limit=PAYMENTS_MAX)
     batches, _ = unit.find(Batch, everything, limit=BATCHES_MAX)
     all_messages = world.store.messages_now()
-    about: dict[str, list[Message]] = {payment.id: [] for payment in payments}
+    about: dict[str, list[Message]] = {id: [] for one in payments for id in list_records(one)}
     for one in await select(all_messages, lambda one: one.subject in about):
         about[one.subject].append(one)
+
+    def view(payment: Payment) -> Story:
+        messages = [one for id in list_records(payment) for one in about[id]]
+        return view_story(world, payment, messages)
+
     timers = world.store.timers.by_due()
     told, entries, keys = all_messages[-MESSAGES_MAX:], world.journal.entries(), _keys(world)
 
@@ -198,7 +203,7 @@ async def _take_capture(request: ControlRequest) -> Capture:
         keys=await show(directory_entries(world, "key", keys)),
         lens=await _lens(world, keys),
         payments=await show(map(payment_row, payments)),
-        stories=await show(view_story(world, payment, about[payment.id]) for payment in payments),
+        stories=await show(map(view, payments)),
         batches=await show(view_batch(world, batch) for batch in batches),
         moves=await show(_moves(world, payment) for payment in payments),
         messages=await show(view_message(world, one) for one in told),

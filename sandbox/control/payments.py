@@ -192,10 +192,15 @@ def read_payment(request: ControlRequest) -> Story:
     Source: assumed 2.2, 2.10.
     """
     payment = request.get_record(Payment, "payment")
-    ids = (payment.id, *(record_id(payment, event_id) for event_id in payment.recorded))
     found = request.world.store.messages()
-    messages = [one for id in ids for one in found if one.subject == id]
+    messages = [one for id in list_records(payment) for one in found if one.subject == id]
     return view_story(request.world, payment, messages)
+
+
+def list_records(payment: Payment) -> list[str]:
+    """Return the id of the payment, and those of its actions' own records."""
+    own = (record_id(payment, event_id) for event_id in payment.recorded)
+    return [payment.id, *filter(None, own)]
 
 
 def view_story(world: World, payment: Payment, messages: Sequence[Message]) -> Story:

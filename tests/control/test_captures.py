@@ -32,6 +32,18 @@ def secrets_of(sandbox: InProcess) -> list[str]:
 
 
 @pytest.mark.proves("assumed D25-captures")
+def test_a_capture_has_the_messages_about_the_own_record_of_an_action(sandbox):
+    sandbox.choose(record_of_an_action="own")
+    id = sandbox.held(1000)["transaction_id"]
+    sandbox.post(f"/v3/payments/{id}/capture", {})
+
+    answer = sandbox.control("GET", "/worlds/default/capture")
+
+    stories = json.loads(gzip.decompress(answer.body))["stories"]
+    assert sandbox.look(f"payments/{id}") in stories
+
+
+@pytest.mark.proves("assumed D25-captures")
 def test_a_capture_has_all_that_can_be_seen_and_no_key(eventful):
     secrets = secrets_of(eventful)
 
