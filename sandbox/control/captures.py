@@ -170,7 +170,7 @@ def _pack(capture: Capture, scrub: Callable[[bytes], bytes]) -> bytes:
 
 
 async def _take_capture(request: ControlRequest) -> Capture:
-    world, now = request.world, request.world.now()
+    world = request.world
     unit, everything = world.store.begin(), {"scope": None}
     payments, total = unit.find(Payment, everything, limit=PAYMENTS_MAX)
     batches, _ = unit.find(Batch, everything, limit=BATCHES_MAX)
@@ -190,14 +190,14 @@ async def _take_capture(request: ControlRequest) -> Capture:
     return Capture(
         program=PROGRAM,
         capture=CAPTURE_FORMAT,
-        taken_at=now,
+        taken_at=world.now(),
         server=CapturedServer.of(request.services),
         world=CapturedWorld.of(view_world(world)),
         scenario=view_running(world),
         switches=world.switches,
         coverage=view_coverage(request, world.coverage),
         totals=Totals(payments=total, messages=len(all_messages), agenda=len(timers)),
-        endpoints=[view_endpoint(one, now) for one in world.outbox.endpoints.values()],
+        endpoints=[view_endpoint(world, one) for one in world.outbox.endpoints.values()],
         taps=list_taps(request).taps,
         agenda=await show(view_timer(world, timer) for timer in timers[:AGENDA_MAX]),
         keys=await show(directory_entries(world, "key", keys)),

@@ -1,7 +1,7 @@
 """Catalogues: outcomes, test cards, amounts that choose an outcome, and state machines."""
 
 from functools import cache
-from typing import Annotated, Final
+from typing import Annotated
 
 from sandbox.control.context import ControlRequest, not_found
 from sandbox.control.models import TOTAL, View, attribute, shows
@@ -20,7 +20,6 @@ from sandbox.domain.transport_faults import TRANSPORT_FAULTS, TransportFault
 OutcomeKey = Annotated[str, OneOf(OUTCOMES)]
 FaultKey = Annotated[str, OneOf(TRANSPORT_FAULTS)]
 OperationName = Annotated[str, OneOf(API_WORDS)]
-PARTIAL_APPROVAL: Final = "partial_approval"
 
 
 # --- the catalogues ---------------------------------------------------------------------------
@@ -100,7 +99,7 @@ def list_cards(request: ControlRequest) -> Cards:
 
 def card_view(card: Card) -> CardView:
     """Return a test card as it is shown."""
-    otherwise = PARTIAL_APPROVAL if card.limit is not None else "approved"
+    otherwise = "partial_approval" if card.limit is not None else "approved"
     return CardView.of(card, outcome=card.outcome or otherwise)
 
 

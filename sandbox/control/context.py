@@ -141,7 +141,7 @@ class ControlRequest:
         services, name = self.services, self.params.get("w")
         if name is None:
             return
-        if (found := self.who.world(services.worlds, name)) is None:
+        if (found := services.worlds.get(self.who.meant(name))) is None:
             if services.elsewhere is not None:
                 raise WorldLost(name)
             raise unknown_among([world.id for world in services.worlds], name, self.who)

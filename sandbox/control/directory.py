@@ -158,7 +158,7 @@ async def find_anything(request: ControlRequest, query: FindQuery) -> Findings:
         ids += [one.id for one in kept]
     worlds = who.worlds(all_worlds)
     if query.world is not None:
-        world = who.world(all_worlds, query.world)
+        world = all_worlds.get(who.meant(query.world))
         if world is None:
             for said in await ask_other_servers(request, Findings):
                 return said

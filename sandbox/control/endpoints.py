@@ -1,7 +1,7 @@
 """Webhook endpoints: registration, secrets, recovery."""
 
 from collections import defaultdict
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Annotated, Any, Final
 from urllib.parse import unquote, urlsplit
 
@@ -125,9 +125,9 @@ class Recovered(View):
     messages: int
 
 
-def view_endpoint(endpoint: webhooks.Endpoint, now: datetime) -> EndpointView:
-    """Return the endpoint as the control API shows it at that moment of the world."""
-    since = endpoint.failing_since
+def view_endpoint(world: World, endpoint: webhooks.Endpoint) -> EndpointView:
+    """Return the endpoint as the control API shows it now."""
+    since, now = endpoint.failing_since, world.now()
     return EndpointView.of(
         endpoint,
         application_id=endpoint.account_id and webhooks.application_id(endpoint.account_id),
@@ -142,7 +142,7 @@ def create_endpoint(request: ControlRequest, body: CreateEndpoint) -> EndpointVi
     if body.id is not None and body.id in request.world.outbox.endpoints:
         raise conflict("endpoint_taken", f"there is an endpoint {body.id!r} already")
     made = add_endpoint(request, body.model_dump(exclude_unset=True))
-    return view_endpoint(made, request.world.now())
+    return view_endpoint(request.world, made)
 
 
 def add_endpoint(request: ControlRequest, sent: dict[str, Any]) -> webhooks.Endpoint:
@@ -220,8 +220,8 @@ def list_applications(request: ControlRequest) -> Applications:
 @get(f"{WORLD}/endpoints", "endpoints.list")
 def list_endpoints(request: ControlRequest) -> Endpoints:
     """List a world's webhook endpoints."""
-    now = request.world.now()
-    views = [view_endpoint(endpoint, now) for endpoint in request.world.outbox.endpoints.values()]
+    world = request.world
+    views = [view_endpoint(world, endpoint) for endpoint in world.outbox.endpoints.values()]
     return Endpoints(endpoints=views)
 
 
@@ -232,7 +232,7 @@ def _find_endpoint(request: ControlRequest) -> webhooks.Endpoint:
 @get(f"{WORLD}/endpoints/{{id}}", "endpoints.read")
 def read_endpoint(request: ControlRequest) -> EndpointView:
     """Read a webhook endpoint."""
-    return view_endpoint(_find_endpoint(request), request.world.now())
+    return view_endpoint(request.world, _find_endpoint(request))
 
 
 @patch(f"{WORLD}/endpoints/{{id}}", "endpoints.change")
@@ -246,7 +246,7 @@ def change_endpoint(request: ControlRequest, body: ChangeEndpoint) -> EndpointVi
         outbox.disable(endpoint.id, webhooks.BY_HAND)
     elif endpoint.is_disabled and not disabled:
         outbox.enable(endpoint.id)
-    return view_endpoint(outbox.endpoints[endpoint.id], request.world.now())
+    return view_endpoint(request.world, outbox.endpoints[endpoint.id])
 
 
 @delete(f"{WORLD}/endpoints/{{id}}", "endpoints.delete")
@@ -274,14 +274,14 @@ def rotate_secret(request: ControlRequest, body: Rotate) -> EndpointView:
         old.insert(0, webhooks.OldSecret(secret=replaced, until=now + grace))
     secret = body.secret or write_secret(world.draws.secret_bytes(KEY_BYTES))
     more = {"secret": secret, "replaced_secret": replaced, "old_secrets": tuple(old)}
-    return view_endpoint(world.outbox.store_endpoint(replace(endpoint, **more)), now)
+    return view_endpoint(world, world.outbox.store_endpoint(replace(endpoint, **more)))
 
 
 @post(f"{WORLD}/endpoints/{{id}}/enable", "endpoints.enable")
 def enable_endpoint(request: ControlRequest) -> EndpointView:
     """Enable a disabled webhook endpoint."""
-    endpoint = _find_endpoint(request)
-    return view_endpoint(request.world.outbox.enable(endpoint.id), request.world.now())
+    world, endpoint = request.world, _find_endpoint(request)
+    return view_endpoint(world, world.outbox.enable(endpoint.id))
 
 
 @post(f"{WORLD}/endpoints/{{id}}/recover", "endpoints.recover", status=202, refuses=(409,))

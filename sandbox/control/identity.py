@@ -41,10 +41,6 @@ class Identity(Struct, frozen=True, gc=False):
         """
         return world_of(self.team, name)
 
-    def world(self, worlds: Worlds, name: str) -> World | None:
-        """Return the world that has this name for them, or None."""
-        return worlds.get(self.meant(name))
-
     def worlds(self, worlds: Worlds) -> list[World]:
         """Return all worlds within their reach."""
         return [world for world in worlds if self.can_reach(world.id)]

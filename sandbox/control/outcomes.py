@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from sandbox.control.catalogues import PARTIAL_APPROVAL, FaultKey, OperationName, OutcomeKey
+from sandbox.control.catalogues import FaultKey, OperationName, OutcomeKey
 from sandbox.control.context import ControlRequest, conflict, invalid, must_be_known, not_found
 from sandbox.control.models import TOTAL, Body, View, shows
 from sandbox.control.routing import WORLD, delete, get, post
@@ -79,8 +79,8 @@ def queue_outcome(request: ControlRequest, body: NextOutcome) -> QueuedView:
     if body.outcome is None and body.fault is None:
         raise invalid("outcome or fault is required")
     _must_be_possible(request, body)
-    if body.approved_amount is not None and body.outcome != PARTIAL_APPROVAL:
-        raise invalid(f"approved_amount: is only for the outcome {PARTIAL_APPROVAL}")
+    if body.approved_amount is not None and body.outcome != outcomes.PARTIAL.key:
+        raise invalid(f"approved_amount: is only for the outcome {outcomes.PARTIAL.key}")
     if body.amount and body.approved_amount and body.approved_amount >= body.amount:
         raise invalid(
             f"approved_amount: must be less than the amount {body.amount}, and is "

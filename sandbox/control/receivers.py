@@ -124,7 +124,7 @@ def _find_receiver(request: ControlRequest) -> Endpoint:
 
 def _view_receiver(world: World, endpoint: Endpoint) -> ReceiverView:
     program, id, secret = receivers.program_of(endpoint.url), endpoint.id, endpoint.secret
-    received, shown = world.inbox.total(id), view_endpoint(endpoint, world.now())
+    received, shown = world.inbox.total(id), view_endpoint(world, endpoint)
     return ReceiverView.of(program, id=id, received=received, secret=secret, endpoint=shown)
 
 

@@ -97,8 +97,7 @@ async def fork_world(request: ControlRequest, body: ForkBody) -> WorldView:
     begun = await build_world(request, spec)
     try:
         saved = await run_in_thread(read_snapshot, b"".join(parts), True)
-        copied = replace(library.spec_of(saved, id=begun.id), name=spec.name)
-        copy = await worlds.restore_aside(copied, saved)
+        copy = await worlds.restore_aside(library.spec_of(saved, id=begun.id), saved)
         set_name(copy, spec.name)
     except NotRestored as error:
         worlds.delete(begun)
