@@ -55,10 +55,6 @@ def begun(folder: Path, document: dict[str, Any]) -> InProcess:
     return fresh(fixture=str(path))
 
 
-def test_busy_demo_and_empty_come_along():
-    assert library.fixture_names() == ["busy", "demo", "empty"]
-
-
 PARENTS = {
     "psp": ("partner", "other_partner"),
     "partner": (

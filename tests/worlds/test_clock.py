@@ -107,13 +107,3 @@ def test_what_happens_in_a_world_happens_at_its_own_time(sandbox):
     assert created.json()["expires_at"] == "2126-05-06T07:08:09.010Z"
     assert message["created_at"] == "2026-05-06T07:08:09.010Z"
     assert sandbox.journal(created)["at"] == "2026-05-06T07:08:09.010Z"
-
-
-@pytest.mark.proves("assumed 8.2")
-def test_a_clock_that_is_set_ahead_expires_keys_and_set_back_revives_them(sandbox):
-    statuses = []
-    for now in ("2025-06-29T23:59:59.999Z", "2025-06-30T00:00:00Z", "2025-06-01T00:00:00Z"):
-        sandbox.control("PUT", "/worlds/default/clock", {"now": now})
-        statuses.append(sandbox.ask("GET", "/v5/apikeys", key="expired").status)
-
-    assert statuses == [200, 401, 200]

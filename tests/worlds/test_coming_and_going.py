@@ -41,13 +41,6 @@ def test_a_world_that_is_deleted_or_replaced_leaves_the_memory(sandbox):
     assert left == []
 
 
-def test_default_cannot_be_deleted(sandbox):
-    answer = sandbox.control("DELETE", "/worlds/default")
-
-    assert (answer.status, answer.json()["error"]) == (409, "protected")
-    assert sandbox.ask("GET", "/v5/apikeys", key="merchant").status == 200
-
-
 @pytest.mark.proves("assumed D25")
 def test_ids_of_worlds_are_letters_digits_and_two_signs(sandbox):
     for id in ("", "A", "a b", "a/b", "a.b", "x" * 65, "\u00e9", "a\n", 5, ["a"]):
