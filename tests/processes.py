@@ -10,9 +10,9 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import IO
@@ -46,7 +46,6 @@ class Process:
         arguments: Sequence[str],
         *,
         stderr: Path | None = None,
-        stdin: bytes = b"",
         env: Mapping[str, str] | None = None,
         before: Callable[[], None] | None = None,
     ) -> None:
@@ -58,7 +57,6 @@ class Process:
                 writing,
                 list(arguments),
                 complaining,
-                stdin,
                 {**os.environ, **(env or {})},
                 before,
             ),
@@ -117,18 +115,12 @@ class Process:
 
 
 def run(
-    *arguments: str, stdin: bytes = b"", timeout: float = 30, **env: str
-) -> "subprocess.CompletedProcess[bytes]":
+    *arguments: str, before: Callable[[], None] | None = None, **env: str
+) -> "subprocess.CompletedProcess[str]":
     """The command, run to its end."""
-    with tempfile.TemporaryDirectory() as folder:
-        errors = Path(folder) / "stderr"
-        process = Process(arguments, stderr=errors, stdin=stdin, env=env)
-        try:
-            out = process.stdout.buffer.read()  # type: ignore[attr-defined]
-            code = process.wait(timeout)
-            return subprocess.CompletedProcess(arguments, code, out, errors.read_bytes())
-        finally:
-            process.close()
+    with closing(Process(arguments, env=env, before=before)) as process:
+        out, errors = process.communicate(60)
+        return subprocess.CompletedProcess(arguments, process.wait(), out, errors)
 
 
 def _taken_over(connection: Connection) -> IO[str]:
@@ -141,7 +133,6 @@ def _command(
     stdout: Connection,
     arguments: list[str],
     stderr: Connection | str,
-    stdin: bytes,
     env: dict[str, str],
     before: Callable[[], None] | None,
 ) -> None:
@@ -153,7 +144,7 @@ def _command(
     else:
         os.dup2(stderr.fileno(), 2)
         stderr.close()
-    _become(0, _holding(stdin))
+    _become(0, os.open(os.devnull, os.O_RDONLY))
     sys.stdin, sys.stdout, sys.stderr = _opened(0, "r"), _opened(1, "w"), _opened(2, "w")
     os.environ.clear()
     os.environ.update(env)
@@ -169,14 +160,6 @@ def _command(
 def _become(number: int, descriptor: int) -> None:
     os.dup2(descriptor, number)
     os.close(descriptor)
-
-
-def _holding(content: bytes) -> int:
-    """A file that holds this, to be read from its beginning."""
-    with tempfile.TemporaryFile() as file:
-        file.write(content)
-        file.seek(0)
-        return os.dup(file.fileno())
 
 
 def _opened(number: int, mode: str) -> IO[str]:

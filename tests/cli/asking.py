@@ -219,16 +219,13 @@ def refuse(*arguments: str) -> Result:
 @contextlib.contextmanager
 def banner_of(*options: str) -> Iterator[tuple[list[str], Process]]:
     """What a server in text format says until it has said how to stop it."""
-    process = Process(["serve", "--port", "0", *options])
-    try:
+    with contextlib.closing(Process(["serve", "--port", "0", *options])) as process:
         lines: list[str] = []
         for line in process.stdout:
             lines.append(line.rstrip("\n"))
             if line.startswith("Ctrl-C"):
                 break
         yield lines, process
-    finally:
-        process.close()
 
 
 def commands() -> dict[str, click.Command]:

@@ -3,6 +3,7 @@
 import json
 import signal
 import sys
+from contextlib import closing
 from pathlib import Path
 
 from tests.cli.asking import ask, assert_refused
@@ -43,7 +44,7 @@ def python(script, *, keep, **env):
 def test_a_command_takes_a_payment_with_what_it_finds_in_its_environment(tmp_path):
     done = python(SALE, keep=tmp_path / "kept")
 
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"captured\n", b"")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "captured\n", "")
     assert not (tmp_path / "kept").exists(), "nothing is kept of a command that succeeds"
 
 
@@ -53,7 +54,7 @@ def test_with_a_token_all_worlds_of_a_failed_command_are_kept_and_open_elsewhere
     script = f"{SALE}print(token)\n{OTHERS}"
     done = python(script, keep=folder, SANDBOX_TOKEN_FILE=str(token))
 
-    output = b"captured\na-token-of-the-surroundings\ncaptured\n404\n404\n"
+    output = "captured\na-token-of-the-surroundings\ncaptured\n404\n404\n"
     assert (done.returncode, done.stdout) == (7, output), done.stderr
     kept = {
         "default": ["/v3/payment"],
@@ -69,7 +70,7 @@ def test_with_a_token_all_worlds_of_a_failed_command_are_kept_and_open_elsewhere
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert page.count('data-world="its-own"') == 2
     assert "svc_uat_" not in page
-    said = done.stderr.decode()
+    said = done.stderr
     assert f"the command ended with 7; {folder} has 4 worlds" in said
     assert said.count("its-own  404 POST /v3/paymnt: ") == 2
     assert "did you mean '/v3/payment'" in said
@@ -83,13 +84,10 @@ def test_a_signal_reaches_the_command_and_its_answer_is_the_exit_status(tmp_path
         "print('ready', flush=True); time.sleep(30)"
     )
     keep = ("--keep", str(tmp_path / "kept"))
-    process = Process(["run", *keep, "--", sys.executable, "-c", script])
-    try:
+    with closing(Process(["run", *keep, "--", sys.executable, "-c", script])) as process:
         assert process.stdout.readline() == "ready\n"
         process.send_signal(signal.SIGTERM)
         assert process.wait(20) == 9
-    finally:
-        process.close()
 
 
 def test_a_killed_command_ends_as_in_shells_and_a_folder_that_cannot_be_written_is_named(tmp_path):
@@ -98,7 +96,7 @@ def test_a_killed_command_ends_as_in_shells_and_a_folder_that_cannot_be_written_
     done = python("import os; os.kill(os.getpid(), 9)", keep=blocked / "kept")
 
     assert done.returncode == 128 + signal.SIGKILL
-    assert b"cannot be kept there" in done.stderr
+    assert "cannot be kept there" in done.stderr
 
 
 def test_what_cannot_run_is_refused_as_shells_do(tmp_path, monkeypatch):

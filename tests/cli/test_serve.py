@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import click
@@ -303,14 +304,12 @@ def _break() -> None:
 
 @pytest.mark.parametrize("log_format", ["text", "json"])
 def test_a_traceback_in_the_log_has_a_clean_first_line(log_format):
-    process = Process(["serve", "--port", "0", "--log-format", log_format], before=_break)
-    line = process.stdout.readline()
-    url = re.search(r"http://127\.0\.0\.1:\d+", line)
-    assert url is not None, line
-    answer = httpx2.get(f"{url[0]}/v5/apikeys", timeout=10)
-    process.terminate()
-    _, err = process.communicate(timeout=10)
-    process.close()
+    command = ["serve", "--port", "0", "--log-format", log_format]
+    with closing(Process(command, before=_break)) as process:
+        (url,) = re.findall(r"http://127\.0\.0\.1:\d+", process.stdout.readline())[:1]
+        answer = httpx2.get(f"{url}/v5/apikeys", timeout=10)
+        process.terminate()
+        _, err = process.communicate(timeout=10)
 
     assert answer.status_code == 500
     assert "made for the test" in err

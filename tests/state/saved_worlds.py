@@ -64,8 +64,7 @@ def serving_with(
     arguments: list[str], log: Path, *, before: Callable[[], None] | None = None
 ) -> Iterator[SavedWorld]:
     """A server that is started by this command, with its log in that file."""
-    process = Process(arguments, stderr=log, before=before)
-    try:
+    with contextlib.closing(Process(arguments, stderr=log, before=before)) as process:
         line = process.stdout.readline()
         assert line, f"the server did not start: {log.read_text()}"
         with httpx2.Client(timeout=20, verify=False) as client:
@@ -73,12 +72,10 @@ def serving_with(
             yield kept
             if process.poll() is None:
                 kept.end()
-    finally:
-        process.close()
 
 
 def refused(store: Path | str, *options: str) -> str:
     """What a server says that will not start on this store: status 2, and a sentence on stderr."""
-    done = run(*command(store, *options), timeout=END_S)
-    assert (done.returncode, done.stdout) == (2, b""), done
-    return done.stderr.decode()
+    done = run(*command(store, *options))
+    assert (done.returncode, done.stdout) == (2, ""), done
+    return done.stderr

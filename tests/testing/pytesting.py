@@ -3,14 +3,13 @@
 import os
 import sys
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import pytest
 
-from tests.processes import Process
+from tests.processes import run
 
 SETTINGS = """
 import pytest
@@ -43,21 +42,14 @@ def run_pytest(folder: Path, *arguments: str, **env: str) -> Run:
     """pytest in that folder with the plugin and nothing else but what the arguments name."""
     plain = ["-p", "uat_sandbox.plugin", "-p", "no:cacheprovider", "-W", "error", "-rA"]
     env = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "COLUMNS": "160", **env}
-    return _run(partial(_pytest, folder, [*plain, *arguments]), env)
+    done = run(before=partial(_pytest, folder, [*plain, *arguments]), **env)
+    return Run(done.returncode, done.stdout + done.stderr)
 
 
 def run_script(folder: Path, program: str) -> Run:
     """A program in that folder, where pytest is not installed."""
-    return _run(partial(_script, folder, program), {})
-
-
-def _run(what: Callable[[], None], env: dict[str, str]) -> Run:
-    process = Process([], env=env, before=what)
-    try:
-        out, errors = process.communicate(60)
-        return Run(process.wait(), out + errors)
-    finally:
-        process.close()
+    done = run(before=partial(_script, folder, program))
+    return Run(done.returncode, done.stdout + done.stderr)
 
 
 def _pytest(folder: Path, arguments: list[str]) -> None:

@@ -369,13 +369,13 @@ def test_worlds_are_converted_to_a_database_and_back(url: str, tmp_path: Path):
     with serving(url, tmp_path, "one") as one:
         made = one.pay().json()["transaction_id"]
         used = run("world", "convert", url, str(tmp_path / "state.db"))
-        assert (used.returncode, b"is in use by the servers one" in used.stderr) == (2, True)
+        assert (used.returncode, "is in use by the servers one" in used.stderr) == (2, True)
     done = run("world", "convert", url, str(tmp_path / "state.db"), "--json")
     assert json.loads(done.stdout)["worlds"] == ["default"]
     other = url + "_too"
     refused_so = run("world", "convert", str(tmp_path / "state.db"), other)
     assert refused_so.returncode == 2
     again = run("world", "convert", str(tmp_path / "state.db"), url)
-    assert b"it holds the worlds default" in again.stderr
+    assert "it holds the worlds default" in again.stderr
     with serving(url, tmp_path, "two") as two:
         assert made in payments(two)
