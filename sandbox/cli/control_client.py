@@ -12,9 +12,9 @@ import click
 import httpx2
 from httpx2 import Client, EventSource, Response
 
+from sandbox import __version__
 from sandbox.cli.arguments import HintedType, TokenCommand, Words
-from sandbox.cli.main import ANSWERED_BY
-from sandbox.cli.output import EXIT_REFUSED, EXIT_UNUSABLE, Options, Refused, refusing
+from sandbox.cli.output import EXIT_REFUSED, EXIT_UNUSABLE, Options, Refused, refuse, refusing
 from sandbox.domain.json_text import fields_of, value_of
 from sandbox.domain.text import suggest_words
 from sandbox.http_client import EVENT_BYTES_MAX, Unending, fetch, read_whole, within
@@ -97,7 +97,6 @@ class Remote:
     def ask(self, method: str, path: str, body: Body = None) -> Response:
         """Return the answer to one request. Raises Unanswered if it is not 2xx."""
         answer = self.send(method, self.address(path), self.bearer(), body)
-        self._note()
         is_ours = answer.headers.get("content-type") in _MEDIA_TYPES
         if not answer.is_success or not (is_ours or answer.status_code == 204):
             self._raise_refused(answer)
@@ -132,18 +131,11 @@ class Remote:
             kind = events.response.headers.get("content-type", "").partition(";")[0]
             if not events.response.is_success or kind != "text/event-stream":
                 self._raise_refused(within(SILENCE_S, partial(read_whole, events.response)))
-            self._note()
             yield events
 
     def address(self, path: str) -> str:
         """Return the URL of a path below the prefix."""
         return self.url + PREFIX + path
-
-    def _note(self) -> None:
-        """Note in the context of the command that it has read an answer of this server."""
-        context = click.get_current_context(silent=True)
-        if context is not None:
-            context.meta[ANSWERED_BY] = self.url
 
     def bearer(self) -> dict[str, str]:
         """Return the header with the token, if there is one."""
@@ -267,6 +259,10 @@ class RemoteWorld:
 # --- commands
 
 
+_MISREAD: Final = (AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""The errors of reading JSON that has another shape."""
+
+
 class ServerCommand(TokenCommand):
     """A command that talks to a server, which it gets as `server`."""
 
@@ -286,6 +282,21 @@ class ServerCommand(TokenCommand):
         with refusing(TokenError, before="--token: "):
             check_characters(given["token"] or "")
         return given | {"server": Remote(url=given.pop("url"), token=given.pop("token"))}
+
+    def invoke(self, ctx: click.Context) -> None:
+        """Run the command. It ends with a sentence about an argument or an answer of no use."""
+        try:
+            super().invoke(ctx)
+        except UnicodeEncodeError as error:
+            if error.encoding != "utf-8":
+                raise
+            refuse(f"an argument is not UTF-8: {error.object[error.start : error.end]!r}")
+        except _MISREAD as error:
+            refuse(
+                f"{Remote(url=ctx.params['url'], token=None).url} gave an answer that this command "
+                f"cannot read ({type(error).__name__}: {str(error)[:200]}); is it a sandbox of "
+                f"version {__version__}?"
+            )
 
 
 class WorldCommand(ServerCommand):

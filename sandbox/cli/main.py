@@ -14,12 +14,7 @@ import click
 from sandbox import __version__
 from sandbox.cli.output import EXIT_INTERRUPTED, refuse
 
-ANSWERED_BY: Final = "sandbox.answered_by"
-"""The key in a command's context for the URL of the server whose answers it has read."""
-
 _NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-_MISREAD: Final = (AttributeError, LookupError, RecursionError, TypeError, ValueError)
-"""The errors of reading JSON that has another shape."""
 
 _SENTENCE_CHARS_MAX: Final = 1_000
 """Longer than the first sentence of any help text, so that none is cut."""
@@ -46,8 +41,7 @@ class Commands(Group):
     for a hidden one.
 
     Ctrl-C ends with EXIT_INTERRUPTED, at a question as well. A closed pipe, as by `head`, is not
-    a failure. With NO_COLOR in the environment there are no colours. An answer of a server that a
-    command cannot read ends it with a sentence, and so does an argument that is not UTF-8.
+    a failure. With NO_COLOR in the environment there are no colours.
     """
 
     def __init__(self, *args: Any, lazy: Mapping[str, tuple[str, str]], **more: Any) -> None:
@@ -78,33 +72,16 @@ class Commands(Group):
                 # The terminal shows ^C without a new line.
                 click.echo(err=True)
             ctx.exit(EXIT_INTERRUPTED)
-        except UnicodeEncodeError as error:
-            if error.encoding != "utf-8":
-                raise
-            refuse(f"an argument is not UTF-8: {error.object[error.start : error.end]!r}")
-        except _MISREAD as error:
-            url = ctx.meta.get(ANSWERED_BY)
-            if url is None:
-                raise
-            refuse(
-                f"{url} gave an answer that this command cannot read ({type(error).__name__}: "
-                f"{str(error)[:200]}); is it a sandbox of version {__version__}?"
-            )
         except BrokenPipeError:
             _discard_output()
             ctx.exit(0)
         except OSError as error:
-            _refuse_for(error)
-            raise
-
-
-def _refuse_for(error: OSError) -> None:
-    """End the command if a name is too long, or if there is no room for the output."""
-    if error.errno == errno.ENAMETOOLONG:
-        refuse(f"{error.filename}: {error.strerror}")
-    if error.errno in _NO_ROOM:
-        _discard_output()
-        refuse(f"the output cannot be written: {error.strerror}")
+            if error.errno == errno.ENAMETOOLONG:
+                refuse(f"{error.filename}: {error.strerror}")
+            if error.errno not in _NO_ROOM:
+                raise
+            _discard_output()
+            refuse(f"the output cannot be written: {error.strerror}")
 
 
 def _discard_output() -> None:
