@@ -63,14 +63,15 @@ _PROVED_WITHIN_S: Final = 30.0
 class Sandbox:
     """A sandbox ready to be served: the application, its worlds, and the control token.
 
-    `store` says where the worlds are kept. `leave` hands them over to the other servers, if worlds
-    are shared.
+    `store` says where the worlds are kept. `receivers` get their webhooks without a network.
+    `leave` hands the worlds over to the other servers, if they are shared.
     """
 
     app: Starlette
     worlds: Worlds
     token: str | None = field(repr=False)
     store: str
+    receivers: LocalReceivers
     leave: Callable[[], Awaitable[None]] | None = None
 
     def end_streams(self) -> None:
@@ -94,18 +95,18 @@ def build(
     system_clock: SystemClock = system_seconds,
     ticks: Ticks = monotonic,
     sender: Sending | None = None,
-    local_receivers: LocalReceivers | None = None,
 ) -> Sandbox:
     """Build a sandbox with its world `default`.
 
-    Webhooks go over the network unless another sender is given, or a local receiver takes them.
+    Webhooks go over the network unless another sender is given, or a receiver in this process is
+    added for their URL.
     Raises FixtureError, ScenarioError, SettingsError or StoreError for an unusable fixture,
     scenario, setting or store.
     """
     fixture = startup.fixture_of(settings)
     guard = startup.guard_webhooks(settings)
     measured = Measured()
-    deliveries = _delivery_worker(settings, guard, sender, measured, local_receivers)
+    deliveries = _delivery_worker(settings, guard, sender, measured)
     background = Background(
         deliveries, wake, measured, settings.profile, settings.limits, carry_out
     )
@@ -144,6 +145,7 @@ def build(
         worlds=worlds,
         token=token,
         store=services.store,
+        receivers=deliveries.local_receivers,
         leave=None if cluster is None else cluster.leave,
     )
 
@@ -259,19 +261,14 @@ async def _play(
     world: World, scenario: Scenario, numbers: range, act: Act, *, inside: InternalClient
 ) -> list[PlayedExample]:
     """Play a scenario's examples in a running world, and return the steps."""
-    from sandbox.scenario_examples.running_world import play_in_world
+    from sandbox.scenario_examples.running_world import WorldStage, play_in_world
 
-    return await play_in_world(
-        world, scenario.example, numbers, inside=inside, act=act, within_s=_PROVED_WITHIN_S
-    )
+    stage = WorldStage(world, inside, act)
+    return await play_in_world(stage, scenario.example, numbers, within_s=_PROVED_WITHIN_S)
 
 
 def _delivery_worker(
-    settings: Settings,
-    guard: Guard,
-    sender: Sending | None,
-    measured: Measured,
-    local_receivers: LocalReceivers | None,
+    settings: Settings, guard: Guard, sender: Sending | None, measured: Measured
 ) -> DeliveryWorker:
     """Return the worker that sends webhooks with this sender, or else over the network."""
     return DeliveryWorker(
@@ -280,7 +277,7 @@ def _delivery_worker(
         header_prefix=settings.profile.webhook_header_prefix,
         measured=measured,
         after_attempt=fire_due,
-        local_receivers=local_receivers,
+        local_receivers=LocalReceivers(USER_AGENT, mask=settings.profile.scrub),
     )
 
 

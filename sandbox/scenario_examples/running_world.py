@@ -21,20 +21,13 @@ _QUIET_S: Final = 5.0
 
 
 async def play_in_world(
-    world: World,
-    examples: Sequence[Example],
-    numbers: range,
-    *,
-    inside: InternalClient,
-    act: Act,
-    within_s: float,
+    stage: "WorldStage", examples: Sequence[Example], numbers: range, *, within_s: float
 ) -> list[PlayedExample]:
     """Play the examples with these numbers in a world, in order.
 
     Received webhooks are not compared, because they go to the world's own endpoints. `within_s` is
     the time limit for all steps; one that is not done by then is given up, and so are those after.
     """
-    stage = WorldStage(world, inside, act)
     runner = ExampleRunner(stage)
     end = asyncio.get_running_loop().time() + within_s
     steps = []

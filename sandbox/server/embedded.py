@@ -15,7 +15,7 @@ from urllib.parse import unquote, urlsplit
 from msgspec import structs
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from sandbox.app import USER_AGENT, Sandbox, build
+from sandbox.app import Sandbox, build
 from sandbox.domain.events import EVENTS
 from sandbox.scenarios.parser import ScenarioError
 from sandbox.server.run import Server, bound, new_loop, serving
@@ -231,8 +231,7 @@ def embedded(settings: Settings | None = None) -> Iterator[Embedded]:
     )
     with ExitStack() as stack:
         settings, sockets = stack.enter_context(bound(private))
-        receivers = LocalReceivers(USER_AGENT, mask=settings.profile.scrub)
-        built = build(settings, local_receivers=receivers)
+        built = build(settings)
         background = LoopThread(serving(Server(built, settings), sockets))
         stack.callback(background.close)
         yield Embedded(
@@ -243,5 +242,5 @@ def embedded(settings: Settings | None = None) -> Iterator[Embedded]:
             built=built,
             asgi=ThreadedApp(built.app, background),
             background=background,
-            receivers=receivers,
+            receivers=built.receivers,
         )

@@ -61,7 +61,7 @@ class DeliveryWorker:
     header_prefix: str
     measured: Measured
     after_attempt: Callable[[Any], object]
-    local_receivers: LocalReceivers | None = None
+    local_receivers: LocalReceivers
 
     def __post_init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -176,7 +176,7 @@ class DeliveryWorker:
             sent = await world.inbox.take(
                 endpoint, body, headers, prefix=prefix, now=now, at_s=at_s
             )
-        elif self.local_receivers is not None and self.local_receivers.has(endpoint.url):
+        elif self.local_receivers.has(endpoint.url):
             sent = self.local_receivers.send(endpoint.url, body, headers)
         else:
             client = self.client or await self._get_client()
