@@ -181,9 +181,6 @@ def _answer(status: int, response: Mapping[str, Any], place: str) -> HttpAnswer:
             text = base64.b64decode(text, validate=True).decode()
         except ValueError:
             raise HarError(f"{at}.text: is not text in base64") from None
-    media_type = _get(content, "mimeType", str, at, is_optional=True)
-    return HttpAnswer(
-        status,
-        {"content-type": media_type or _headers(response, place).get("content-type", "")},
-        text,
-    )
+    if not (media_type := _get(content, "mimeType", str, at, is_optional=True)):
+        media_type = _headers(response, place).get("content-type", "")
+    return HttpAnswer(status, {"content-type": media_type}, text)

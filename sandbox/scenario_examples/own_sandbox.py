@@ -38,10 +38,8 @@ class _Idle(selectors.DefaultSelector):
         if self._end_s is not None and monotonic() >= self._end_s:
             # End whatever is still running: its time limit is reached now.
             self.skipped_s, self._end_s = self.skipped_s + FAR_S, None
-        if timeout is None:
-            return super().select(None)
-        ready = super().select(0)
-        if not ready and timeout > 0:
+        ready = super().select(None if timeout is None else 0)
+        if timeout and not ready:
             self.skipped_s += timeout
         return ready
 

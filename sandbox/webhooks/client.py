@@ -87,18 +87,16 @@ class WebhookClient:
 
     async def send(self, url: str, body: bytes, headers: Mapping[str, str]) -> Sent:
         started, answer = perf_counter(), _Answer()
-        problem: Exception | None = None
+        error, is_timeout, is_unreachable = None, False, False
         try:
             async with asyncio.timeout(self.timeout_s):
                 await self._post(url, body, headers, answer)
-        except (aiohttp.ClientError, OSError, ValueError) as failure:
-            problem = failure
-        error = None if problem is None else describe(problem)
-        is_timeout = isinstance(problem, TimeoutError)
-        if is_timeout:
-            error = f"no complete answer within {self.timeout_s:g} s"
+        except TimeoutError:
+            error, is_timeout = f"no complete answer within {self.timeout_s:g} s", True
+        except (aiohttp.ClientError, OSError, ValueError) as problem:
+            error = describe(problem)
+            is_unreachable = isinstance(problem, aiohttp.ClientConnectorError)
         sent = judge(started, answer.status, answer.body, answer.retry_after, self.mask, error)
-        is_unreachable = isinstance(problem, aiohttp.ClientConnectorError)
         return replace(sent, is_timeout=is_timeout, is_unreachable=is_unreachable)
 
     async def _post(
