@@ -134,13 +134,8 @@ def compare(
         yield "shape", place, type_of(one), type_of(other)
     elif isinstance(one, dict):
         for inner in one | other:
-            at = f"{place}.{inner}"
-            if inner in one and inner in other:
-                yield from compare(at, inner, one[inner], other[inner], names)
-            elif inner in one:
-                yield "shape", at, type_of(one[inner]), "absent"
-            else:
-                yield "shape", at, "absent", type_of(other[inner])
+            sides = one.get(inner, _ABSENT), other.get(inner, _ABSENT)
+            yield from compare(f"{place}.{inner}", inner, *sides, names)
     elif isinstance(one, list):
         if len(one) != len(other):
             yield "shape", place, f"{len(one)} items", f"{len(other)} items"
@@ -172,12 +167,15 @@ def _without_ids(value: Any) -> Any:
     return _TIME.sub("(time)", UUID.sub("(id)", value)) if isinstance(value, str) else value
 
 
+_ABSENT: Final = ...
+"""Stands for a field that one of two objects lacks."""
+
 _TYPES: Final = {type(None): "null", bool: "boolean", str: "text", list: "list", dict: "object"}
 
 
 def type_of(value: Any) -> str:
     """Return the type of a JSON value, in a word."""
-    return _TYPES.get(type(value), "number")
+    return "absent" if value is _ABSENT else _TYPES.get(type(value), "number")
 
 
 def _to_text(value: Any) -> str:

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import chain, pairwise
+from itertools import chain, groupby, islice, pairwise, zip_longest
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
@@ -160,13 +160,11 @@ def cast(recording: Recording, play: Play) -> Casting:
     """
     world = play.cast()
     casting: Casting = {}
-    waiting = list(_unknown(recording))[:_UNKNOWN_MAX]
-    while waiting:
-        place = waiting[0].place
-        together = [one for one in waiting if one.place == place]
-        waiting = waiting[len(together) :]
+    unknown = islice(_unknown(recording), _UNKNOWN_MAX)
+    groups = [list(group) for _, group in groupby(unknown, key=lambda one: one.place)]
+    for together, following in zip_longest(groups, groups[1:]):
         # Only up to the request with the next unknown value.
-        end = waiting[0].place if waiting else len(recording.entries)
+        end = following[0].place if following else len(recording.entries)
         seen = Recording(recording.entries[:end], 0)
         casting = _best(seen, play, casting, _candidates(world, together, casting))
         for one in together:

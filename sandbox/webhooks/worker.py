@@ -88,10 +88,7 @@ class DeliveryWorker:
         """Send what is due at this endpoint. Does nothing unless an event loop runs."""
         if not self._is_running():
             return
-        key = (id(world), endpoint_id)
-        lane = self._lanes.get(key)
-        if lane is None:
-            lane = self._lanes[key] = _Lane(world, endpoint_id)
+        lane = self._lanes.setdefault((id(world), endpoint_id), _Lane(world, endpoint_id))
         if lane.runner is None:
             lane.runner = asyncio.create_task(self._run(lane))
 
