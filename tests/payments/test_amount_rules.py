@@ -333,33 +333,6 @@ def test_a_reversal_voids_the_surcharge_too_and_a_refund_takes_its_share_of_it(s
     assert (ledger(half), parts(half)) == ((1030, 1030, 515, 0), (1000, 0, 0, 30, 1030))
 
 
-@pytest.mark.proves("assumed M4, M5, F29")
-@pytest.mark.parametrize(
-    ("state", "operation", "entry", "code"),
-    [
-        ("captured", "refund", 2, "refund_exceeds_captured"),
-        ("captured", "reverse", 3, "reverse_exceeds_available"),
-        ("authorized", "reverse", 3, "reverse_exceeds_available"),
-    ],
-)
-@given(amounts=st.lists(st.integers(min_value=1, max_value=700), min_size=1, max_size=8))
-@settings(max_examples=examples(40))
-def test_any_number_of_times_as_long_as_something_is_left(state, operation, entry, code, amounts):
-    tx, left = MANY.in_state(state), 1000
-
-    for amount in amounts:
-        answer = MANY.act(tx, operation, amount=amount)
-
-        if left == 0:
-            assert answer.error() == (400, "invalid_transaction_state")
-        elif amount > left:
-            assert answer.error() == (400, code)
-        else:
-            left -= amount
-            assert answer.status == 200
-    assert ledger(MANY.read(tx))[entry] == 1000 - left
-
-
 # --- approvals in part ------------------------------------------------------------------------
 
 

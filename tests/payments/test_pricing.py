@@ -1,11 +1,7 @@
 """Surcharge, tax and tip of an initiation: assumed 2.8, 2.9, D12, D16; the sum rule 1.8-sum."""
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from tests.driving import fresh
-from tests.properties import examples
 from tests.support.directory import ADDRESS
 from tests.support.payments import kind, ledger, parts
 
@@ -162,54 +158,6 @@ def test_percentages_are_rounded_half_up_once_per_component(sandbox):
     # The client cannot know a configured tax: it is not in the amount that is asked for.
     sale = sandbox.paid(1200, at="tax_merchant", breakdown={"subtotal": 1000, "tipAmount": 200})
     assert parts(sale) == (1000, 83, 200, 0, 1283)
-
-
-CENTS = st.integers(min_value=0, max_value=50_000)
-SELLING = fresh()
-
-
-@pytest.mark.proves("assumed 1.8-sum")
-@given(
-    subtotal=st.integers(min_value=1, max_value=50_000),
-    tax=CENTS,
-    tip=CENTS,
-    surcharge=CENTS,
-    off=st.integers(min_value=-3, max_value=3),
-)
-@settings(max_examples=examples(100))
-def test_stated_components_are_taken_exactly_when_they_add_up(subtotal, tax, tip, surcharge, off):
-    total = subtotal + tax + tip + surcharge
-    breakdown = {
-        "subtotal": subtotal,
-        "taxAmount": tax,
-        "tipAmount": tip,
-        "surcharge": {"amount": surcharge},
-    }
-
-    answer = SELLING.pay(max(1, total + off), breakdown=breakdown)
-
-    if max(1, total + off) == total:
-        assert parts(answer.json()) == (subtotal, tax, tip, surcharge, total)
-    else:
-        assert answer.error() == (400, "validation_error")
-
-
-@pytest.mark.proves("assumed 2.8-rounding")
-@given(
-    subtotal=st.integers(min_value=1, max_value=2_000_000),
-    hundredths=st.integers(min_value=1, max_value=2_000),
-)
-@settings(max_examples=examples(100))
-def test_a_computed_tax_is_its_percentage_rounded_half_up(subtotal, hundredths):
-    # In whole numbers: subtotal x rate / 10000, with a half of it added first.
-    expected = (2 * subtotal * hundredths + 10_000) // 20_000
-    rate = hundredths / 100
-    breakdown = {"subtotal": subtotal, "taxRate": rate}
-
-    sale = SELLING.paid(subtotal + expected, breakdown=breakdown)
-
-    assert parts(sale) == (subtotal, expected, 0, 0, subtotal + expected)
-    assert sale["tax_rate"] == rate
 
 
 # --- never surcharged -------------------------------------------------------------------------
