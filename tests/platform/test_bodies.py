@@ -3,20 +3,13 @@
 Each answer is held against the document, and a refusal changes nothing.
 """
 
-import json
-from collections.abc import Iterator
-from typing import Any
-
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from sandbox.settings import Settings
 from tests.driving import FROZEN
 from tests.openapi.asking import Request
 from tests.openapi.described import Checked, checked, usual_documents
 from tests.platform.refusals import BODY_MAX, assert_key_refusal
-from tests.properties import examples
 
 SETTINGS = Settings(clock=FROZEN)
 DOCUMENTS = usual_documents()
@@ -59,6 +52,13 @@ BROKEN = {
     "bad escape": b'{"name":"\\x41"}',
     "a form": b"name=x&permissions=all",
 }
+
+
+def _own_fields(name: str) -> list[str]:
+    """The fields of the body of an operation."""
+    schema = TAKES_A_BODY[name]["content"]["application/json"]["schema"]
+    schemas = DOCUMENTS[0].document["components"]["schemas"]
+    return sorted(schemas[schema["$ref"].rpartition("/")[2]]["properties"])
 
 
 @pytest.mark.proves("spec 7-400")
@@ -138,88 +138,3 @@ def test_a_body_of_more_than_64_kib_is_too_large_and_creates_nothing(sandbox):
         answer = sandbox.ask("POST", "/v5/apikeys", key="merchant", body=body + b" ")
 
         assert_key_refusal(answer, 413, "body_too_large")
-
-
-# --- any JSON ---------------------------------------------------------------------------------
-
-
-def _found(schema: Any, name: str) -> Iterator[str]:
-    """The texts that a schema and those within it have under a name, as keys or in a list."""
-    if isinstance(schema, dict):
-        yield from (one for one in schema.get(name, ()) if isinstance(one, str))
-    if isinstance(schema, dict | list):
-        for inner in schema.values() if isinstance(schema, dict) else schema:
-            yield from _found(inner, name)
-
-
-SCHEMAS = DOCUMENTS[0].document["components"]["schemas"]
-FIELDS = [*sorted({*_found(SCHEMAS, "properties")}), "\u0000", "x" * 300]
-WORDS = [
-    *sorted({*_found(SCHEMAS, "enum")}),
-    "cfg-tsys-001",
-    "tok_amex",
-    "5812",
-    "svc_live_x",
-    "\u0130",
-]
-SCALARS = (
-    st.none()
-    | st.booleans()
-    | st.integers(-(10**25), 10**25)
-    | st.sampled_from([0, 1, 100, 1000, 10_001, 900_051, 900_401, 99_999_999, 100_000_000, 2**63])
-    | st.floats(allow_nan=False)
-    | st.text(st.characters(), max_size=14)
-    | st.sampled_from(WORDS)
-)
-VALUES = st.recursive(
-    SCALARS,
-    lambda inner: (
-        st.lists(inner, max_size=4)
-        | st.dictionaries(st.sampled_from(FIELDS) | st.text(max_size=5), inner, max_size=5)
-    ),
-    max_leaves=10,
-)
-RULES = {"invalid_capture_sequence", "exceeds_original_auth", "invalid_tip_adjustment"}
-"""Attempts against these are kept and announced (assumed 2.1-rule)."""
-
-
-def _own_fields(name: str) -> list[str]:
-    """The fields of the body of an operation."""
-    schema = TAKES_A_BODY[name]["content"]["application/json"]["schema"]
-    return sorted(SCHEMAS[schema["$ref"].rpartition("/")[2]]["properties"])
-
-
-def _bodies(name: str) -> st.SearchStrategy[Any]:
-    """JSON of any kind; mostly objects with fields that mean something there or elsewhere."""
-    fields = st.sampled_from(_own_fields(name)) | st.sampled_from(FIELDS)
-    return st.dictionaries(fields, VALUES, max_size=8) | VALUES
-
-
-@pytest.mark.proves("assumed 0.5-http", "spec 7-400")
-@pytest.mark.parametrize("name", [name for name in TAKES_A_BODY if not name.endswith("_v1")])
-@settings(max_examples=examples(15))
-@given(data=st.data(), is_based=st.booleans())
-def test_any_json_gets_a_2xx_or_a_4xx_and_a_4xx_changes_nothing(name, data, is_based):
-    body = data.draw(_bodies(name))
-    sandbox = checked(SETTINGS, DOCUMENTS)
-    request = Request(sandbox, name)
-    if is_based and isinstance(body, dict):
-        body = request.body | body
-    before = sandbox.state()
-
-    answer = request.send(json_body=..., body=json.dumps(body).encode())
-
-    assert 200 <= answer.status < 300 or 400 <= answer.status < 500, answer.body
-    if answer.status >= 400:
-        assert answer.json()["error"] in RULES or sandbox.state() == before
-    else:
-        _adds_up(json.loads(answer.body or b"null"))
-
-
-def _adds_up(shown: Any) -> None:
-    """M1 and M2, where the answer is a transaction."""
-    if isinstance(shown, dict) and "subtotal" in shown:
-        parts = [shown[f"{one}_amount"] for one in ("tax", "tip", "surcharge")]
-        assert shown["total_amount"] == shown["subtotal"] + sum(parts)
-        numbers = [*parts, shown["refunded"], shown["reversed"]]
-        assert all(type(one) is int and one >= 0 for one in numbers)
