@@ -37,10 +37,12 @@ def server():
 
 
 @pytest.fixture
-def client(monkeypatch):
+def client(monkeypatch, caplog):
     monkeypatch.setattr(transport_faults, "SLOW_MS", DELAY_MS)
     with httpx2.Client(timeout=30, verify=False) as one:
         yield one
+    # Faults are no failures of the server.
+    assert [one for one in caplog.get_records("call") if one.levelname != "INFO"] == []
 
 
 class Story:
