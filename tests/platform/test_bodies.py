@@ -3,6 +3,8 @@
 Each answer is held against the document, and a refusal changes nothing.
 """
 
+import json
+
 import pytest
 
 from sandbox.settings import Settings
