@@ -45,8 +45,6 @@ def show_all(value: Any, *, as_empty: bool = False) -> Any:
     Unset fields are null (spec 6.1.8). If `as_empty`, the fields marked SHOWN_EMPTY are "" instead.
     """
     kind = type(value)
-    if kind in _AS_IT_IS:
-        return value
     if kind is Payment:
         return show(value)
     if isinstance(value, datetime):
@@ -59,11 +57,14 @@ def show_all(value: Any, *, as_empty: bool = False) -> Any:
     if kind is Extended:
         record = show_all(value.record, as_empty=as_empty)
         return {**record, **show_all(value.fields, as_empty=as_empty)}
-    if not isinstance(value, Struct):
+    if kind in _AS_IT_IS or not isinstance(value, Struct):
         return value
     view = view_of(kind)
-    names = view.__struct_fields__
-    fields = {name: show_all(getattr(value, name), as_empty=as_empty) for name in names}
+    fields = {name: getattr(value, name) for name in view.__struct_fields__}
+    for name, one in fields.items():
+        # Most fields are shown as they are.
+        if type(one) not in _AS_IT_IS:
+            fields[name] = show_all(one, as_empty=as_empty)
     if as_empty:
         fields |= {name: "" for name in _plain_strings(view) if fields[name] is None}
     return fields
