@@ -32,7 +32,7 @@ DUE_MAX: Final = 10
 DELIVERIES_MAX: Final = 20
 """How many of the latest deliveries to an endpoint show its health."""
 
-_NEEDS_OF_A_KIND_MAX: Final = 50
+NEEDS_OF_A_KIND_MAX: Final = 50
 
 _MESSAGES_MAX: Final = 200
 """How many of the newest messages are searched for those deliveries."""
@@ -112,7 +112,7 @@ async def read_overview(request: ControlRequest) -> OverviewView:
     return OverviewView(
         now=world.now(),
         scenario=view_running(world),
-        needs=[need for find in needs for need in islice(find(world), _NEEDS_OF_A_KIND_MAX)],
+        needs=[need for find in needs for need in islice(find(world), NEEDS_OF_A_KIND_MAX)],
         due=[view_timer(world, timer) for timer in timers[:DUE_MAX]],
         due_total=len(timers),
         endpoints=_endpoints(world),
@@ -158,8 +158,7 @@ def _failing(world: World) -> Iterator[Need]:
 def _batches(world: World) -> Iterator[Need]:
     """Yield batches that were sent back, and those with returned records that are in no batch."""
     unit = world.store.begin()
-    sent_back = {"status": ("rejected", "partially_accepted")}
-    found, _ = unit.find(Batch, sent_back, limit=_NEEDS_OF_A_KIND_MAX)
+    found, _ = unit.find(Batch, {"status": ("rejected", "partially_accepted")})
     for batch in found:
         says, amount = "was sent back: edit it and close it again", batch.captured_amount
         if batch.status != "rejected":

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from sandbox.control.overview import DUE_MAX, FEED_MAX
+from sandbox.control.overview import DUE_MAX, FEED_MAX, NEEDS_OF_A_KIND_MAX
 from tests.support.open_requests import desk_opens, open_request, tap
 from tests.support.open_requests import sale as sale_of
 
@@ -116,6 +116,22 @@ def test_a_batch_is_a_need_until_what_came_back_is_in_a_batch_again(sandbox):
     result = {"answer": "rejected", "reason": "hash_mismatch"}
     sandbox.control("POST", f"{WORLD}/batches/{second}/answer", result)
     assert needs(sandbox) == [("batch", second)]
+
+
+def test_a_batch_is_a_need_however_many_newer_ones_are_none(sandbox):
+    sandbox.control("PUT", f"{WORLD}/switches", {"batch.settlement": "manual"})
+    results = [{"answer": "rejected", "reason": "hash_mismatch"}]
+    results += [{"answer": "partially_accepted", "rejected": 1}] * NEEDS_OF_A_KIND_MAX
+    batches = []
+    for result in results:
+        tx = sandbox.paid()
+        batches.append(tx["batch_id"])
+        sandbox.close_batch(batches[-1])
+        sandbox.control("POST", f"{WORLD}/batches/{batches[-1]}/answer", result).expect(200)
+        if result != results[0]:
+            sandbox.acted(tx, "reverse")
+
+    assert needs(sandbox) == [("batch", batches[0])]
 
 
 def test_a_key_is_a_need_once_a_request_with_it_fails_and_an_endpoint_once_it_is_off(sandbox):
