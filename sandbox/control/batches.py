@@ -97,12 +97,12 @@ class BatchEntry(View):
 
     transaction_id: str = attribute("id")
     record_id: str | None
-    event_id: str
+    event_id: str = attribute("attempt.event_id")
     kind: EntryKind
     amount: int
     brand: str = attribute("card.brand")
     last4: str = attribute("card.last4")
-    at: Time
+    at: Time = attribute("attempt.created_at")
     status: str
     result: EntryResult | None
     now_in: str | None = attribute("batch_id")
@@ -218,21 +218,21 @@ def _sum_refused(batch: batches.Batch) -> int | None:
 
 def _entries(batch: batches.Batch, payment: Payment) -> Iterator[BatchEntry]:
     """Yield the capture entry of a payment, and its refund entries. Source: assumed M10."""
+
+    def view(kind: EntryKind, amount: int, attempt: Attempt, result: Any) -> BatchEntry:
+        about = {"attempt": attempt, "record_id": record_id(payment, attempt.event_id)}
+        return BatchEntry.of(payment, **about, kind=kind, amount=amount, result=result)
+
     result = _RESULTS.get(batch.status.removeprefix("partially_"))
-    entries: list[tuple[EntryKind, int, Attempt, Any]] = []
     # A refused record can only come back into the same batch by an edit.
     is_in = payment.batch_id == batch.id
     if is_in or batch.id in payment.refused_in:
         captured = (one for one in payment.history if one.status in ("captured", "settled"))
         attempt = next(captured, payment.history[0])
-        entries.append(("capture", payment.ledger.kept, attempt, result if is_in else "refused"))
+        yield view("capture", payment.ledger.kept, attempt, result if is_in else "refused")
     for attempt in payment.history:
         if attempt.transaction_type == "refund" and attempt.batch_id == batch.id:
-            entries.append(("refund", attempt.amount, attempt, result))
-    for kind, amount, attempt, result in entries:
-        id, at = attempt.event_id, attempt.created_at
-        more = {"record_id": record_id(payment, id), "event_id": id, "at": at, "result": result}
-        yield BatchEntry.of(payment, kind=kind, amount=amount, **more)
+            yield view("refund", attempt.amount, attempt, result)
 
 
 def _sums(entries: list[BatchEntry]) -> EntrySums:
