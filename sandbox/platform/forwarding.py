@@ -8,11 +8,12 @@ from typing import Final
 from starlette.types import Receive, Scope, Send
 
 from sandbox.domain.faults import MISDIRECTED, NOT_READ, UNAVAILABLE, Refusal
+from sandbox.domain.keys import ParsedKey
 from sandbox.platform.context import Headers, IncomingRequest
 from sandbox.platform.responses import render_refusal, send_answer
 from sandbox.platform.wire import BadInput
 from sandbox.store.files.port import StoreError, Unavailable
-from sandbox.worlds.elsewhere import Elsewhere, Peer
+from sandbox.worlds.elsewhere import Elsewhere
 from sandbox.worlds.registry import Worlds
 
 log = logging.getLogger("sandbox.cluster")
@@ -56,10 +57,9 @@ class Forwarder:
         """Whether the body may hold keys that the user supplies."""
         return self.worlds.profile.key_format.hint_bytes in (incoming.body or b"")
 
-    async def _agree_on_keys(self, incoming: IncomingRequest) -> None:
+    async def _agree_on_keys(self, incoming: IncomingRequest, key: ParsedKey) -> None:
         """Ask the other servers which keys in the body their worlds already have."""
-        key_format = self.worlds.profile.key_format
-        found = self.worlds.holder(key_format.parse(self._read_key(incoming).decode("latin-1")))
+        key_format, found = self.worlds.profile.key_format, self.worlds.holder(key)
         if found is None:
             return
         incoming.taken_keys = [
@@ -75,13 +75,19 @@ class Forwarder:
 
         Reads the body if another server is to get it. Raises ClientGone.
         """
-        path, profile = incoming.path, self.worlds.profile
+        path, profile, sent = incoming.path, self.worlds.profile, self._read_key(incoming)
+        key = profile.key_format.parse(sent.decode("latin-1"))
+        # If it was forwarded, another server believes that the world is here.
+        is_forwarded = was_forwarded(incoming.headers)
         try:
             # All servers have to agree on a key that the user supplies.
             if self.has_keys(incoming):
-                await self._agree_on_keys(incoming)
-            while (peer := await self._peer(incoming)) is not None:
-                if was_forwarded(incoming.headers):
+                await self._agree_on_keys(incoming, key)
+            while self.worlds.holder(key) is None:
+                peer = await self.elsewhere.have_key(sent, key, afresh=is_forwarded)
+                if peer is None:
+                    return False
+                if is_forwarded:
                     answer = render_refusal(_NOT_HERE, path, profile)
                     answer.headers.append((FORWARDED, b"1"))
                     await send_answer(answer, scope, receive, send)
@@ -100,19 +106,6 @@ class Forwarder:
             await send_answer(render_refusal(Refusal(fault), path, profile), scope, receive, send)
             return True
         return False
-
-    async def _peer(self, incoming: IncomingRequest) -> Peer | None:
-        """Return the server that owns the world of the key, unless it is this one.
-
-        Raises Unavailable.
-        """
-        sent = self._read_key(incoming)
-        key = self.worlds.profile.key_format.parse(sent.decode("latin-1"))
-        if self.worlds.holder(key) is not None:
-            return None
-        # If it was forwarded, another server believes that the world is here.
-        afresh = was_forwarded(incoming.headers)
-        return await self.elsewhere.have_key(sent, key, afresh=afresh)
 
     def _read_key(self, incoming: IncomingRequest) -> bytes:
         try:
