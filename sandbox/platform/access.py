@@ -268,10 +268,9 @@ class Seen(Struct, frozen=True, gc=False):
 
 def look(world: World, key: keys.ApiKey, row: Row, target: str | None) -> Seen:
     """Return what `key` would be answered for the operation of `row` on the record with this id."""
+    # The id stands everywhere; the row says where to look for it.
     sent = {row.target.name: target} if target is not None and row.target is not None else {}
-    where = row.target.where if sent and row.target is not None else ""
-    query = urlencode(sent).encode() if where == "query" else b""
-    match = Match(row, sent if where == "path" else {})
+    query, match = urlencode(sent).encode(), Match(row, sent)
     context = RequestContext(
         unit=world.store.begin(),
         now=world.clock.now(),
@@ -279,7 +278,7 @@ def look(world: World, key: keys.ApiKey, row: Row, target: str | None) -> Seen:
         world=world,
         incoming=IncomingRequest(row.method, row.path, query, [], b"", {}, match),
         presented=PresentedKey(world, key),
-        sent=sent if where == "body" else {},
+        sent=sent,
     )
     try:
         context.step = "authenticate"

@@ -4,9 +4,8 @@ Routing, the permission check, validation, the success status, the error shape, 
 visibility tests all read these rows. Nothing else describes an endpoint.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from inspect import getdoc, iscoroutinefunction, signature
-from operator import attrgetter
 from typing import Annotated, Any, Final, Literal, TypeVar
 
 from msgspec import Struct
@@ -193,6 +192,7 @@ def operation(
     def decorate(run: Run) -> Run:
         described = signature(run)
         names = list(described.parameters)[1:]
+        fields = [name if name in ("body", "query") else "record" for name in names]
         for one in {"body", "query"}.intersection(names) - more.keys():
             more[one] = _always(described.parameters[one].annotation)
         row = Row(
@@ -201,7 +201,7 @@ def operation(
             path=path,
             need=replace(need(needs) if isinstance(needs, str) else needs, also=also_needs),
             summary=summary_of(run),
-            run=_with_arguments(run, names),
+            run=lambda context: run(context, *(getattr(context, one) for one in fields)),
             is_async=iscoroutinefunction(run),
             example=example if isinstance(example, Example) else Example(body=example),
             **({"response": described.return_annotation} | more),
@@ -220,17 +220,6 @@ def summary_of(run: Callable[..., Any]) -> str:
     """Return the first sentence of the docstring."""
     first_line, _, _ = (getdoc(run) or "").partition("\n")
     return first_line.partition(". ")[0].removesuffix(".")
-
-
-def _with_arguments(run: Callable[..., Any], names: Sequence[str]) -> Callable[[Any], Any]:
-    """Return a function of the context alone, which passes on what `run` asks for."""
-    if not names:
-        return run
-    fields = [name if name in ("body", "query") else "record" for name in names]
-    get = attrgetter(*fields)
-    if len(fields) == 1:
-        return lambda context: run(context, get(context))
-    return lambda context: run(context, *get(context))
 
 
 def is_key_path(path: str) -> bool:
