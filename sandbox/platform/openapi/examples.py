@@ -6,7 +6,7 @@ what does not follow from the kind of operation.
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, Final
 
@@ -66,11 +66,11 @@ def example_of(row: str) -> Example | None:
 
 def with_ids(value: Any, cast: Cast) -> Any:
     """Return the value with its placeholders replaced by ids of the cast."""
-    return _filled(value, lambda kind, name: cast.get(kind, {}).get(name, NOWHERE))
 
+    def find_id(found: re.Match[str]) -> str:
+        return cast.get(found[1], {}).get(found[2], NOWHERE)
 
-def _filled(value: Any, fill: Callable[[str, str], str]) -> Any:
-    return map_texts(value, partial(OF_CAST.sub, lambda found: fill(*found.groups())))
+    return map_texts(value, partial(OF_CAST.sub, find_id))
 
 
 SCHEMA: Final = "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"
@@ -163,7 +163,7 @@ def _variable(example: Example) -> str:
 
 def _with_variables(value: Any) -> Any:
     """Return the value with a variable for each id of the cast."""
-    return _filled(value, lambda kind, name: f"{{{{{kind}_{name}}}}}")
+    return map_texts(value, partial(OF_CAST.sub, r"{{\1_\2}}"))
 
 
 def _new_world() -> Item:

@@ -265,9 +265,13 @@ def finish(document: Schema) -> None:
     schemas: Schema = document["components"]["schemas"]
     parameters = list(_parameters(document))
     for name, schema in schemas.items():
-        _add_words(name, schema.get("properties", {}))
+        fields = schema.get("properties", {})
+        for field, one in fields.items():
+            _add_unit(field, one)
+        for field in IDS.get(name, ()):
+            fields[field]["format"] = "uuid"
     for one in parameters:
-        if one["in"] == "query" and one["schema"].get("type") == "integer":
+        if one["in"] == "query":
             _add_unit(one["name"], one)
     for part in _walk(document):
         _simplify(part)
@@ -290,16 +294,6 @@ def _parameters(document: Schema) -> Iterator[Schema]:
     for item in document["paths"].values():
         for operation in item.values():
             yield from (one for one in operation.get("parameters", ()) if "in" in one)
-
-
-# --- words --------------------------------------------------------------------------------------
-
-
-def _add_words(name: str, fields: Schema) -> None:
-    for field, schema in fields.items():
-        _add_unit(field, schema)
-    for field in IDS.get(name, ()):
-        fields[field]["format"] = "uuid"
 
 
 def _add_unit(field: str, schema: Schema) -> None:
