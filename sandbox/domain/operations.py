@@ -16,19 +16,25 @@ from pydantic import AfterValidator, Field
 from sandbox.domain.text import UnknownWord, one_of
 
 METHODS: Final = ("GET", "POST", "PUT", "DELETE")
+NO_CONTENT: Final = 204
 
 
-class ApiOperation(Struct, frozen=True, gc=False):
+class ApiOperation(Struct, frozen=True, kw_only=True, eq=False):
     """One operation. `words` are those of scenarios for what it does, such as `refund`.
 
-    If `has_body` is false, a reading may still give its answer a body.
+    `status` is that of a success.
     """
 
     name: str
     method: str
     path: str
     words: tuple[str, ...] = ()
-    has_body: bool = True
+    status: int = 200
+
+    @property
+    def has_body(self) -> bool:
+        """Whether a success has a body. If not, a reading may still give it one."""
+        return self.status != NO_CONTENT
 
     @property
     def names(self) -> tuple[str, ...]:

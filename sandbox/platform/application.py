@@ -10,13 +10,13 @@ from starlette.types import Receive, Scope, Send
 from sandbox.domain import faults
 from sandbox.domain.faults import Refusal
 from sandbox.domain.keys import ApiKey, KeyFormat, KeyKind, KeyUsage
+from sandbox.domain.operations import NO_CONTENT
 from sandbox.platform import gateway, responses, wire
 from sandbox.platform.access import usable
 from sandbox.platform.context import Answer, Headers, IncomingRequest, PresentedKey, RequestContext
 from sandbox.platform.form import OUTCOME_HEADER
 from sandbox.platform.forwarding import Forwarder
 from sandbox.platform.gateway import Dropped
-from sandbox.platform.operation import NO_CONTENT
 from sandbox.platform.pipeline import answer_request, methods_of
 from sandbox.platform.recorder import Recorder
 from sandbox.platform.routing import match_of, path_of

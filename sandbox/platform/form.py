@@ -13,7 +13,6 @@ from sandbox.domain import faults
 from sandbox.domain.faults import Fault, Mistake, Refusal
 from sandbox.domain.instants import from_ms, with_offset
 from sandbox.domain.keys import KeyFormat
-from sandbox.domain.operations import API
 from sandbox.domain.payments.cards import CARD_FIELD, READER_FIELD
 from sandbox.domain.payments.outcomes import APPROVED, why_not_for
 from sandbox.domain.secrets import PRODUCTION_KEY, find_misplaced, may_hold_secret, write_out
@@ -277,7 +276,7 @@ def _forced_outcome(context: RequestContext, row: Row) -> str | None:
         raise _refuse_outcome(str(error), "assumed D4") from None
     why_not: str | None = None
     if word in TRANSPORT_FAULTS:
-        why_not = context.world.why_not(word, [API[row.name]])
+        why_not = context.world.why_not(word, [row])
     elif row.attempts is not None:
         why_not = why_not_for(word, row.attempts)
     elif word != APPROVED.key:

@@ -11,7 +11,6 @@ from math import ceil
 from typing import Any, Final
 
 from sandbox.domain.faults import RATE_LIMITED, UNAVAILABLE, Refusal
-from sandbox.domain.operations import API
 from sandbox.platform.context import Headers, RequestContext
 from sandbox.scenarios.outcome_choice import ChosenOutcome, choose_fault
 from sandbox.worlds.quotas import QUOTAS, Quota
@@ -91,14 +90,13 @@ def let_happen(context: RequestContext, choice: ChosenOutcome) -> None:
 
 def request_words(context: RequestContext) -> dict[str, Any]:
     """Return the facts about a request that rules can match."""
-    incoming = context.incoming
-    assert incoming.row
-    operation = API[incoming.row.name]
+    incoming, row = context.incoming, context.incoming.row
+    assert row
     return {
-        "operation": operation.names,
-        "method": operation.method,
+        "operation": row.names,
+        "method": row.method,
         "path": incoming.path,
         "time": context.now,
         "key": context.known_caller.key.id,
-        "has_body": incoming.method != "HEAD" and context.world.has_body(operation),
+        "has_body": incoming.method != "HEAD" and context.world.has_body(row),
     }

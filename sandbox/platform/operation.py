@@ -30,8 +30,6 @@ Shape = Callable[[Profile], type[BaseModel]]
 
 Run = TypeVar("Run", bound=Callable[..., Any])
 
-NO_CONTENT: Final = 204
-
 
 class Target(Struct, frozen=True, eq=False):
     """The target of a request, and where the request names it.
@@ -106,7 +104,7 @@ def listing(plural: str, of: Any) -> Extended:
     return Extended(None, {plural: list[of], **counts})
 
 
-class Row(Struct, frozen=True, kw_only=True, eq=False):
+class Row(ApiOperation, frozen=True, kw_only=True, eq=False):
     """One endpoint. Without `run` it is a retired one: 405, before authentication.
 
     `narrow` selects the needed permission by the body, if the row leaves it open. `needs_besides`
@@ -115,15 +113,11 @@ class Row(Struct, frozen=True, kw_only=True, eq=False):
     423. A row of status 204 has its `response` only where a reading shows what was deleted; then
     the status is 200. `may` checks the target before the body is read. A row that `attempts` an
     operation asks the processor, so its outcome can be forced: the row of a sale attempts an
-    authorization too. `words` are those of scenarios for what it does, if they are others than that
-    operation. A row that `is_key_shown` may answer with the plaintext of an API key. With
+    authorization too. A row that `is_key_shown` may answer with the plaintext of an API key. With
     `is_async` the result of `run` is awaited. `refuses` lists the faults of the operation itself,
     besides those of the pipeline; `refuses_where` those of a reading, with its id and value.
     """
 
-    name: str
-    method: str
-    path: str
     summary: str
     source: str
     need: Need | None = None
@@ -135,13 +129,11 @@ class Row(Struct, frozen=True, kw_only=True, eq=False):
     body: Shape | None = None
     query: Shape | None = None
     response: Any = None
-    status: int = 200
     events: tuple[str, ...] = ()
     secrets: tuple[str, ...] = CARD_FIELDS
     can_be_blocked: bool = False
     may: Callable[[Any], None] | None = None
     attempts: Operation | None = None
-    words: tuple[str, ...] = ()
     is_key_shown: bool = False
     refuses: tuple[Fault, ...] = ()
     refuses_where: tuple[tuple[str, str, Fault], ...] = ()
@@ -163,11 +155,6 @@ class Row(Struct, frozen=True, kw_only=True, eq=False):
         words = [f"{word} needs {permission}" for word, permission in self.needs_besides]
         return f"By what the body reports, {', '.join(words)}." if words else ""
 
-    def for_rules(self) -> ApiOperation:
-        """Return what rules for requests know of it."""
-        words = self.words or ((self.attempts.value,) if self.attempts else ())
-        return ApiOperation(self.name, self.method, self.path, words, self.status != NO_CONTENT)
-
 
 def operation(
     name: str,
@@ -188,6 +175,8 @@ def operation(
     decides on a model, the argument `body` or `query` returns that model. `example` is a body that
     succeeds in the demo world, or a request. `more` are the other fields of `Row`.
     """
+    attempts: Operation | None = more.get("attempts")
+    more.setdefault("words", (attempts.value,) if attempts else ())
 
     def decorate(run: Run) -> Run:
         described = signature(run)

@@ -23,6 +23,7 @@ from typing import Any, Final
 
 from sandbox.domain import readings
 from sandbox.domain.faults import METHOD_NOT_ALLOWED, NOT_FOUND, RETIRED, Refusal
+from sandbox.domain.operations import NO_CONTENT
 from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.records import to_bytes
 from sandbox.domain.text import nearest
@@ -30,7 +31,7 @@ from sandbox.platform import gateway
 from sandbox.platform.access import authenticate, check_visibility, find_target
 from sandbox.platform.context import RequestContext
 from sandbox.platform.form import check_form
-from sandbox.platform.operation import NO_CONTENT, Row
+from sandbox.platform.operation import Row
 from sandbox.platform.routes import OPERATIONS
 from sandbox.platform.routing import Match
 from sandbox.worlds.registry import Worlds

@@ -26,7 +26,7 @@ OPERATIONS: Final[tuple[Row, ...]] = rows_of(
 
 for _row in OPERATIONS:
     if _row.run is not None:
-        add_operation(_row.for_rules())
+        add_operation(_row)
 
 
 def _is_rarely_asked(row: Row) -> bool:

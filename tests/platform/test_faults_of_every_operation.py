@@ -11,8 +11,8 @@ import pytest
 
 from sandbox.domain import transport_faults
 from sandbox.domain.keys import KeyUsage
+from sandbox.domain.operations import NO_CONTENT
 from sandbox.domain.transport_faults import LOST, NEED_BODY, TRANSPORT_FAULTS
-from sandbox.platform.operation import NO_CONTENT
 from sandbox.platform.routes import OPERATIONS
 from sandbox.server.embedded import embedded
 from sandbox.settings import Settings

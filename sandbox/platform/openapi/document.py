@@ -15,6 +15,7 @@ from sandbox.domain.directory import Account, CredentialView, Location, Terminal
 from sandbox.domain.events import EVENTS, EventRow
 from sandbox.domain.faults import Fault, Refusal
 from sandbox.domain.keys import ApiKeyEvent
+from sandbox.domain.operations import NO_CONTENT
 from sandbox.domain.payments.outcomes import OUTCOMES
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.profile import Profile
@@ -23,7 +24,7 @@ from sandbox.domain.transport_faults import TRANSPORT_FAULTS
 from sandbox.platform.openapi.examples import VERSION_OF_NAME, Cast, example_of
 from sandbox.platform.openapi.schemas import Mode, Schema
 from sandbox.platform.openapi.writer import JSON, TEXT, Writer, body_of, in_path, in_query
-from sandbox.platform.operation import NO_CONTENT, Example, Row, is_key_path
+from sandbox.platform.operation import Example, Row, is_key_path
 from sandbox.platform.responses import error_body
 from sandbox.platform.routes import OPERATIONS
 
