@@ -121,8 +121,12 @@ class Records:
         if (record := self.by_id.pop(id, None)) is not None:
             del self.numbers[id]
             for name, values_of in self.table.lookups.items():
+                entries = self.lookups[name]
                 for value in {*values_of(record)}:
-                    del self.lookups[name][value][id]
+                    del entries[value][id]
+                    if not entries[value]:
+                        # Subjects of timers come and go for as long as the server runs.
+                        del entries[value]
 
     def numbered(self) -> list[tuple[int, Any]]:
         """Return all records with their numbers, ordered by number."""
