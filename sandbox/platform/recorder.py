@@ -68,7 +68,7 @@ class Recorder:
             status,
             duration_ms,
             journal.capture_body(sent, profile, secrets, may_hold_secret=context.may_hold_secret),
-            journal.capture_answer(body, profile, has_key=row is None or row.is_key_shown),
+            journal.capture_answer(body, profile),
             context.decisions,
             context.events,
             context.notes,

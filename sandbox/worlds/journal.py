@@ -131,15 +131,13 @@ def headers_shown_by(profile: Profile) -> Callable[[tuple[bytes | None, ...]], H
     return decode
 
 
-def capture_answer(body: bytes, profile: Profile, *, has_key: bool = True) -> bytes | None:
-    """Return the stored part of the sandbox's answer; keys are masked if it may have one.
+def capture_answer(body: bytes, profile: Profile) -> bytes | None:
+    """Return the stored part of the sandbox's answer, with keys masked.
 
-    Other answers have no keys and no card numbers: they are made from records, and input is refused
-    or masked before it becomes a record. Keys cannot hide in escapes, which our JSON does not use.
+    It has no card numbers: answers are made from records, and input is refused or masked before it
+    becomes a record. Keys cannot hide in escapes, which our JSON does not use.
     """
-    shown = body[: CAPTURE_BYTES_MAX + SECRET_CHARS_MAX]
-    if has_key:
-        shown = profile.key_format.scrub_bytes(shown)
+    shown = profile.key_format.scrub_bytes(body[: CAPTURE_BYTES_MAX + SECRET_CHARS_MAX])
     if len(body) > CAPTURE_BYTES_MAX:
         return shown[:CAPTURE_BYTES_MAX] + CUT_OFF
     return shown or None
