@@ -78,8 +78,7 @@ async def answer_request(context: RequestContext, worlds: Worlds) -> tuple[int, 
     # Rendered before the commit, so a result that cannot be rendered is not committed.
     status, body = _render(context, row, shown)
     context.unit.commit()
-    if context.world.tap_desk:
-        context.world.check_tap_desk()
+    context.world.check_tap_desk()
     return status, body
 
 

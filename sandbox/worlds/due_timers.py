@@ -94,5 +94,4 @@ def _fire(world: World, timer: Timer) -> None:
         log.exception("timer %s of %s failed: a defect of the sandbox", timer.kind, timer.subject)
         unit = _begin_without(world, timer)
     unit.commit()
-    if world.tap_desk:
-        world.check_tap_desk()
+    world.check_tap_desk()

@@ -231,7 +231,7 @@ class Journal:
         self._unkeyed: deque[tuple[int, Entry]] = deque(maxlen=min(UNKEYED_MAX, entries_max))
         self._added = 0
         self.counters = counters
-        self.on_add: Callable[[Entry], None] | None = None
+        self.on_add: Callable[[Entry], None] = lambda entry: None
         # Waiting requests by id, oldest first.
         self.waiting: dict[str, WaitingRequest] = {}
 
@@ -246,8 +246,7 @@ class Journal:
         self._added += 1
         ring = self._unkeyed if entry.key_id is None else self._entries
         ring.append((self._added, entry))
-        if self.on_add is not None:
-            self.on_add(entry)
+        self.on_add(entry)
 
     def entries(self) -> list[Entry]:
         """Return all entries, oldest first."""
