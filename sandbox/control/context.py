@@ -249,7 +249,7 @@ async def exclusive_world(request: ControlRequest) -> AsyncIterator[World]:
 
     Raises ControlFault if it is gone by then.
     """
-    async with request.services.worlds.alone.with_(request.world.id):
+    async with request.services.worlds.lock_of(request.world.id):
         request.find_world()
         yield request.world
 

@@ -1,10 +1,8 @@
 """Background work of worlds, and long tasks that leave room for other requests."""
 
 import asyncio
-from asyncio import Lock
 from collections.abc import Callable, Iterable
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
-from weakref import WeakValueDictionary
 
 from sandbox.domain.clock import Timer
 from sandbox.domain.profile import Profile
@@ -45,22 +43,6 @@ async def select(items: Iterable[T], fits: Callable[[T], bool], *, every: int = 
         if number % every == 0:
             await asyncio.sleep(0)
     return found
-
-
-class Alone:
-    """Locks by name, for exclusive work."""
-
-    def __init__(self) -> None:
-        # Only names in use have a lock.
-        self._locks: WeakValueDictionary[str, Lock] = WeakValueDictionary()
-
-    def __contains__(self, name: str) -> bool:
-        lock = self._locks.get(name)
-        return lock is not None and lock.locked()
-
-    def with_(self, name: str) -> Lock:
-        """Return the lock for this name."""
-        return self._locks.setdefault(name, Lock())
 
 
 def call_later(delay_s: float, function: Callable[[], object]) -> Callable[[], None]:

@@ -4,16 +4,18 @@ One dictionary finds keys by their lookup segment, so the cost does not grow wit
 worlds. Keys of two worlds may have the same lookup; their secrets distinguish them.
 """
 
+from asyncio import Lock
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from time import monotonic
 from typing import Any, Final
+from weakref import WeakValueDictionary
 
 from msgspec.structs import replace
 
 from sandbox.domain.keys import ApiKey, ParsedKey, matches_secret
 from sandbox.store.world_documents import NotRestored, SavedWorld
-from sandbox.worlds.background import Alone, Background, Saver, run_in_thread
+from sandbox.worlds.background import Background, Saver, run_in_thread
 from sandbox.worlds.clock import SystemClock
 from sandbox.worlds.coverage_counters import CoverageCounters
 from sandbox.worlds.due_timers import TIMERS_IN_A_ROW, fire_due
@@ -66,8 +68,8 @@ class Worlds:
         self._numbered: dict[str, int] = {}
         # The ids of worlds that are being created.
         self._reserved_ids: set[str] = set()
-        # Saving, loading, resetting and deleting a world exclude each other.
-        self.alone = Alone()
+        # Only worlds whose lock is in use have one.
+        self._locks: WeakValueDictionary[str, Lock] = WeakValueDictionary()
         self.measured = background.measured
         self.measured.worlds.set_function(lambda: len(self._by_id))
         self.measured.deliveries_waiting.set_function(
@@ -267,6 +269,10 @@ class Worlds:
         assert default is not None
         return default
 
+    def lock_of(self, id: str) -> Lock:
+        """Return the lock under which a world is saved, loaded, reset or deleted."""
+        return self._locks.setdefault(id, Lock())
+
     def __iter__(self) -> Iterator[World]:
         return iter(tuple(self._by_id.values()))
 
@@ -358,7 +364,7 @@ class Worlds:
             limit_s = UNUSED_AFTER_S
         unused_since = self._ticks() - limit_s
         for world in self:
-            is_protected = world.id == DEFAULT_WORLD or world.id in self.alone
+            is_protected = world.id == DEFAULT_WORLD or self.lock_of(world.id).locked()
             if world.touched_s < unused_since and not is_protected:
                 self._remove(world)
 

@@ -2,23 +2,25 @@
 
 import asyncio
 
-from sandbox.worlds.background import Alone
+from tests.driving import fresh
 
 
-def test_one_after_the_other_is_alone_with_a_name_and_names_are_apart():
+def test_one_after_the_other_has_the_lock_of_a_world_and_worlds_are_apart():
+    worlds = fresh().sandbox.worlds
+
     async def work() -> list[str]:
-        alone, seen = Alone(), []
+        seen = []
 
         async def use(name: str, who: str) -> None:
-            async with alone.with_(name):
+            async with worlds.lock_of(name):
                 seen.append(f"{who} in")
                 await asyncio.sleep(0)
                 await asyncio.sleep(0)
                 seen.append(f"{who} out")
-                assert name in alone
+                assert worlds.lock_of(name).locked()
 
         await asyncio.gather(use("x", "first"), use("x", "second"), use("y", "other"))
-        assert "x" not in alone
+        assert not worlds.lock_of("x").locked()
         return seen
 
     seen = asyncio.run(work())
