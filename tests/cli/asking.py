@@ -11,7 +11,6 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -21,6 +20,7 @@ from click.testing import CliRunner, Result
 from sandbox.cli.main import main
 from tests.driving import Served
 from tests.processes import Process
+from tests.state.remote import Remote
 
 WAIT_S = 20.0
 """So long a line is waited for at most."""
@@ -97,34 +97,14 @@ def add_world(server: Served, id: str, **more: Any) -> dict[str, Any]:
     return world
 
 
-def pay(server: Served, world: dict[str, Any], **more: Any) -> dict[str, Any]:
-    """A sale of the merchant's; the answer's body."""
-    answer = server.ask(
-        "POST",
-        "/v3/payment",
-        key=world["keys"]["merchant"]["key"],
-        json={"amount": 1000, "terminal_id": world["terminals"]["merchant"]} | more,
-    )
-    body: dict[str, Any] = answer.json()
-    return body
-
-
-@dataclass
-class Shell:
+class Shell(Remote):
     """A shell whose commands are about a world of a server. A line is split as shells do."""
-
-    server: Served
-    world: dict[str, Any]
-
-    @property
-    def id(self) -> str:
-        return str(self.world["id"])
 
     @property
     def env(self) -> dict[str, str]:
-        return {"SANDBOX_URL": self.server.url, "SANDBOX_WORLD": self.id}
+        return {"SANDBOX_URL": self.server.url, "SANDBOX_WORLD": self.world}
 
-    def ask(self, line: str) -> Result:
+    def invoke(self, line: str) -> Result:
         return ask(*shlex.split(line), **self.env)
 
     def __call__(self, line: str) -> str:
@@ -136,24 +116,15 @@ class Shell:
 
     def refuses(self, line: str, code: int, *words: str) -> None:
         """The command ends with this status and a message with these words, and no output."""
-        assert_refused(self.ask(line), code, *words)
+        assert_refused(self.invoke(line), code, *words)
 
     def following(self, line: str) -> "contextlib.AbstractContextManager[Followed]":
         return following(*shlex.split(line), **self.env)
 
-    def control(self, method: str, path: str, body: Any = None) -> Any:
-        """The answer of the control API about the world."""
-        answer = self.server.control(method, f"/worlds/{self.id}{path}", json=body)
-        answer.raise_for_status()
-        return answer.json() if answer.content else None
 
-    def request(self, method: str, path: str, key: str = "merchant", **more: Any) -> Any:
-        """The platform's answer."""
-        return self.server.ask(method, path, key=self.world["keys"][key]["key"], **more)
-
-    def pay(self, **more: Any) -> dict[str, Any]:
-        """A sale of the merchant's; the answer's body."""
-        return pay(self.server, self.world, **more)
+def shell_in(server: Served, id: str, **more: Any) -> Shell:
+    """A shell in a new world."""
+    return Shell(server, add_world(server, id, **more)["id"])
 
 
 class Followed:

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.cli.asking import Shell, add_world
+from tests.cli.asking import Shell, shell_in
 from tests.driving import Served
 
 
@@ -12,4 +12,4 @@ from tests.driving import Served
 def shell(served: Served, request: pytest.FixtureRequest) -> Shell:
     """A shell whose world is the test's own."""
     name = re.sub(r"[^a-z0-9]+", "-", request.node.name.lower())[-64:].strip("-")
-    return Shell(served, add_world(served, name))
+    return shell_in(served, name)

@@ -8,7 +8,7 @@ from tests.driving import serving
 
 
 def test_payments_go_through_the_proxy_that_the_user_named(shell):
-    to = ("--world", shell.id)
+    to = ("--world", shell.world)
     with proxying(shell.server.url) as proxy:
 
         def at(*arguments: str) -> str:
@@ -22,7 +22,7 @@ def test_payments_go_through_the_proxy_that_the_user_named(shell):
         assert statuses == ["authorized", "captured", "refunded"]
         assert f"{PREFIX}/v3/preauth" in [one.path for one in proxy.requests]
         assert f"curl -s {proxy.url}/v3/payment" in at("world", "new")
-        assert at("open", "--print", *to).startswith(f"{proxy.url}/_sandbox/#/{shell.id}")
+        assert at("open", "--print", *to).startswith(f"{proxy.url}/_sandbox/#/{shell.world}")
         played = at("scenario", "play", "webhook_before_the_answer", "--auto")
         assert "all as expected" in played
 

@@ -2,13 +2,13 @@
 
 import pytest
 
-from tests.cli.asking import Shell, add_world
+from tests.cli.asking import Shell, shell_in
 
 
 @pytest.fixture(scope="module")
 def manual(served) -> Shell:
     """A world whose batches get no result by themselves."""
-    return Shell(served, add_world(served, "batches", switches={"batch.settlement": "manual"}))
+    return shell_in(served, "batches", switches={"batch.settlement": "manual"})
 
 
 def test_a_batch_is_closed_answered_and_listed_without_its_id(manual):
@@ -57,7 +57,7 @@ def test_reconcile_ends_with_1_if_there_are_differences(shell, tmp_path):
     file.write_text(f"transaction_id,amount,status\n{paid},1000,captured\n")
     assert shell(f"reconcile {file}") == "1 row, 1 as in the sandbox; 0 differences\n"
     file.write_text(f"transaction_id,amount,status\n{paid},999,captured\n")
-    other, as_json = shell.ask(f"reconcile {file}"), shell.ask(f"reconcile {file} --json")
+    other, as_json = shell.invoke(f"reconcile {file}"), shell.invoke(f"reconcile {file} --json")
     assert other.exit_code == as_json.exit_code == 1
     assert other.stdout.splitlines()[1].split() == f"other amount 2 {paid} - 999 1000".split()
     assert '"other_amount": 1' in as_json.stdout
@@ -84,7 +84,7 @@ def test_readings_are_shown_chosen_and_returned_to_the_profiles(shell):
     chosen = shell("readings key_deletes_itself=refused")
     shown = shell.json("readings")
     shell("readings key_deletes_itself=null")
-    misspelt = shell.ask("readings limit_above_maximum=clampd")
+    misspelt = shell.invoke("readings limit_above_maximum=clampd")
 
     assert "refused" in chosen
     assert shown["key_deletes_itself"] == "refused"

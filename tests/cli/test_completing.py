@@ -41,8 +41,8 @@ def test_words_of_tables_need_no_server():
 
 def test_worlds_and_casts_are_those_of_the_server(shell):
     for line, words in {
-        f"pay 10 --world {shell.id[:-2]}": [shell.id],
-        f"world show {shell.id[:-2]}": [shell.id],
+        f"pay 10 --world {shell.world[:-2]}": [shell.world],
+        f"world show {shell.world[:-2]}": [shell.world],
         "pay 10 --as surch": ["surcharge_merchant"],
         "pay 10 --terminal tax": ["tax_merchant"],
         "keys --name part": ["partner"],

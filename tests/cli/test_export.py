@@ -38,16 +38,16 @@ def test_it_can_be_written_to_a_file_for_another_server_with_another_header(tmp_
 
 
 def test_requests_of_the_journal_are_written_as_a_file(shell, tmp_path):
-    shell.request("GET", "/v5/apikeys")
+    shell.get("/v5/apikeys", by="merchant")
     out = tmp_path / "requests.har"
 
     shown = shell("export requests")
     said = shell(f"export requests --as har --out {out}")
-    shell.pay(amount=100)
+    shell.paid(amount=100)
     scenario = tomllib.loads(shell("export requests --as scenario"))
 
     assert "$KEY_MERCHANT" in shown
-    assert shell.world["keys"]["merchant"]["key"] not in shown
+    assert shell.view["keys"]["merchant"]["key"] not in shown
     assert said == f"wrote 1 request to {out}\n"
     assert len(json.loads(out.read_text(encoding="utf-8"))["log"]["entries"]) == 1
     assert [one["send"]["amount"] for one in scenario["example"]] == [100]

@@ -16,7 +16,7 @@ SALES = "--events transaction.sale"
 
 
 def endpoints(shell: Shell) -> list[dict[str, Any]]:
-    listed: list[dict[str, Any]] = shell.control("GET", "/endpoints")["endpoints"]
+    listed: list[dict[str, Any]] = shell.look("endpoints")["endpoints"]
     return listed
 
 
@@ -24,14 +24,14 @@ def test_each_event_and_each_answer_is_shown_as_it_happens(shell):
     with receiving() as receiver, shell.following(f"listen {receiver.url}") as listening:
         ready = listening.line()
         secret = re.search(r"whsec_\S+", listening.line())
-        shell.pay()
+        shell.paid()
         event = listening.until("-->", "transaction.sale")
         answer = listening.until("<--", "transaction.sale")
         ended = listening.stop()
         got = receiver.wait_for(3)
 
     assert ready.startswith("Ready! ep_")
-    assert f"every event of the world {shell.id} to {receiver.url}" in ready
+    assert f"every event of the world {shell.world} to {receiver.url}" in ready
     assert re.fullmatch(r"12:00:00\.000  -->  transaction\.sale  captured  msg_\w+", event)
     assert re.fullmatch(
         rf"12:00:00\.000  <--  200 POST {receiver.url}  \d+ ms  transaction\.sale msg_\w+", answer
@@ -60,10 +60,10 @@ def test_a_failure_is_shown_with_what_was_said_and_when_it_is_tried_again_or_tha
         shell.following(f"listen {receiver.url} {SALES}") as listening,
     ):
         listening.until("^C to quit")
-        shell.pay()
+        shell.paid()
         lines = [listening.line() for _ in range(4)]
         receiver.behave(410)
-        shell.pay()
+        shell.paid()
         disabled = listening.until("disabled")
 
     assert lines[0].startswith("12:00:00.000  -->  transaction.sale")
@@ -75,12 +75,12 @@ def test_a_failure_is_shown_with_what_was_said_and_when_it_is_tried_again_or_tha
 
 def test_only_the_events_and_the_endpoint_asked_for_are_shown_as_json_too(shell):
     with receiving() as receiver, receiving() as other:
-        shell.control("POST", "/endpoints", {"url": other.url})
+        shell.manage("POST", "/endpoints", {"url": other.url}).expect(201)
         options = f"--json --description mine --secret {SECRET}"
         events = "--events 'transaction.sale, transaction.refund'"
         with shell.following(f"listen {receiver.url} {options} {events}") as listening:
             ready = json.loads(listening.line())
-            shell.pay()
+            shell.paid()
             message, attempt = (json.loads(listening.line()) for _ in range(2))
 
     id = ready["endpoint"]["id"]
@@ -138,11 +138,11 @@ def test_a_broken_connection_is_made_again_and_what_was_missed_is_shown(tmp_path
             broken = listening.complaint()
             first.process.wait(10)
             with serving(*store, "--port", port) as second:
-                shell = Shell(second, second.control("GET", "/worlds/default").json())
-                shell.pay(amount=1234)
+                shell = Shell(second)
+                shell.paid(amount=1234)
                 lines = [listening.until("-->", "captured"), listening.until("<--", "200")]
                 connected = listening.complaint()
-                shell.pay(amount=1235)
+                shell.paid(amount=1235)
                 lines += [listening.until("-->"), listening.until("<--")]
                 code, _ = listening.stop()
                 left = endpoints(shell)
@@ -156,9 +156,8 @@ def test_a_broken_connection_is_made_again_and_what_was_missed_is_shown(tmp_path
 def test_a_restarted_server_gets_the_same_endpoint_again_and_nothing_is_shown_twice():
     with serving() as first:
         port = first.url.rpartition(":")[2]
-        world = first.control("GET", "/worlds/default").json()
-        before = Shell(first, world)
-        before.pay()
+        before = Shell(first)
+        before.paid()
         with (
             before.following(f"listen 9000 --secret {SECRET}") as listening,
             before.following("tail --no-reasons") as tail,
@@ -169,14 +168,14 @@ def test_a_restarted_server_gets_the_same_endpoint_again_and_nothing_is_shown_tw
             first.process.terminate()
             first.process.wait(10)
             with serving("--port", port) as second:
-                after = Shell(second, world)
-                after.pay()
+                after = Shell(second)
+                after.paid()
                 lines.append(tail.until("POST /v3/payment"))
                 while "reconnected" not in tail.complaint():
                     pass
                 while "registered again" not in listening.complaint():
                     pass
-                after.pay()
+                after.paid()
                 lines.append(tail.until("POST /v3/payment"))
                 (again,) = endpoints(after)
                 code, _ = listening.stop()
@@ -188,12 +187,12 @@ def test_a_restarted_server_gets_the_same_endpoint_again_and_nothing_is_shown_tw
 def test_it_ends_with_its_world(shell):
     with shell.following("listen 9000") as listening:
         listening.until("^C to quit")
-        shell.control("DELETE", "")
+        shell.manage("DELETE", "")
         broken, gone = listening.complaint(), listening.complaint()
         code = listening.process.wait(10)
 
     assert "the connection broke" in broken
-    assert f"there is no world '{shell.id}'" in gone
+    assert f"there is no world '{shell.world}'" in gone
     assert code == 2
 
 
@@ -204,7 +203,7 @@ def test_without_a_url_it_receives_and_verifies_the_webhooks_itself(shell):
     with shell.following(f"listen {SALES}") as listening:
         ready = listening.line()
         listening.until("^C to quit")
-        paid = shell.pay()
+        paid = shell.paid()
         line = listening.until("transaction.sale")
         (endpoint,) = endpoints(shell)
         ended = listening.stop()
@@ -224,8 +223,8 @@ def test_without_a_url_it_receives_and_verifies_the_webhooks_itself(shell):
 def test_a_webhook_with_a_wrong_signature_is_refused_and_said(shell):
     with shell.following("listen --json") as listening:
         listening.until('"ready"')
-        shell.control("PUT", "/scenario", {"name": "forged_webhooks"})
-        shell.pay()
+        shell.manage("PUT", "/scenario", {"name": "forged_webhooks"})
+        shell.paid()
         shown = [json.loads(listening.until('"webhook"')) for _ in range(3)]
 
     wrong = [one for one in shown if not one["is_genuine"]]

@@ -73,7 +73,7 @@ def test_the_ledger_lists_every_clause_and_shows_one_whole(served):
 
 
 def test_keys_are_shown_in_full_bare_as_json_and_as_variables_of_a_shell(shell):
-    keys = {name: one["key"] for name, one in shell.world["keys"].items()}
+    keys = {name: one["key"] for name, one in shell.view["keys"].items()}
     shown = dict(line.split() for line in shell("keys").splitlines())
     names = "$SANDBOX_KEY $SANDBOX_TERMINAL $SANDBOX_KEY_MERCHANT_READ_ONLY"
     script = f"{shell('keys --env')}echo {names}"
@@ -83,7 +83,7 @@ def test_keys_are_shown_in_full_bare_as_json_and_as_variables_of_a_shell(shell):
     bare = shell.server.url.removeprefix("http://")
     assert shell(f"keys --name partner --url {bare}") == keys["partner"] + "\n"
     assert shell.json("keys --name partner") == {"partner": keys["partner"]}
-    terminal = shell.world["terminals"]["merchant"]
+    terminal = shell.view["terminals"]["merchant"]
     assert done.stdout.split() == [keys["merchant"], terminal, keys["merchant_read_only"]]
     assert shell("keys --env --name psp").splitlines() == [
         f"export SANDBOX_KEY={keys['psp']}",
@@ -96,7 +96,7 @@ def test_keys_are_shown_in_full_bare_as_json_and_as_variables_of_a_shell(shell):
 
 def test_the_lens_says_what_a_key_would_be_answered_and_who_could(shell):
     allowed = shell("lens merchant accounts.read merchant")
-    refused = shell.ask("lens other_partner accounts.read merchant")
+    refused = shell.invoke("lens other_partner accounts.read merchant")
     whole = shell("lens merchant_read_only")
     rows = shell.json("lens merchant_read_only")["rows"]
 
@@ -109,7 +109,7 @@ def test_the_lens_says_what_a_key_would_be_answered_and_who_could(shell):
 
 
 def test_find_shows_what_has_an_id_and_fails_where_nothing_has(shell):
-    nothing = shell.ask("find no-such-id")
+    nothing = shell.invoke("find no-such-id")
 
     assert "account" in shell("find merchant")
     assert shell.json("find merchant")["found"]
@@ -133,14 +133,14 @@ def test_a_server_with_a_token_is_followed_and_its_console_opened_with_it(monkey
 
 
 def test_coverage_is_that_of_a_world_or_of_the_server_and_too_little_ends_with_1(shell):
-    shell.pay()
+    shell.paid()
     shown = shell("coverage")
     found = shell.json("coverage")
-    too_little = shell.ask("coverage --fail-under 50")
+    too_little = shell.invoke("coverage --fail-under 50")
     whole = json.loads(told("coverage", "--json", server=shell.server))
 
     assert shown.splitlines()[0].startswith("operations")
-    assert found == shell.control("GET", "/coverage")
+    assert found == shell.look("coverage")
     assert found["operations"]["exercised"] == {"payments.create": 1}
     assert shell("coverage --fail-under 1") == shown
     assert (too_little.exit_code, too_little.stdout) == (1, shown)

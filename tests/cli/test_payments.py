@@ -11,7 +11,7 @@ import pytest
 
 from sandbox.cli.arguments import units_of
 from sandbox.domain.currencies import in_units
-from tests.cli.asking import WAIT_S, Shell, add_world
+from tests.cli.asking import WAIT_S, Shell, shell_in
 
 WAITS = {
     "name": "waits",
@@ -27,7 +27,7 @@ WAITS = {
 
 @pytest.fixture(scope="module")
 def till(served) -> Shell:
-    return Shell(served, add_world(served, "verbs"))
+    return shell_in(served, "verbs")
 
 
 def test_a_payment_is_one_line_with_its_id_status_amount_card_and_next_step(till):
@@ -60,7 +60,7 @@ def test_a_hold_is_raised_captured_refunded_and_named_by_the_beginning_of_its_id
     captured = till(f"capture {id[:9]} 28.5")
     refunded = till(f"refund {id} 2")
     whole = till.json("refund last")
-    refused = till.ask("refund last --json")
+    refused = till.invoke("refund last --json")
 
     assert f"next: sandbox capture {id[:8]}" in held
     assert "authorized: approved  30.00 USD" in raised
@@ -118,7 +118,7 @@ def test_amounts_are_units_of_their_currency():
 
 def test_the_next_attempt_that_fits_ends_as_was_said_unless_that_is_forgotten(shell):
     shown = shell("next partial_approval --operation sale --approved-amount 400")
-    paid = shell.pay()
+    paid = shell.paid()
     empty = shell("next")
     shell("next --fault http_503 --delay-ms 5")
     waiting = shell.json("next lost_card")["queue"]
@@ -135,15 +135,15 @@ def test_the_next_attempt_that_fits_ends_as_was_said_unless_that_is_forgotten(sh
 @contextmanager
 def sales_that_wait(shell: Shell) -> Iterator[Callable[[], Future[dict[str, Any]]]]:
     """Begins a sale for whose card its terminal waits, and gives its answer, some time."""
-    shell.control("PUT", "/scenario", WAITS)
+    shell.manage("PUT", "/scenario", WAITS)
     # Reading along, one hears that it waits without asking again and again.
-    stream = f"{shell.server.facts['control_url']}/worlds/{shell.id}/stream?kinds=tap"
+    stream = f"{shell.server.facts['control_url']}/worlds/{shell.world}/stream?kinds=tap"
     with ThreadPoolExecutor(1) as cashier, httpx2.stream("GET", stream, timeout=WAIT_S) as taps:
         lines = taps.iter_lines()
         assert next(lines) == ": here"
 
         def begin() -> Future[dict[str, Any]]:
-            paying = cashier.submit(shell.pay)
+            paying = cashier.submit(shell.paid)
             assert any('"waits":true' in line for line in lines)
             return paying
 

@@ -37,8 +37,8 @@ def worlds(server):
 
 def payments(server, world_id):
     """How many payments a world has got."""
-    shell = Shell(server, {"id": world_id})
-    return len(shell.control("GET", "/requests?route=payments.create")["requests"])
+    shell = Shell(server, world_id)
+    return len(shell.look("requests", route="payments.create")["requests"])
 
 
 def test_each_step_has_its_request_answer_webhooks_and_clock(served):
@@ -112,15 +112,15 @@ def test_what_cannot_be_played_is_refused_in_one_sentence(served, tmp_path):
 
 def test_a_scenario_runs_in_a_world_until_it_is_stopped(shell, story):
     def running():
-        found = shell.server.control("GET", f"/worlds/{shell.id}/scenario")
+        found = shell.server.control("GET", f"/worlds/{shell.world}/scenario")
         return found.json().get("name")
 
-    assert shell("scenario run late_answer") == f"Late answer runs in {shell.id}\n"
+    assert shell("scenario run late_answer") == f"Late answer runs in {shell.world}\n"
     assert running() == "Late answer"
-    assert shell(f"scenario run {story}") == f"Shown runs in {shell.id}\n"
+    assert shell(f"scenario run {story}") == f"Shown runs in {shell.world}\n"
     shell.refuses("scenario run late_anser", 2, "late_answer")
     assert running() == "Shown", "a refusal changes nothing"
-    assert shell("scenario stop") == f"no scenario runs in {shell.id}\n"
+    assert shell("scenario stop") == f"no scenario runs in {shell.world}\n"
     assert running() is None
     shell("scenario stop")
-    shell.refuses(f"scenario run late_answer --world {shell.id}x", 2, shell.id)
+    shell.refuses(f"scenario run late_answer --world {shell.world}x", 2, shell.world)

@@ -133,7 +133,7 @@ def test_what_cannot_be_done_is_refused_with_the_reason(shell: Shell):
     shell("pay 10")
     shell("pay 10")
     for line, code, words in REFUSED:
-        done = shell.ask(line)
+        done = shell.invoke(line)
 
         try:
             assert_refused(done, code, *words)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.asking import Shell, add_world, following
+from tests.cli.asking import Shell, following, shell_in
 from tests.driving import NOW
 from tests.webhooks.receiving import Answer, Received, receiving
 
@@ -17,11 +17,11 @@ PAST = "tail --no-follow --no-reasons"
 @pytest.fixture(scope="module")
 def tailed(served) -> Shell:
     """A world with four requests: a sale, a declined one, one that is not valid, one refused."""
-    shell = Shell(served, add_world(served, "tailed"))
-    shell.pay(event_id="7B2D1F0C-6B0F-4C55-9A2B-0D3E5C1A9F11", shoe_size=43)
-    shell.pay(amount=900051)
-    shell.request("GET", "/v2/terminals?limit=x", "partner")
-    shell.request("GET", "/v5/apikeys", "revoked")
+    shell = shell_in(served, "tailed")
+    shell.paid(event_id="7B2D1F0C-6B0F-4C55-9A2B-0D3E5C1A9F11", shoe_size=43, by="merchant")
+    shell.paid(900051, by="merchant")
+    shell.get("/v2/terminals", query="limit=x", by="partner")
+    shell.get("/v5/apikeys", by="revoked")
     return shell
 
 
@@ -53,7 +53,7 @@ def test_only_what_fits_the_filters_is_shown(tailed):
         "--path apikeys": "4",
         "--route payments.create": "12",
         "--key partner": "3",
-        f"--key {tailed.world['keys']['merchant']['key']}": "12",
+        f"--key {tailed.view['keys']['merchant']['key']}": "12",
         "--limit 1": "4",
         "--limit 1 --status 200": "2",
         "--limit 0": "",
@@ -63,21 +63,21 @@ def test_only_what_fits_the_filters_is_shown(tailed):
 
 
 def test_requests_are_shown_as_they_come(shell):
-    shell.pay()
+    shell.paid()
     with (
         shell.following("tail --no-reasons --method post") as tail,
         shell.following("tail --json") as as_json,
     ):
         past, entries = tail.line(), [json.loads(as_json.line())]
-        shell.request("GET", "/v5/apikeys")
-        shell.pay()
+        shell.get("/v5/apikeys", by="merchant")
+        shell.paid()
         live = tail.line()
         entries += [json.loads(as_json.line()) for _ in range(2)]
         ended = tail.stop()
 
     assert (past[-4:], live[-4:]) == ("0001", "0003")
     assert ended == (0, "")
-    assert entries == shell.control("GET", "/requests")["requests"]
+    assert entries == shell.look("requests")["requests"]
 
 
 def entry(number: int) -> dict[str, Any]:
@@ -122,14 +122,14 @@ def test_what_came_faster_than_it_was_read_is_fetched_and_nothing_comes_twice():
 def test_webhooks_stand_below_their_request_with_the_rule_that_changed_them(shell):
     with receiving() as receiver, shell.following("tail --no-reasons") as tail:
         # Once this is shown, the command follows.
-        shell.pay()
+        shell.paid()
         tail.until("POST /v3/payment")
-        shell.control("POST", "/endpoints", {"url": receiver.url})
-        shell.control("PUT", "/scenario", {"name": "webhook_twice_and_early"})
-        shell.pay()
+        shell.manage("POST", "/endpoints", {"url": receiver.url}).expect(201)
+        shell.manage("PUT", "/scenario", {"name": "webhook_twice_and_early"})
+        shell.paid()
         tail.until("POST /v3/payment")
         sent = [tail.until("transaction.sale") for _ in range(2)]
-        shell.control("POST", "/clock/advance", {"by": "90s"})
+        shell.manage("POST", "/clock/advance", {"by": "90s"})
         clock = tail.until("clock")
         tail.stop()
     past = shell(PAST).splitlines()
@@ -143,10 +143,10 @@ def test_webhooks_stand_below_their_request_with_the_rule_that_changed_them(shel
 
 
 def test_a_webhook_that_a_rule_dropped_is_said_to_be(shell):
-    shell.control("POST", "/endpoints", {"url": "http://127.0.0.1:9/"})
+    shell.manage("POST", "/endpoints", {"url": "http://127.0.0.1:9/"}).expect(201)
     dropping = {"when": {"event": "transaction.sale"}, "then": {"drop": True}}
-    shell.control("PUT", "/scenario", {"name": "lossy", "webhook": [{"name": "lost", **dropping}]})
-    shell.pay()
+    shell.manage("PUT", "/scenario", {"name": "lossy", "webhook": [{"name": "lost", **dropping}]})
+    shell.paid()
 
     (lost,) = [line for line in shell(PAST).splitlines() if "transaction.sale" in line]
     assert "dropped" in lost

@@ -25,7 +25,7 @@ expect.status = "declined"
 
 @pytest.fixture
 def fixture_text(shell):
-    return shell.server.control("GET", f"/worlds/{shell.id}/snapshot").text
+    return shell.server.control("GET", f"/worlds/{shell.world}/snapshot").text
 
 
 def written(folder, name, text, encoding):

@@ -10,7 +10,7 @@ from tests.webhooks.receiving import receiving
 
 def test_a_sample_arrives_with_its_changes_and_its_result_is_printed(shell):
     with receiving() as receiver:
-        secret = shell.control("POST", "/endpoints", {"url": receiver.url})["secret"]
+        secret = shell.manage("POST", "/endpoints", {"url": receiver.url}).expect(201)["secret"]
         changes = "--set status=declined --set total_amount=500 --set psp=null"
         printed = shell(f"trigger transaction.sale {changes}")
         (got,) = receiver.wait_for()
@@ -22,12 +22,12 @@ def test_a_sample_arrives_with_its_changes_and_its_result_is_printed(shell):
     body = got.json()
     assert (body["status"], body["total_amount"], body["psp"]) == ("declined", 500, None)
     got.verify(secret)
-    assert message == shell.control("GET", f"/messages/{message['id']}")
+    assert message == shell.look(f"messages/{message['id']}")
     assert [one["status"] for one in message["deliveries"]] == ["delivered"]
 
 
 def test_a_missing_listener_is_reported_and_not_a_failure(shell):
-    done = shell.ask("trigger batch.accepted")
+    done = shell.invoke("trigger batch.accepted")
 
     assert done.exit_code == 0
     assert re.fullmatch(r"msg_\w+\n", done.stdout)
@@ -47,9 +47,9 @@ def test_a_receiver_that_refuses_is_a_failure_and_is_sent_the_same_once_more(she
     shell.refuses("resend last", 1, "has no message yet")
     shell.refuses("resend msg_zz", 2, "begins with 'msg_zz'", "`last` or `failed`")
     with receiving([503, 503, 204]) as receiver:
-        endpoint = shell.control("POST", "/endpoints", {"url": receiver.url})
-        refused = shell.ask("trigger batch.accepted")
-        failed = shell.ask("resend")
+        endpoint = shell.manage("POST", "/endpoints", {"url": receiver.url}).expect(201)
+        refused = shell.invoke("trigger batch.accepted")
+        failed = shell.invoke("resend")
         accepted = shell(f"resend last --endpoint {endpoint['id']}")
         whole = shell.json("resend last")
 

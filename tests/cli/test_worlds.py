@@ -39,8 +39,8 @@ def test_a_new_world_is_as_the_options_say_and_has_a_request_to_paste(served, tm
         server=served,
     )
 
-    shell = Shell(served, served.control("GET", "/worlds/cli-new").json())
-    switches = shell.control("GET", "/switches")
+    shell = Shell(served, "cli-new")
+    switches = shell.look("switches")
     assert shown.startswith(
         "world cli-new (Mine): fixture demo, seed 7, scenario All declined, "
         "reading missing_headers=refused, reading delete_answers=resource, "
@@ -49,8 +49,8 @@ def test_a_new_world_is_as_the_options_say_and_has_a_request_to_paste(served, tm
     assert (switches["batch.settlement"], switches["strict_headers"]) == ("manual", True)
     words = shlex.split(shown.splitlines()[-1])
     assert words[:3] == ["curl", "-s", f"{served.url}/v3/payment"]
-    assert words[4] == f"x-service-apikey: {shell.world['keys']['merchant']['key']}"
-    assert shell.pay(**json.loads(words[6]))["status"] == "declined"
+    assert words[4] == f"x-service-apikey: {shell.view['keys']['merchant']['key']}"
+    assert shell.paid(**json.loads(words[6]))["status"] == "declined"
 
 
 def test_a_scenario_that_is_nested_too_deeply_is_refused(served, tmp_path):
@@ -86,29 +86,29 @@ def test_the_worlds_of_a_server_are_listed(served):
 
 
 def test_a_world_is_shown_whole_reset_with_the_same_keys_and_deleted(shell):
-    shown, named = shell("world show"), shell(f"world show {shell.id}")
+    shown, named = shell("world show"), shell(f"world show {shell.world}")
 
     for cast in ("accounts", "terminals", "locations"):
-        assert all(id in shown for id in shell.world[cast].values())
-    assert all(key["key"] in shown for key in shell.world["keys"].values())
+        assert all(id in shown for id in shell.view[cast].values())
+    assert all(key["key"] in shown for key in shell.view["keys"].values())
     assert named == shown
-    assert shell.json("world show") == shell.world
-    path = f"/v1/transactions/{shell.pay()['transaction_id']}"
-    reset = shell(f"world reset {shell.id}")
-    assert reset == f"{shell.id} is reset to the fixture demo\n"
-    assert shell.request("GET", path).status_code == 404
-    assert shell(f"world delete {shell.id} --yes") == f"{shell.id} is deleted\n"
-    assert shell.server.control("GET", f"/worlds/{shell.id}").status_code == 404
+    assert shell.json("world show") == shell.view
+    path = f"/v1/transactions/{shell.paid()['transaction_id']}"
+    reset = shell(f"world reset {shell.world}")
+    assert reset == f"{shell.world} is reset to the fixture demo\n"
+    assert shell.get(path).status == 404
+    assert shell(f"world delete {shell.world} --yes") == f"{shell.world} is deleted\n"
+    assert shell.server.control("GET", f"/worlds/{shell.world}").status_code == 404
 
 
 def test_on_a_terminal_it_asks_before_it_deletes(shell):
-    line = ("world", "delete", shell.id, "--url", shell.server.url)
+    line = ("world", "delete", shell.world, "--url", shell.server.url)
     for answer, expected, status in ((b"n\n", 1, 200), (b"\x04", 130, 200), (b"y\n", 0, 404)):
         with at_terminal(*line) as (process, person):
-            read_until(person, f"Delete the world {shell.id} with all its data?")
+            read_until(person, f"Delete the world {shell.world} with all its data?")
             os.write(person, answer)
             assert process.wait(20) == expected, answer
-        left = shell.server.control("GET", f"/worlds/{shell.id}").status_code
+        left = shell.server.control("GET", f"/worlds/{shell.world}").status_code
         assert left == status, answer
 
 

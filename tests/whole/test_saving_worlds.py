@@ -3,12 +3,11 @@
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 from click.testing import Result
 from pytest_httpserver import HTTPServer
 
-from tests.cli.asking import add_world, ask, assert_refused, pay, told
+from tests.cli.asking import Shell, add_world, ask, assert_refused, shell_in, told
 from tests.driving import NOW, Served, serving
 from tests.whole.installing import free_port
 
@@ -19,9 +18,9 @@ def assert_refused_in_a_sentence(done: Result, *words: str) -> None:
     assert done.stderr.count("\n") == 1
 
 
-def read(server: Served, world: dict[str, Any], tx: dict[str, Any]) -> int:
-    key = world["keys"]["merchant"]["key"]
-    return server.ask("GET", f"/v1/transactions/{tx['transaction_id']}", key=key).status_code
+def found(shell: Shell, id: str) -> bool:
+    """Whether the world has the payment."""
+    return shell.get(f"/v1/transactions/{id}").status == 200
 
 
 def snapshot(server: Served, id: str = "default") -> bytes:
@@ -32,47 +31,44 @@ def snapshot(server: Served, id: str = "default") -> bytes:
 
 
 def test_a_world_that_was_saved_comes_back(served, tmp_path):
-    world = add_world(served, "there-and-back")
-    before = pay(served, world)
+    shell = shell_in(served, "there-and-back")
+    before = shell.paid_id()
     file = tmp_path / "friday.json"
 
-    out = told("world", "save", str(file), "--world", "there-and-back", server=served)
-    after = pay(served, world)
-    told("world", "load", str(file), "--world", "there-and-back", server=served)
+    out = shell(f"world save {file}")
+    after = shell.paid_id()
+    shell(f"world load {file}")
 
     assert out == ""
-    assert snapshot(served, "there-and-back") == file.read_bytes()
-    assert (read(served, world, before), read(served, world, after)) == (200, 404)
+    assert shell.saved() == file.read_bytes()
+    assert (found(shell, before), found(shell, after)) == (True, False)
     assert json.loads(file.read_bytes())["file"]["1"]["program"] == "uat-sandbox"
     assert [path.name for path in tmp_path.iterdir()] == ["friday.json"]
 
     # A file that is there is replaced whole, and can be served.
     file.write_text("x" * 1_000_000, encoding="utf-8")
-    told("world", "save", str(file), "--world", "there-and-back", server=served)
-    with serving("--fixture", str(file)) as another:
-        shown = another.control("GET", "/worlds/default").json()
-        assert shown["fixture"] == "friday"
-        assert read(another, shown, before) == 200
+    shell(f"world save {file}")
+    with serving("--fixture", str(file)) as server:
+        another = Shell(server)
+        assert another.view["fixture"] == "friday"
+        assert found(another, before)
 
 
 def test_a_world_goes_to_standard_output_and_comes_from_standard_input_and_json_says_so(
     served, tmp_path
 ):
-    one, other = add_world(served, "one"), add_world(served, "other")
-    paid = pay(served, one)
+    one, other = shell_in(served, "one"), shell_in(served, "other")
+    paid = one.paid_id()
     file = tmp_path / "told.json"
 
     content = told("world", "save", "--world", "one", "--url", served.facts["control_url"])
-    told("world", "load", "-", "--world", "other", server=served, stdin=content)
-    saved, loaded = (
-        json.loads(told("world", way, str(file), "--world", "other", "--json", server=served))
-        for way in ("save", "load")
-    )
+    told("world", "load", "-", stdin=content, **other.env)
+    saved, loaded = (other.json(f"world {way} {file}") for way in ("save", "load"))
 
-    assert content.encode() == snapshot(served, "one")
-    assert read(served, other, paid) == 200
+    assert content.encode() == one.saved()
+    assert found(other, paid)
     assert saved == {"world": "other", "file": str(file), "bytes": file.stat().st_size}
-    assert loaded == served.control("GET", "/worlds/other").json()
+    assert loaded == other.look("/worlds/other")
 
 
 # --- what is refused --------------------------------------------------------------------------
@@ -141,11 +137,11 @@ def convert(source: Path, target: Path, *options: str) -> Result:
 def fill(path: Path) -> dict[str, bytes]:
     """Have a server keep two worlds in this file; their snapshots."""
     with serving("--store", str(path), "--clock", NOW) as server:
-        worlds = [server.control("GET", "/worlds/default").json(), add_world(server, "second")]
-        for world in worlds:
-            pay(server, world)
-        server.control("POST", "/worlds/second/endpoints", json={"url": "http://127.0.0.1:9/"})
-        return {world["id"]: snapshot(server, world["id"]) for world in worlds}
+        shells = [Shell(server), shell_in(server, "second")]
+        for shell in shells:
+            shell.paid()
+        shells[1].manage("POST", "/endpoints", {"url": "http://127.0.0.1:9/"}).expect(201)
+        return {shell.world: shell.saved() for shell in shells}
 
 
 def test_a_state_file_of_one_kind_becomes_one_of_the_other_and_back_again(tmp_path):
