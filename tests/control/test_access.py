@@ -55,7 +55,7 @@ def test_a_shared_server_on_loopback_asks_for_a_token_and_guards_internal_addres
 
     assert sandbox.control("GET", "/worlds").status == 200
     inside = {"url": "http://127.0.0.1:9000/hook"}
-    refused = sandbox.control("POST", "/worlds/default/endpoints", inside)
+    refused = sandbox.manage("POST", "/endpoints", inside)
     assert refused.status == 400
     assert "internal address" in refused.json()["message"]
 

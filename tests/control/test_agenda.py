@@ -9,7 +9,6 @@ from tests.driving import NOW
 from tests.scenarios.running import after, follows, running
 
 WORLD = "/worlds/default"
-CLOCK = f"{WORLD}/clock"
 
 
 def agenda(sandbox, **query):
@@ -17,7 +16,7 @@ def agenda(sandbox, **query):
 
 
 def advance(sandbox, **how):
-    return sandbox.control("POST", f"{CLOCK}/advance", how).json()
+    return sandbox.manage("POST", "/clock/advance", how).json()
 
 
 @pytest.mark.proves("assumed D23, F21")
@@ -70,12 +69,12 @@ def test_a_clock_is_advanced_to_an_instant_by_nothing_and_on_while_it_runs(sandb
     moved = advance(sandbox, to="2026-03-02T00:00:00Z")
     assert moved == {"now": "2026-03-02T00:00:00.000Z", "fired": []}
     assert sandbox.look("clock")["mode"] == "frozen"
-    sandbox.control("PUT", CLOCK, {"mode": "running", "rate": 0.001})
+    sandbox.manage("PUT", "/clock", {"mode": "running", "rate": 0.001})
 
     assert advance(sandbox, by="1d")["now"].startswith("2026-03-03T00:00:00.")
     assert sandbox.look("clock")["mode"] == "running"
     advance(sandbox, to="2500-01-01T00:00:00Z")
-    nothing = sandbox.control("POST", f"{CLOCK}/advance", {"to": "next"})
+    nothing = sandbox.manage("POST", "/clock/advance", {"to": "next"})
     assert_refused(nothing, 400, "validation_error")
     assert nothing.json()["message"] == "to: nothing falls due in this world"
 

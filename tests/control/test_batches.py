@@ -7,19 +7,18 @@ from tests.control.refusals import assert_refused
 from tests.driving import fresh
 from tests.scenarios.running import running
 
-BATCHES = "/worlds/default/batches"
 HASH = REASONS["hash_mismatch"]
 
 
 @pytest.fixture
 def sandbox():
     sandbox = fresh()
-    sandbox.control("PUT", "/worlds/default/switches", {"batch.settlement": "manual"})
+    sandbox.set_switch("batch.settlement", "manual")
     return sandbox
 
 
 def answer(sandbox, id, **body):
-    return sandbox.control("POST", f"{BATCHES}/{id}/answer", body)
+    return sandbox.manage("POST", f"/batches/{id}/answer", body)
 
 
 def results(detail):
@@ -53,8 +52,8 @@ def test_the_record_that_was_sent_back_is_named_with_the_batch_that_takes_it_nex
     assert [one["now_in"] for one in records if one["result"] == "refused"] == [second]
     assert results(sandbox.look(f"batches/{second}"))[back_id, "capture"] is None
     saved = sandbox.look("snapshot")
-    sandbox.control("POST", "/worlds/default/reset")
-    assert sandbox.control("PUT", "/worlds/default/snapshot", saved).status == 200
+    sandbox.reset()
+    assert sandbox.manage("PUT", "/snapshot", saved).status == 200
     assert sandbox.look(f"batches/{first}")["records"] == records
 
 

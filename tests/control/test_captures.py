@@ -37,7 +37,7 @@ def test_a_capture_has_the_messages_about_the_own_record_of_an_action(sandbox):
     id = sandbox.held(1000)["transaction_id"]
     sandbox.post(f"/v3/payments/{id}/capture", {})
 
-    answer = sandbox.control("GET", "/worlds/default/capture")
+    answer = sandbox.manage("GET", "/capture")
 
     stories = json.loads(gzip.decompress(answer.body))["stories"]
     assert sandbox.look(f"payments/{id}") in stories
@@ -47,9 +47,9 @@ def test_a_capture_has_the_messages_about_the_own_record_of_an_action(sandbox):
 def test_a_capture_has_all_that_can_be_seen_and_no_key(eventful):
     secrets = secrets_of(eventful)
 
-    answer = eventful.control("GET", "/worlds/default/capture")
+    answer = eventful.manage("GET", "/capture")
 
-    assert eventful.control("GET", "/worlds/default/capture").body == answer.body
+    assert eventful.manage("GET", "/capture").body == answer.body
     text = gzip.decompress(answer.body).decode()
     assert answer.headers["content-type"] == "application/gzip"
     assert "default.capture.json.gz" in answer.headers["content-disposition"]
@@ -68,7 +68,7 @@ def test_a_capture_has_all_that_can_be_seen_and_no_key(eventful):
 
 
 def test_a_capture_answers_the_lens_for_each_key_where_one_was_refused(eventful):
-    answer = eventful.control("GET", "/worlds/default/capture")
+    answer = eventful.manage("GET", "/capture")
     seen = json.loads(gzip.decompress(answer.body))["lens"]
 
     asked = {(one["operation"], one["target"]) for one in seen["answers"]}
@@ -78,4 +78,4 @@ def test_a_capture_answers_the_lens_for_each_key_where_one_was_refused(eventful)
     assert (by_key["other_merchant"]["status"], by_key["merchant"]["allowed"]) == (404, True)
     assert set(by_key) == {one["key"]["cast"] for one in seen["tables"]}
     body = {"key": "other_merchant", "operation": operation, "target": target}
-    assert eventful.control("POST", "/worlds/default/lens", body).json() == by_key["other_merchant"]
+    assert eventful.manage("POST", "/lens", body).json() == by_key["other_merchant"]

@@ -7,8 +7,6 @@ import pytest
 from tests.control.refusals import assert_refused
 from tests.driving import NOW, InProcess, Response, fresh
 
-CLOCK = "/worlds/default/clock"
-
 
 def create(sandbox: InProcess, **body: Any) -> Response:
     return sandbox.control("POST", "/worlds", body)
@@ -33,7 +31,7 @@ def test_a_world_is_shown_with_its_cast_listed_read_and_deleted(sandbox):
     assert (deleted.status, deleted.body) == (204, b"")
     assert sandbox.control("GET", "/worlds").json()["total"] == 1
     assert_refused(sandbox.control("GET", "/worlds/mine"), 404, "unknown_world")
-    assert_refused(sandbox.control("DELETE", "/worlds/default"), 409, "protected")
+    assert_refused(sandbox.manage("DELETE", ""), 409, "protected")
 
 
 def test_a_world_needs_nothing_and_gets_the_defaults(sandbox):
@@ -108,7 +106,7 @@ def test_a_body_that_is_not_an_object_makes_no_world(sandbox):
 def test_a_clock_can_be_set_to_either_of_its_bounds_and_the_platform_still_answers(sandbox):
     key = {"name": "x", "permissions": ["all"]}
     for instant, status in (("1970-01-01T00:00:00.000Z", 201), ("9000-01-01T00:00:00.000Z", 401)):
-        set_to = sandbox.control("PUT", CLOCK, {"now": instant})
+        set_to = sandbox.manage("PUT", "/clock", {"now": instant})
 
         assert set_to.json()["now"] == instant
         assert sandbox.ask("POST", "/v5/apikeys", key="admin", json_body=key).status == status
@@ -142,11 +140,10 @@ def test_each_switch_has_its_other_values_and_leaves_the_rest_alone(sandbox):
 
 
 WORLD = "/worlds/default"
-MARKS = f"{WORLD}/marks"
 
 
 def mark(sandbox, name=""):
-    return sandbox.control("POST", MARKS, {"name": name}).expect(201)
+    return sandbox.manage("POST", "/marks", {"name": name}).expect(201)
 
 
 @pytest.mark.proves("assumed D25")
@@ -155,31 +152,31 @@ def test_a_world_returns_to_its_mark_as_often_as_one_likes(sandbox):
     first = mark(sandbox, "before")
 
     for _ in range(2):
-        sandbox.control("POST", f"{WORLD}/clock/advance", {"by": "30d"})
+        sandbox.advance("30d")
         assert sandbox.read(id)["status"] == "canceled"
-        answer = sandbox.control("POST", f"{MARKS}/{first['id']}/return")
+        answer = sandbox.manage("POST", f"/marks/{first['id']}/return")
         assert answer.json()["clock"]["now"] == first["now"] == "2026-03-01T12:00:00.000Z"
         assert sandbox.read(id)["status"] == "authorized"
 
-    assert sandbox.control("GET", MARKS).json() == {"marks": [first], "total": 1}
-    sandbox.control("POST", f"{WORLD}/reset")
-    sandbox.control("POST", f"{MARKS}/{first['id']}/return")
+    assert sandbox.look("marks") == {"marks": [first], "total": 1}
+    sandbox.reset()
+    sandbox.manage("POST", f"/marks/{first['id']}/return")
     assert sandbox.read(id)["status"] == "authorized"
 
 
 def test_ten_marks_are_kept_and_one_can_be_removed(sandbox):
     ids = [mark(sandbox)["id"] for _ in range(12)]
 
-    kept = [one["id"] for one in sandbox.control("GET", MARKS).json()["marks"]]
-    removed = sandbox.control("DELETE", f"{MARKS}/{kept[3]}")
+    kept = [one["id"] for one in sandbox.look("marks")["marks"]]
+    removed = sandbox.manage("DELETE", f"/marks/{kept[3]}")
 
     assert kept == ids[2:]
     assert removed.status == 204
-    assert sandbox.control("GET", MARKS).json()["total"] == 9
-    sandbox.control("DELETE", f"{MARKS}/{ids[-1]}")
+    assert sandbox.look("marks")["total"] == 9
+    sandbox.manage("DELETE", f"/marks/{ids[-1]}")
     assert mark(sandbox)["id"] not in ids
     for method, path in (("DELETE", kept[3]), ("POST", f"{ids[0]}/return")):
-        assert_refused(sandbox.control(method, f"{MARKS}/{path}"), 404, "not_found")
+        assert_refused(sandbox.manage(method, f"/marks/{path}"), 404, "not_found")
 
 
 # --- copies -----------------------------------------------------------------------------------
@@ -190,8 +187,8 @@ def test_a_copy_has_the_same_data_and_goes_its_own_way(sandbox):
     id = sandbox.paid_id(operation="auth")
     names = {"id": "copy", "name": "A copy"}
 
-    answer = sandbox.control("POST", f"{WORLD}/fork", names)
-    numbered = sandbox.control("POST", f"{WORLD}/fork")
+    answer = sandbox.manage("POST", "/fork", names)
+    numbered = sandbox.manage("POST", "/fork")
     copy = InProcess(sandbox.sandbox, world="copy")
     sandbox.control("POST", "/worlds/copy/clock/advance", {"by": "30d"})
 
@@ -199,15 +196,15 @@ def test_a_copy_has_the_same_data_and_goes_its_own_way(sandbox):
     assert (answer.json()["id"], answer.json()["name"]) == ("copy", "A copy")
     assert numbered.json()["id"].startswith("world-")
     assert (copy.read(id)["status"], sandbox.read(id)["status"]) == ("canceled", "authorized")
-    assert set(answer.json()["keys"]) == set(sandbox.control("GET", WORLD).json()["keys"])
+    assert set(answer.json()["keys"]) == set(sandbox.manage("GET", "").json()["keys"])
     keys = [one["key"] for one in answer.json()["keys"].values()]
     assert sandbox.key("merchant") not in keys
 
 
 def test_a_world_is_renamed_and_stays_so(sandbox):
-    renamed = sandbox.control("PATCH", WORLD, {"name": "Release 7"}).json()
-    sandbox.control("POST", f"{WORLD}/reset")
-    saved = sandbox.control("GET", f"{WORLD}/snapshot").json()
+    renamed = sandbox.manage("PATCH", "", {"name": "Release 7"}).json()
+    sandbox.reset()
+    saved = sandbox.look("snapshot")
 
     assert renamed["name"] == "Release 7"
-    assert sandbox.control("PUT", f"{WORLD}/snapshot", saved).json()["name"] == "Release 7"
+    assert sandbox.manage("PUT", "/snapshot", saved).json()["name"] == "Release 7"

@@ -137,11 +137,11 @@ def test_scenarios_of_the_library_and_own_ones_are_counted_by_name_and_again_aft
     library = sandbox.control("GET", "/scenarios").json()["scenarios"]
     first, second = library[0], library[1]
     for wanted in (first["name"], second["title"], first["name"]):
-        sandbox.control("PUT", "/worlds/default/scenario", {"name": wanted})
-    sandbox.control("PUT", "/worlds/default/scenario", {"name": "My own", "rule": []})
+        sandbox.manage("PUT", "/scenario", {"name": wanted})
+    sandbox.manage("PUT", "/scenario", {"name": "My own", "rule": []})
 
     shown = sandbox.look("coverage")["scenarios"]
-    sandbox.control("POST", "/worlds/default/reset")
+    sandbox.reset()
 
     assert shown["exercised"] == {first["name"]: 2, second["name"]: 1, "My own": 1}
     assert shown["never"] == [one["name"] for one in library[2:]]
@@ -152,7 +152,7 @@ def test_scenarios_of_the_library_and_own_ones_are_counted_by_name_and_again_aft
 def test_a_part_of_a_key_in_the_name_of_a_scenario_is_masked(sandbox):
     """A whole one is refused."""
     key = sandbox.key("merchant")[:-1]
-    sandbox.control("PUT", "/worlds/default/scenario", {"name": f"with {key}", "rule": []})
+    sandbox.manage("PUT", "/scenario", {"name": f"with {key}", "rule": []})
 
     (name,) = exercised(sandbox)["scenarios"]
 

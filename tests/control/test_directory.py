@@ -7,8 +7,6 @@ import pytest
 from sandbox.domain.payments.transitions import TRANSITIONS
 from tests.driving import fresh
 
-DIRECTORY = "/worlds/default/directory"
-
 
 @pytest.fixture(scope="module")
 def sandbox():
@@ -47,7 +45,7 @@ def test_a_terminal_has_the_currency_of_its_payments():
 
     currencies = {one["cast"]: one["currency"] for one in entries}
     assert (currencies["merchant"], currencies["second_merchant"]) == ("JPY", "USD")
-    paid = sandbox.control("GET", f"/worlds/default/payments/{sandbox.paid_id()}").json()
+    paid = sandbox.look(f"payments/{sandbox.paid_id()}")
     assert paid["payment"]["currency"] == "JPY"
 
 
@@ -91,8 +89,8 @@ def test_the_machine_of_payments_has_each_row_of_the_table_in_each_of_its_states
 def test_each_kind_of_thing_is_found_by_its_id_and_its_link_reads_it(sandbox):
     payment = sandbox.paid_id(1234)
     tx = sandbox.read(payment)
-    message = sandbox.control("GET", "/worlds/default/messages").json()["messages"][-1]["id"]
-    entry = sandbox.control("GET", "/worlds/default/requests").json()["requests"][-1]["id"]
+    message = sandbox.look("messages")["messages"][-1]["id"]
+    entry = sandbox.look("requests")["requests"][-1]["id"]
     ids = {
         "payment": payment,
         "message": message,

@@ -27,7 +27,7 @@ def told(sandbox):
 
 def test_no_file_holds_a_key(told):
     sandbox, _ = told
-    keys = [one["key"] for one in sandbox.control("GET", "/worlds/default").json()["keys"].values()]
+    keys = [one["key"] for one in sandbox.manage("GET", "").json()["keys"].values()]
     for kind in ("curl", "har", "markdown", "pytest"):
         shown = exported(sandbox, kind)
 
@@ -50,7 +50,7 @@ def test_curl_takes_keys_from_variables_and_sends_what_was_sent(told):
 
 def test_har_and_markdown_tell_request_answer_and_reason(told):
     sandbox, id = told
-    last = sandbox.control("GET", "/worlds/default/requests").json()["requests"][-1]
+    last = sandbox.look("requests")["requests"][-1]
 
     log = json.loads(exported(sandbox, "har")["content"])["log"]
     markdown = exported(sandbox, "markdown", requests=[last["id"]])["content"]
@@ -87,10 +87,10 @@ def test_a_scenario_makes_the_same_outcomes_happen():
     sandbox.act(tipped, "reverse")
     sandbox.pay(outcome="lost_card")
     sandbox.pay(outcome="partial_approval")
-    sandbox.control("POST", "/worlds/default/scenario/next", {"outcome": "stolen_card"})
+    sandbox.manage("POST", "/scenario/next", {"outcome": "stolen_card"})
     sandbox.pay()
     held = sandbox.pay(operation="auth").json()
-    sandbox.control("POST", "/worlds/default/clock/advance", {"by": "1h"})
+    sandbox.advance("1h")
     sandbox.act(held, "capture", amount=900)
     sandbox.ask("GET", f"/v1/transactions/{sale['transaction_id']}")
 
@@ -117,9 +117,9 @@ def test_a_scenario_makes_the_same_outcomes_happen():
 
 def test_a_sale_that_a_maintenance_refused_is_refused_in_the_scenario():
     sandbox = fresh()
-    sandbox.control("PUT", "/worlds/default/maintenance", {"lasts": "10m"})
+    sandbox.manage("PUT", "/maintenance", {"lasts": "10m"})
     assert sandbox.pay().status == 503
-    sandbox.control("POST", "/worlds/default/clock/advance", {"by": "10m"})
+    sandbox.advance("10m")
     sandbox.paid()
 
     document = tomllib.loads(exported(sandbox, "scenario")["content"])
@@ -131,7 +131,7 @@ def test_a_sale_that_a_maintenance_refused_is_refused_in_the_scenario():
 @pytest.mark.proves("assumed D25-export")
 def test_what_does_not_come_true_is_refused_with_what_differs():
     sandbox = fresh()
-    sandbox.control("PUT", "/worlds/default/readings", {"status_after_partial_refund": "refunded"})
+    sandbox.manage("PUT", "/readings", {"status_after_partial_refund": "refunded"})
     sale = sandbox.paid()
     sandbox.act(sale, "refund", amount=300)
 

@@ -11,7 +11,6 @@ from tests.driving import fresh
 from tests.scenarios.running import running
 from tests.testing.pytesting import run_pytest
 
-WORLD = "/worlds/default"
 RIGHT = "return sandbox.client().get(f'/v1/transactions/{webhook.subject}').json()"
 """What software does that reads the record from the platform."""
 
@@ -46,7 +45,7 @@ def day():
     """A refund in part, a decline that was queued, a partial approval, a hold that is captured an
     hour later, a batch that closes, and a request without a key."""
     sandbox = fresh()
-    sandbox.control("PUT", f"{WORLD}/readings", {"status_after_partial_refund": "refunded"})
+    sandbox.manage("PUT", "/readings", {"status_after_partial_refund": "refunded"})
     sandbox.set_switch("batch.settlement", "manual")
     run_scenario(sandbox, name="approve_all")
     sale = sandbox.paid()
@@ -68,11 +67,11 @@ def down_by_hand():
     batch = sandbox.read(sandbox.paid())["batch_id"]
     sandbox.advance("1m")
     for lasts, then in (("90s", "80s"), ("10m", "10m")):
-        assert sandbox.control("PUT", f"{WORLD}/maintenance", {"lasts": lasts}).status == 200
+        assert sandbox.manage("PUT", "/maintenance", {"lasts": lasts}).status == 200
         assert sandbox.close_batch(batch).status == 503
         sandbox.advance(then)
         if then != lasts:
-            sandbox.control("DELETE", f"{WORLD}/maintenance")
+            sandbox.manage("DELETE", "/maintenance")
         assert sandbox.close_batch(batch).status == 200
         batch = sandbox.read(sandbox.paid())["batch_id"]
     return exported(sandbox)["content"]
@@ -88,14 +87,14 @@ def two_scenarios():
     ):
         running(sandbox, {"when": {"operation": "sale"}, "then": {"outcome": outcome}})
         assert sandbox.pay().json()["status_reason"] == reason
-        sandbox.control("DELETE", f"{WORLD}/scenario")
+        sandbox.manage("DELETE", "/scenario")
         sandbox.paid()
     run_scenario(sandbox, name="approve_all")
     return exported(sandbox)["content"]
 
 
 def run_scenario(sandbox, **scenario):
-    answer = sandbox.control("PUT", "/worlds/default/scenario", scenario)
+    answer = sandbox.manage("PUT", "/scenario", scenario)
     assert answer.status == 200, answer.body
 
 
@@ -105,7 +104,7 @@ def played(scenario: str, example: int) -> str:
     The world has an endpoint, so it draws other ids than the world of the test.
     """
     sandbox = fresh()
-    sandbox.control("POST", "/worlds/default/receivers", {})
+    sandbox.manage("POST", "/receivers", {})
     run_scenario(sandbox, name=scenario)
     play = sandbox.control_on_loop("POST", "/worlds/default/scenario/play", {"example": example})
     assert [one["mistakes"] for one in asyncio.run(play).json()["steps"]] == [[]] * example
@@ -129,10 +128,10 @@ def contradicted_sale():
     sandbox = fresh()
     for port in (9, 10):
         endpoint = {"url": f"http://127.0.0.1:{port}/"}
-        assert sandbox.control("POST", "/worlds/default/endpoints", endpoint).status == 201
+        assert sandbox.manage("POST", "/endpoints", endpoint).status == 201
     spoilt = {"then": {"delay_ms": 5, "contradict": {"status": "declined"}}, "times": 2}
     spoilt["when"] = {"event": "transaction.sale"}
-    assert sandbox.control("POST", "/worlds/default/webhooks/next", spoilt).status == 201
+    assert sandbox.manage("POST", "/webhooks/next", spoilt).status == 201
 
     async def story():
         async with sandbox.living():

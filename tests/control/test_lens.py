@@ -6,12 +6,10 @@ from sandbox.platform.routes import OPERATIONS
 from tests.control.refusals import everything
 from tests.driving import fresh
 
-LENS = "/worlds/default/lens"
-
 
 def looked(sandbox, key, operation, target=None):
     body = {"key": key, "operation": operation, "target": target}
-    return sandbox.control("POST", LENS, body).expect(200)
+    return sandbox.manage("POST", "/lens", body).expect(200)
 
 
 @pytest.fixture(scope="module")

@@ -49,7 +49,7 @@ def test_messages_come_newest_last_and_the_window_is_on_the_newest(sandbox):
 
 def test_messages_are_filtered_by_type_subject_and_time(sandbox):
     first, second = make_keys(sandbox, 2)
-    sandbox.control("PUT", "/worlds/default/clock", {"now": "2026-04-01T00:00:00Z"})
+    sandbox.set_clock("2026-04-01T00:00:00Z")
     path = f"/v5/apikeys/{first}"
     sandbox.ask("PUT", path, key="merchant", json_body={"status": "revoked"})
 
@@ -92,13 +92,13 @@ def test_an_emptied_journal_goes_on_numbering(sandbox):
     for path in ("/v5/apikeys", "/v5/apikeys/nowhere", "/nowhere"):
         sandbox.ask("GET", path, key="merchant")
 
-    cleared = sandbox.control("DELETE", "/worlds/default/requests")
+    cleared = sandbox.manage("DELETE", "/requests")
     after = sandbox.look("requests")
     next_one = sandbox.ask("GET", "/v5/apikeys", key="merchant")
 
     assert (cleared.status, cleared.body) == (204, b"")
     assert (after["requests"], after["total"]) == ([], 0)
-    assert sandbox.control("GET", "/worlds/default/requests/req_0000000001").status == 404
+    assert sandbox.manage("GET", "/requests/req_0000000001").status == 404
     assert next_one.headers["x-sandbox-request-id"] == "req_0000000004"
 
 

@@ -17,7 +17,7 @@ def needs(sandbox):
 
 @pytest.mark.proves("assumed D35-action")
 def test_payments_are_counted_and_not_the_records_of_actions(sandbox):
-    sandbox.control("PUT", f"{WORLD}/readings", {"record_of_an_action": "own"})
+    sandbox.manage("PUT", "/readings", {"record_of_an_action": "own"})
     sale = sandbox.paid()
     sandbox.act(sale, "refund", amount=300)
     sandbox.act(sale, "refund", amount=200)
@@ -31,10 +31,10 @@ def test_a_new_world_needs_no_attention_and_says_which_scenario_runs(sandbox):
 
     assert (seen["needs"], seen["feed"], seen["statuses"], seen["endpoints"]) == ([], [], {}, [])
     assert seen["now"] == "2026-03-01T12:00:00.000Z"
-    agenda = sandbox.control("GET", f"{WORLD}/agenda").json()
+    agenda = sandbox.look("agenda")
     assert (seen["due"], seen["due_total"]) == (agenda["agenda"][:DUE_MAX], agenda["total"])
     assert seen["scenario"] is None
-    running = sandbox.control("PUT", f"{WORLD}/scenario", {"name": "approve_all"}).json()
+    running = sandbox.manage("PUT", "/scenario", {"name": "approve_all"}).json()
     assert sandbox.look("overview")["scenario"] == running
 
 
@@ -97,12 +97,12 @@ def test_an_unanswered_surcharge_is_a_need(sandbox):
 
 
 def test_a_batch_is_a_need_until_what_came_back_is_in_a_batch_again(sandbox):
-    sandbox.control("PUT", f"{WORLD}/switches", {"batch.settlement": "manual"})
+    sandbox.set_switch("batch.settlement", "manual")
     kept, back = sandbox.paid(2500), sandbox.paid(700)
     first = kept["batch_id"]
     sandbox.close_batch(first)
     result = {"answer": "partially_accepted", "rejected": [back["transaction_id"]]}
-    sandbox.control("POST", f"{WORLD}/batches/{first}/answer", result)
+    sandbox.manage("POST", f"/batches/{first}/answer", result)
 
     (need,) = sandbox.look("overview")["needs"]
     assert (need["kind"], need["id"], need["amount"]) == ("batch", first, 700)
@@ -114,7 +114,7 @@ def test_a_batch_is_a_need_until_what_came_back_is_in_a_batch_again(sandbox):
 
     sandbox.close_batch(second)
     result = {"answer": "rejected", "reason": "hash_mismatch"}
-    sandbox.control("POST", f"{WORLD}/batches/{second}/answer", result)
+    sandbox.manage("POST", f"/batches/{second}/answer", result)
     assert needs(sandbox) == [("batch", second)]
 
 
@@ -144,7 +144,7 @@ def test_a_key_is_a_need_once_a_request_with_it_fails_and_an_endpoint_once_it_is
     assert "it is revoked (spec 3.1-revoke)" in key["says"]
     hook = sandbox.add_endpoint()["id"]
     assert len(needs(sandbox)) == 1
-    sandbox.control("PATCH", f"{WORLD}/endpoints/{hook}", {"disabled": True})
+    sandbox.manage("PATCH", f"/endpoints/{hook}", {"disabled": True})
     (endpoint,) = (one for one in sandbox.look("overview")["needs"] if one != key)
     assert (endpoint["kind"], endpoint["id"]) == ("endpoint", hook)
     assert endpoint["says"].startswith("is disabled: ")

@@ -5,8 +5,6 @@ import pytest
 from tests.driving import InProcess, fresh
 from tests.scenarios.running import after, running
 
-WORLD = "/worlds/default"
-
 
 def moves(sandbox, tx, **query):
     return sandbox.look(f"payments/{tx['transaction_id']}/moves", **query)
@@ -184,7 +182,7 @@ def test_every_example_of_a_possible_move_succeeds(sandbox):
 @pytest.mark.proves("assumed D35-refund")
 def test_a_reading_that_refuses_refunds_before_settlement_refuses_the_move(sandbox):
     tx = sandbox.sold()
-    sandbox.control("PUT", f"{WORLD}/readings", {"refund_before_settlement": "refused"})
+    sandbox.manage("PUT", "/readings", {"refund_before_settlement": "refused"})
 
     shown = move(sandbox, tx, "refund")
 

@@ -4,15 +4,13 @@ import pytest
 
 from tests.control.refusals import assert_refused
 
-NEXT = "/worlds/default/scenario/next"
-
 
 def queue(sandbox, **entry):
-    return sandbox.control("POST", NEXT, entry).expect(201)
+    return sandbox.manage("POST", "/scenario/next", entry).expect(201)
 
 
 def queued(sandbox):
-    listed = sandbox.control("GET", NEXT).json()
+    listed = sandbox.look("scenario/next")
     assert listed["total"] == len(listed["queue"])
     return listed["queue"]
 
@@ -23,15 +21,15 @@ def test_the_queue_is_in_order_until_its_entries_are_used_removed_cleared_or_res
     queue(sandbox, outcome="approved", operation="capture", amount=500)
     assert [one["id"] for one in queued(sandbox)][:3] == ids == ["next_1", "next_2", "next_3"]
 
-    assert sandbox.control("DELETE", f"{NEXT}/{ids[1]}").status == 204
-    assert_refused(sandbox.control("DELETE", f"{NEXT}/{ids[1]}"), 404, "not_found")
+    assert sandbox.manage("DELETE", f"/scenario/next/{ids[1]}").status == 204
+    assert_refused(sandbox.manage("DELETE", f"/scenario/next/{ids[1]}"), 404, "not_found")
     sandbox.pay()
     assert [one["operation"] for one in queued(sandbox)] == [None, "capture"]
     assert queue(sandbox, outcome="lost_card")["id"] not in ids
-    assert sandbox.control("DELETE", NEXT).status == 204
+    assert sandbox.manage("DELETE", "/scenario/next").status == 204
     assert queued(sandbox) == []
     queue(sandbox, outcome="lost_card")
-    sandbox.control("POST", "/worlds/default/reset")
+    sandbox.reset()
     assert queued(sandbox) == []
 
 

@@ -21,7 +21,7 @@ def as_csv(*rows):
 
 
 def compared(sandbox, text, **more):
-    return sandbox.control("POST", f"{WORLD}/reconciliation", {"text": text, **more}).expect(200)
+    return sandbox.manage("POST", "/reconciliation", {"text": text, **more}).expect(200)
 
 
 def row(tx, **changes):
@@ -205,7 +205,7 @@ def test_a_bad_file_is_refused_with_its_line_and_the_nearest_word(sandbox):
         ('[{"amount": 1}]', "line 1: has neither", None),
         ("transaction_id,card\nx,4000056655665556\n", "a card number is not allowed", None),
     ):
-        answer = sandbox.control("POST", f"{WORLD}/reconciliation", {"text": text})
+        answer = sandbox.manage("POST", "/reconciliation", {"text": text})
 
         assert_refused(answer, 400, "validation_error", near)
         assert words in answer.json()["message"], text

@@ -244,7 +244,7 @@ ASKED = {"method": "POST", "path": "/v3/payment", "key": "partner", "body": {"am
 
 @pytest.mark.proves("assumed D24, D25-send, D41")
 def test_what_cannot_be_asked_is_refused_with_the_nearest_word_and_changes_nothing(sandbox):
-    sandbox.control("PUT", "/worlds/default/switches", {"batch.settlement": "manual"})
+    sandbox.set_switch("batch.settlement", "manual")
     sale = sandbox.paid()
     ids = {"batch": sale["batch_id"], "payment": sale["transaction_id"]}
     sandbox.close_batch(ids["batch"])

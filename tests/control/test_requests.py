@@ -22,7 +22,7 @@ def day():
     tx = sandbox.held(1234)
     sandbox.pay(700, outcome="insufficient_funds")
     sandbox.post(f"/v3/payments/{tx['transaction_id']}/capture", {}, by="other_merchant")
-    sandbox.control("POST", "/worlds/default/clock/advance", {"by": "1h"})
+    sandbox.advance("1h")
     sandbox.acted(tx, "capture")
     return sandbox, tx["transaction_id"]
 
@@ -77,7 +77,7 @@ def test_an_entry_says_which_program_asked_and_about_what():
     agent = b"till/2.1 (kiosk) svc_uat_demomerchant_Rahy5R22dHat85afU6lKXIXOEWGwLG82"
     headers = [(b"user-agent", agent), (b"authorization", b"Bearer secret")]
     id = sandbox.paid_id()
-    key = sandbox.control("GET", "/worlds/default").json()["keys"]["partner"]["key"]
+    key = sandbox.manage("GET", "").json()["keys"]["partner"]["key"]
     headers.append((b"x-service-apikey", key.encode()))
     sandbox.ask("GET", f"/v1/transactions/{id}", headers=headers)
     sandbox.ask("GET", "/nowhere", key="partner")

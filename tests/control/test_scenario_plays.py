@@ -65,13 +65,13 @@ def played(sandbox, example, **more):
 
 @pytest.fixture
 def story(sandbox):
-    assert sandbox.control("PUT", SCENARIO, {"toml": STORY}).status == 200
+    assert sandbox.manage("PUT", "/scenario", {"toml": STORY}).status == 200
     return sandbox
 
 
 @pytest.mark.proves("assumed D25-play")
 def test_an_example_is_played_in_the_world_after_those_before_it(story):
-    before = story.control("GET", f"{WORLD}/clock").json()["now"]
+    before = story.look("clock")["now"]
 
     came = played(story, "no funds for it", **{"from": "a hold"})
 
@@ -87,11 +87,11 @@ def test_an_example_is_played_in_the_world_after_those_before_it(story):
     moved = later["requests"][0]
     assert (moved["request_id"], moved["body"]) == (None, {"by": "1d"})
     # All of it happened here: the payment, the clock, the journal, the counts of rules.
-    assert story.control("GET", f"{WORLD}/payments/{hold['subject']}").status == 200
-    assert story.control("GET", f"{WORLD}/clock").json()["now"] == came["now"] > before
-    entry = story.control("GET", f"{WORLD}/requests/{sent['request_id']}").json()
+    assert story.manage("GET", f"/payments/{hold['subject']}").status == 200
+    assert story.look("clock")["now"] == came["now"] > before
+    entry = story.look(f"requests/{sent['request_id']}")
     assert entry["origin"] == "console"
-    rules = {one["name"]: one["applied"] for one in story.control("GET", SCENARIO).json()["rules"]}
+    rules = {one["name"]: one["applied"] for one in story.look("scenario")["rules"]}
     assert rules == {"ask for the tap": 0, "no funds": 1}
 
 
@@ -114,11 +114,11 @@ def test_a_tap_is_that_of_the_example_and_webhooks_are_left_to_the_world(story):
 
 
 def test_what_cannot_be_played_is_refused_before_anything_is_sent(sandbox):
-    asked = sandbox.control("GET", f"{WORLD}/requests").json()["total"]
+    asked = sandbox.look("requests")["total"]
     assert_refused(play(sandbox, 1), 404, "no_scenario")
-    sandbox.control("PUT", SCENARIO, {"toml": 'name = "empty"'})
+    sandbox.manage("PUT", "/scenario", {"toml": 'name = "empty"'})
     assert_refused(play(sandbox, 1), 409, "no_example")
-    sandbox.control("PUT", SCENARIO, {"toml": STORY})
+    sandbox.manage("PUT", "/scenario", {"toml": STORY})
     for number in (0, 7, -1):
         answer = play(sandbox, number)
         assert_refused(answer, 400, "validation_error")
@@ -130,14 +130,14 @@ def test_what_cannot_be_played_is_refused_before_anything_is_sent(sandbox):
     for wrong in (None, 1.5, True, "", {}):
         assert_refused(play(sandbox, wrong), 400, "validation_error")
     nowhere = '[[example]]\nsend = { operation = "sale", terminal = "merchan" }\nexpect = {}\n'
-    sandbox.control("PUT", SCENARIO, {"toml": f'name = "x"\n{nowhere}'})
+    sandbox.manage("PUT", "/scenario", {"toml": f'name = "x"\n{nowhere}'})
     assert_refused(play(sandbox, 1), 409, "not_playable", "merchant")
-    assert sandbox.control("GET", f"{WORLD}/requests").json()["total"] == asked
+    assert sandbox.look("requests")["total"] == asked
 
 
 def test_what_takes_too_long_is_given_up_and_the_world_goes_on(sandbox, monkeypatch):
     monkeypatch.setattr("sandbox.app._PROVED_WITHIN_S", 0)
-    sandbox.control("PUT", SCENARIO, {"toml": STORY})
+    sandbox.manage("PUT", "/scenario", {"toml": STORY})
 
     steps = played(sandbox, 2)["steps"]
 

@@ -45,7 +45,7 @@ def test_a_scenario_takes_the_place_of_the_one_before_until_it_is_stopped(sandbo
     assert (stopped.status, stopped.body, again.status) == (204, b"", 204)
     assert source(sandbox.pay()) == "default default"
     assert_refused(sandbox.control("GET", SCENARIO), 404, "no_scenario")
-    assert sandbox.control("GET", "/worlds/default").json()["scenario"] is None
+    assert sandbox.manage("GET", "").json()["scenario"] is None
 
 
 def test_a_scenario_that_cannot_be_used_is_a_400_and_leaves_the_one_before_and_makes_no_world(
@@ -79,7 +79,7 @@ def test_a_world_can_begin_with_a_scenario_by_name_or_written_out(sandbox):
     assert (named.status, written.status) == (201, 201)
     assert named.json()["scenario"] == TITLE
     assert sandbox.control("GET", "/worlds/written").json()["scenario"] == "Mine"
-    assert sandbox.control("GET", "/worlds/default").json()["scenario"] is None
+    assert sandbox.manage("GET", "").json()["scenario"] is None
     # The names in a scenario are those of its world.
     fixture = {"id": "mine", "fixture": "empty"}
     by_terminal = {"name": "x", "rule": [{"when": {"terminal": "merchant"}, "then": LOST}]}
@@ -90,7 +90,6 @@ def test_a_world_can_begin_with_a_scenario_by_name_or_written_out(sandbox):
     assert sandbox.control("GET", "/worlds/mine").status == 404
 
 
-WORLD = "/worlds/default"
 FILES = sorted((Path(__file__).parents[2] / "scenarios").glob("*.toml"))
 TOML = """
 name = "mine"
@@ -147,8 +146,8 @@ def test_a_file_runs_and_shows_what_its_rules_decided(sandbox):
     ]
     assert shown["webhooks"][0]["last_request_id"] is None
     sandbox.control("DELETE", SCENARIO)
-    saved = sandbox.control("GET", f"{WORLD}/snapshot").json()
-    sandbox.control("PUT", f"{WORLD}/snapshot", saved)
+    saved = sandbox.look("snapshot")
+    sandbox.manage("PUT", "/snapshot", saved)
     assert_refused(sandbox.control("GET", SCENARIO), 404, "no_scenario")
 
 
@@ -231,7 +230,7 @@ expect = { http = 418 }
 """
     assert_refused(sandbox.control("POST", f"{SCENARIO}/prove"), 404, "no_scenario")
     assert sandbox.control("PUT", SCENARIO, {"toml": TOML + wrong}).status == 200
-    before = sandbox.control("GET", SCENARIO).body, sandbox.control("GET", WORLD).body
+    before = sandbox.control("GET", SCENARIO).body, sandbox.manage("GET", "").body
 
     proof = proved(sandbox)
 
@@ -240,7 +239,7 @@ expect = { http = 418 }
     assert first == {"number": 1, "name": "too little", "line": None, "mistakes": []}
     assert (second["number"], second["name"]) == (2, "hopeful")
     assert second["mistakes"][0].startswith("http: expected 418, got ")
-    assert (sandbox.control("GET", SCENARIO).body, sandbox.control("GET", WORLD).body) == before
+    assert (sandbox.control("GET", SCENARIO).body, sandbox.manage("GET", "").body) == before
     sandbox.control("PUT", SCENARIO, {"name": "late_answer"})
     assert proved(sandbox)["ok"] is True
 

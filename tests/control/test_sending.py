@@ -28,12 +28,12 @@ def sale(sandbox, **more):
 
 
 def send(sandbox, **body):
-    return sandbox.control("POST", SEND, body)
+    return sandbox.manage("POST", "/send", body)
 
 
 @pytest.mark.proves("assumed D25-send")
 def test_a_request_takes_the_way_of_any_other_and_is_not_counted(sandbox):
-    before = sandbox.control("GET", f"{WORLD}/coverage").json()
+    before = sandbox.look("coverage")
 
     answer = send(sandbox, **sale(sandbox))
     shown = answer.json()
@@ -48,7 +48,7 @@ def test_a_request_takes_the_way_of_any_other_and_is_not_counted(sandbox):
     assert kept["request"]["amount"] == 1000
     assert by_id["status"] == 200
     assert sandbox.look(f"requests/{by_id['request_id']}")["key_id"] == sandbox.key_id("merchant")
-    after = sandbox.control("GET", f"{WORLD}/coverage").json()
+    after = sandbox.look("coverage")
     assert after["operations"] == before["operations"]
 
 
@@ -72,7 +72,7 @@ def test_query_and_headers_arrive_and_refusals_of_the_platform_are_answers(sandb
 
 def test_a_transport_fault_is_shown_and_breaks_nothing(sandbox):
     for fault, status in (("http_503", 503), ("drop_after", None), ("malformed_json", 200)):
-        sandbox.control("POST", f"{WORLD}/scenario/next", {"fault": fault})
+        sandbox.manage("POST", "/scenario/next", {"fault": fault})
 
         shown = send(sandbox, **sale(sandbox)).json()
 
@@ -106,7 +106,7 @@ def test_without_waiting_the_id_comes_before_the_answer(sandbox):
 
 
 def replay(sandbox, id, **body):
-    return sandbox.control("POST", f"{WORLD}/requests/{id}/replay", body)
+    return sandbox.manage("POST", f"/requests/{id}/replay", body)
 
 
 def test_a_request_is_sent_again_as_it_was_or_with_changes(sandbox):

@@ -96,7 +96,7 @@ def test_only_the_kinds_that_are_asked_for_are_told_and_numbers_are_those_of_the
 
     def pays_and_waits() -> None:
         sandbox.pay()
-        sandbox.control("POST", f"{CLOCK}/advance", {"by": "1h"})
+        sandbox.advance("1h")
 
     happened = told(sandbox, pays_and_waits, 2, query="kinds=clock,request")
 
@@ -110,7 +110,7 @@ def test_all_readers_of_a_world_are_told_and_those_of_another_are_not(sandbox, m
             reading(sandbox) as two,
             reading(sandbox, "/worlds/mine/stream") as other,
         ):
-            sandbox.control("PUT", CLOCK, {"rate": 2})
+            sandbox.manage("PUT", "/clock", {"rate": 2})
             sandbox.control("PUT", "/worlds/mine/clock", {"rate": 3})
             return [await stream.event() for stream in (one, two, other)]
 
@@ -142,7 +142,7 @@ def test_a_key_is_masked_wherever_it_stands(sandbox):
 def test_a_reader_that_is_too_slow_is_told_how_much_it_missed(sandbox):
     def sets_the_clock(times: int) -> None:
         for rate in range(1, times + 1):
-            sandbox.control("PUT", CLOCK, {"rate": rate})
+            sandbox.manage("PUT", "/clock", {"rate": rate})
 
     async def read() -> list[tuple[str, int, Any]]:
         async with reading(sandbox, query="kinds=clock") as stream:
@@ -247,7 +247,7 @@ def test_a_stream_that_ends_while_its_client_does_not_read_is_cut_off(sandbox, m
 def test_a_stream_goes_on_when_its_world_is_reset(sandbox):
     def pays_resets_and_pays() -> None:
         sandbox.pay()
-        sandbox.control("POST", "/worlds/default/reset")
+        sandbox.reset()
         sandbox.pay()
 
     happened = told(sandbox, pays_resets_and_pays, 9)
@@ -292,8 +292,8 @@ def test_an_endpoint_is_told_without_its_secret_and_when_it_is_gone(sandbox):
     url = "http://127.0.0.1:9/hooks"
 
     def does():
-        sandbox.control("POST", "/worlds/default/endpoints", {"id": "till", "url": url})
-        sandbox.control("DELETE", "/worlds/default/endpoints/till")
+        sandbox.manage("POST", "/endpoints", {"id": "till", "url": url})
+        sandbox.manage("DELETE", "/endpoints/till")
 
     (_, _, made), (_, _, gone) = told(sandbox, does, 2, query="kinds=endpoint")
 
@@ -303,10 +303,10 @@ def test_an_endpoint_is_told_without_its_secret_and_when_it_is_gone(sandbox):
 
 def test_a_scenario_a_name_and_what_falls_due_are_told(sandbox):
     def does():
-        sandbox.control("PUT", "/worlds/default/scenario", {"name": "approve_all"})
-        sandbox.control("PATCH", "/worlds/default", {"name": "Release 7"})
+        sandbox.manage("PUT", "/scenario", {"name": "approve_all"})
+        sandbox.manage("PATCH", "", {"name": "Release 7"})
         sandbox.pay(operation="auth")
-        sandbox.control("DELETE", "/worlds/default/scenario")
+        sandbox.manage("DELETE", "/scenario")
 
     happened = told(sandbox, does, 6, query="kinds=scenario,world,agenda")
 

@@ -77,7 +77,7 @@ def refused(sandbox: Checked, name: str, status: int) -> Response:
 def _invalid(request: Request) -> Response:
     if request.body is not None:
         return request.send(json_body=..., body=b"{")
-    request.sandbox.control("PUT", "/worlds/default/switches", {"strict_headers": True})
+    request.sandbox.manage("PUT", "/switches", {"strict_headers": True})
     return request.send_with()
 
 

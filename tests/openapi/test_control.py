@@ -63,11 +63,11 @@ def test_an_unknown_world_and_a_body_that_is_too_large_are_refused_as_the_docume
 
 def test_what_is_there_already_is_refused_as_the_document_says(sandbox):
     endpoint = {"url": "http://127.0.0.1:9/hook", "id": "taken", "disabled": True}
-    sandbox.control("POST", f"{WORLD}/endpoints", endpoint)
+    sandbox.manage("POST", "/endpoints", endpoint)
     free = {"url": "http://127.0.0.1:9/hook", "id": "free"}
-    sandbox.control("POST", f"{WORLD}/endpoints", free)
+    sandbox.manage("POST", "/endpoints", free)
     sample = {"event_type": "account.created"}
-    message = sandbox.control("POST", f"{WORLD}/messages", sample).json()["id"]
+    message = sandbox.manage("POST", "/messages", sample).json()["id"]
     sold = Request(sandbox, "payments.create").send().json()
     unchecked = InProcess(sandbox.sandbox)
     for times, path, body in (
@@ -77,9 +77,9 @@ def test_what_is_there_already_is_refused_as_the_document_says(sandbox):
     ):
         for _ in range(times):
             unchecked.control("POST", f"{WORLD}/{path}", body)
-    sandbox.control("PUT", f"{WORLD}/scenario", {"toml": 'name = "without examples"'})
+    sandbox.manage("PUT", "/scenario", {"toml": 'name = "without examples"'})
     long = {"method": "POST", "path": "/v3/payment", "key": "merchant", "body": "x" * 20_000}
-    sent = sandbox.control("POST", f"{WORLD}/send", long).json()["request_id"]
+    sent = sandbox.manage("POST", "/send", long).json()["request_id"]
 
     asked = {
         "worlds.create": ("/worlds", {"id": "default"}),
@@ -102,13 +102,13 @@ def test_what_is_there_already_is_refused_as_the_document_says(sandbox):
     }
     path = f"{WORLD}/messages/{message}/verify"
     answers["messages.verify"] = sandbox.control("GET", path, query="endpoint_id=free").status
-    while sandbox.control("POST", f"{WORLD}/receivers", {}).status == 201:
+    while sandbox.manage("POST", "/receivers", {}).status == 201:
         pass
-    answers["receivers.create"] = sandbox.control("POST", f"{WORLD}/receivers", {}).status
+    answers["receivers.create"] = sandbox.manage("POST", "/receivers", {}).status
     while unchecked.control("POST", "/tokens", {"team": "mobile"}).status == 201:
         pass
     answers["tokens.create"] = sandbox.control("POST", "/tokens", {"team": "mobile"}).status
-    answers["worlds.delete"] = sandbox.control("DELETE", WORLD).status
+    answers["worlds.delete"] = sandbox.manage("DELETE", "").status
 
     assert answers == dict.fromkeys([row.name for row in CONTROL if 409 in row.refuses], 409)
 

@@ -100,7 +100,7 @@ def _left_in(text: str) -> list[str]:
 
 
 def _assert_nothing_is_kept(sandbox: InProcess, log: str) -> None:
-    snapshot = sandbox.control("GET", "/worlds/default/snapshot").body.decode()
+    snapshot = sandbox.manage("GET", "/snapshot").body.decode()
     # As JSON escapes would hide it.
     assert _left_in(everything_kept(sandbox)) == []
     assert _left_in(json.dumps(json.loads(snapshot), ensure_ascii=False)) == []
@@ -203,7 +203,7 @@ def test_no_field_of_a_control_body_takes_a_secret(sandbox, caplog, name):
     caplog.set_level(logging.INFO)
     method, path = _control_address(name)
     if "{id}" in path:
-        made = sandbox.control("POST", "/worlds/default/endpoints", {"url": "http://127.0.0.1:9/"})
+        made = sandbox.manage("POST", "/endpoints", {"url": "http://127.0.0.1:9/"})
         path = path.replace("{id}", made.json()["id"])
 
     for place, secret in _all(_control_places(name), CONTROL.index(name)):
@@ -225,9 +225,7 @@ def test_no_field_of_a_control_body_takes_a_secret(sandbox, caplog, name):
 def test_the_address_of_an_endpoint_hides_none_in_its_escapes(sandbox, secret):
     secret = secret.replace("1128%203", "1283%20")
 
-    answer = sandbox.control(
-        "POST", "/worlds/default/endpoints", {"url": f"http://127.0.0.1:9/hook?of={secret}"}
-    )
+    answer = sandbox.manage("POST", "/endpoints", {"url": f"http://127.0.0.1:9/hook?of={secret}"})
 
     assert (answer.status, answer.json()["message"].split(": ")[0]) == (400, "url")
     _assert_nothing_is_kept(sandbox, "")

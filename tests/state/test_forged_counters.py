@@ -27,9 +27,9 @@ def _payments(sandbox: InProcess, count: int, named: str) -> list[str]:
 
 def _forge(sandbox: InProcess, forge: Forge) -> None:
     """Load the world's own snapshot after it was changed."""
-    whole = sandbox.control("GET", "/worlds/default/snapshot").json()
+    whole = sandbox.look("snapshot")
     forge(whole)
-    assert sandbox.control("PUT", "/worlds/default/snapshot", whole).status == 200
+    assert sandbox.manage("PUT", "/snapshot", whole).status == 200
 
 
 @pytest.mark.parametrize(("kind", "forge"), [("json", _without), ("db", _lower)])

@@ -70,7 +70,7 @@ def test_a_key_of_another_world_cannot_be_restored_with_a_salt_of_ones_own(sandb
         assert "the world 'default' has this key" in answer.json()["message"]
         assert mallory.look("snapshot") == before
     # After a reset of the other world its keys still lead to it.
-    sandbox.control("POST", "/worlds/default/reset")
+    sandbox.reset()
     sandbox.paid()
     assert totals(sandbox)[0] > 0
     assert totals(mallory)[0] == 0
@@ -83,7 +83,7 @@ def test_a_key_of_the_cast_keeps_its_material_whatever_a_snapshot_says(sandbox, 
 
     assert answer.status == 200
     assert mallory.ask("GET", "/v5/apikeys", key=own).status == 200
-    sandbox.control("POST", "/worlds/default/reset")
+    sandbox.reset()
     sandbox.paid()
     assert totals(sandbox)[0] > 0
     assert totals(mallory)[0] == 0

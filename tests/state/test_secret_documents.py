@@ -44,14 +44,14 @@ def full() -> dict[str, Any]:
     """A saved world with everything in it, which was changed: so it is looked through."""
     sandbox = a_sandbox()
     fill(sandbox)
-    saved = sandbox.control("GET", "/worlds/default/snapshot").json()
+    saved = sandbox.look("snapshot")
     (world,) = saved["world"].values()
     world["begins"]["name"] = "changed"
     return saved
 
 
 def _put(sandbox: InProcess, saved: dict[str, Any]) -> tuple[int, str]:
-    answer = sandbox.control("PUT", "/worlds/default/snapshot", saved)
+    answer = sandbox.manage("PUT", "/snapshot", saved)
     return answer.status, str(answer.json().get("message"))
 
 
@@ -75,7 +75,7 @@ def test_no_text_of_a_saved_world_may_hold_one(full, what):
     secret, sentence = SECRETS[what]
     turn = list(SECRETS).index(what)
     sandbox = a_sandbox()
-    before = sandbox.control("GET", "/worlds/default/snapshot").body
+    before = sandbox.manage("GET", "/snapshot").body
     said = []
 
     for table, number in _tables(full):
@@ -95,7 +95,7 @@ def test_no_text_of_a_saved_world_may_hold_one(full, what):
 
     # Some are an id, which is looked at first.
     assert sum(sentence in message for message in said) > len(said) * 0.7 > 25
-    assert sandbox.control("GET", "/worlds/default/snapshot").body == before
+    assert sandbox.manage("GET", "/snapshot").body == before
 
 
 @pytest.mark.proves("assumed 6.4-everywhere")

@@ -85,7 +85,7 @@ def test_a_world_that_came_back_is_shown_and_goes_on_as_before(full: bytes):
     restored(other, full)
 
     # The requests that rules decided are in the journal, which stays with the world.
-    sandbox.control("DELETE", "/worlds/default/requests")
+    sandbox.manage("DELETE", "/requests")
     for path in ("", "/messages", "/endpoints", "/scenario", "/scenario/next", "/switches"):
         assert control(other, "GET", path) == control(sandbox, "GET", path), path
     for path in ("/v2/transactions", "/v1/batches", "/v5/apikeys", "/v2/terminals"):
@@ -398,6 +398,6 @@ def test_a_key_that_can_be_read_again_stands_with_the_key_and_nowhere_else(sandb
     field = sandbox.sandbox.worlds.profile.supplied_key_field
     sandbox.mint(["payments:read"], by="merchant", always_retrievable=True, **{field: own})
 
-    kept = sandbox.control("GET", "/worlds/default/snapshot").body.decode()
+    kept = sandbox.manage("GET", "/snapshot").body.decode()
 
     assert kept.count(own) == kept.count(f'"readable_key":"{own}"') == 1

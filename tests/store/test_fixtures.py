@@ -83,7 +83,7 @@ def test_a_fixture_can_be_a_file_anywhere(tmp_path):
     sandbox = begun(tmp_path, SMALL)
 
     account = sandbox.ask("GET", f"/v1/accounts/{sandbox.account_id('merchant')}", key="partner")
-    assert sandbox.control("GET", "/worlds/default").json()["fixture"] == "mine"
+    assert sandbox.manage("GET", "").json()["fixture"] == "mine"
     assert account.json()["name"] == "Merchant"
     assert sandbox.key("merchant").startswith("svc_uat_smallmercha1_")
 

@@ -48,20 +48,20 @@ def test_a_saved_world_is_a_fixture_with_its_clock_and_a_reset_goes_back_to_it(f
     sandbox = begun(friday, clock=ClockSetting())
 
     assert statuses(sandbox) == ["captured", "captured"]
-    shown = sandbox.control("GET", "/worlds/default").json()
+    shown = sandbox.manage("GET", "").json()
     assert shown["fixture"] == "friday"
     assert {"partner", "merchant"} <= set(shown["accounts"])
-    clock = sandbox.control("GET", "/worlds/default/clock").json()
+    clock = sandbox.look("clock")
     assert clock == {"now": NOW, "mode": "frozen", "rate": 1.0}
 
     later = sandbox.paid()
     [*_, told] = sandbox.messages(subject=later["transaction_id"])
     assert len(statuses(sandbox)) == 3
-    hook = sandbox.control("POST", "/worlds/default/endpoints", {"url": "http://shop"}).json()
-    assert sandbox.control("POST", "/worlds/default/reset").status == 200
+    hook = sandbox.manage("POST", "/endpoints", {"url": "http://shop"}).json()
+    assert sandbox.manage("POST", "/reset").status == 200
     # The saved world has no endpoint of its own (assumed D25).
     assert sandbox.look("endpoints")["endpoints"] == [hook]
-    assert sandbox.control("GET", f"/worlds/default/messages/{told['id']}").status == 404
+    assert sandbox.manage("GET", f"/messages/{told['id']}").status == 404
     assert len(statuses(sandbox)) == 2
     assert sandbox.paid()["status"] == "captured"
 
@@ -151,15 +151,15 @@ def test_a_kept_world_goes_back_to_it_after_a_restart(tmp_path, friday, fixture,
     path = tmp_path / f"state.{kind}"
     name = str(friday) if fixture == "friday" else fixture
     with looping(a_sandbox(store=path, fixture=name)) as sandbox:
-        before = sandbox.control("GET", "/worlds/default/snapshot").body
+        before = sandbox.manage("GET", "/snapshot").body
         assert create(sandbox).status == 201
-        assert sandbox.control("GET", "/worlds/default/snapshot").body != before
+        assert sandbox.manage("GET", "/snapshot").body != before
 
     # The file of the fixture is not needed any more.
     friday.unlink()
     with looping(a_sandbox(store=path)) as sandbox:
-        assert sandbox.control("POST", "/worlds/default/reset").status == 200
-        assert sandbox.control("GET", "/worlds/default/snapshot").body == before
+        assert sandbox.manage("POST", "/reset").status == 200
+        assert sandbox.manage("GET", "/snapshot").body == before
 
 
 # --- broken ones ------------------------------------------------------------------------------
@@ -232,11 +232,11 @@ def test_a_reset_to_what_cannot_be_used_changes_nothing(friday):
     (fixture,) = document["fixture"].values()
     next(iter(fixture["transactions"].values()))["transaction"]["status"] = "paid"
     sandbox = begun("demo")
-    assert sandbox.control("PUT", "/worlds/default/snapshot", document).status == 200
+    assert sandbox.manage("PUT", "/snapshot", document).status == 200
     sandbox.paid()
     before = statuses(sandbox)
 
-    refused = sandbox.control("POST", "/worlds/default/reset")
+    refused = sandbox.manage("POST", "/reset")
 
     assert (refused.status, refused.json()["error"]) == (400, "faulty_fixture")
     assert "transactions" in refused.json()["details"]

@@ -4,6 +4,7 @@ import pytest
 
 from sandbox import library
 from tests.driving import NOW, until
+from tests.state.remote import Remote
 from tests.state.saved_worlds import serving_with
 
 SERVE = ("serve", "--port", "0", "--log-format", "json", "--clock", NOW, "--watch", "--scenario")
@@ -17,12 +18,12 @@ BROKEN = SECOND.replace("[[rule]]", '[[rule]]\nname = "mine"').replace("stolen",
 ELSEWHERE = SECOND.replace("then", 'when = { terminal = "merchnt" }\nthen')
 
 
-class Watched:
+class Watched(Remote):
     """A server that watches one file, and all that it has to say."""
 
     def __init__(self, server, path):
-        self.server, self.path = server, path
-        self._heard = 0
+        super().__init__(server)
+        self.path, self._heard = path, 0
 
     def said(self):
         """Level and message of the next line of the log."""
@@ -33,17 +34,10 @@ class Watched:
     def write(self, content):
         self.path.write_text(content, encoding="utf-8")
 
-    def scenario(self):
-        return self.server.control("GET", "/worlds/default/scenario").json()
-
     def until_named(self, name):
         """The scenario that runs, once it has this name."""
-        until(lambda: self.scenario()["name"] == name)
-        return self.scenario()
-
-    def pay(self):
-        """The outcome of a sale, and who chose it."""
-        return self.server.pay().headers["x-sandbox-outcome"]
+        until(lambda: self.look("scenario")["name"] == name)
+        return self.look("scenario")
 
 
 @pytest.fixture
@@ -56,23 +50,21 @@ def watched(tmp_path):
 
 
 def test_a_file_that_changes_is_run_from_the_beginning_and_the_world_stays_as_it_is(watched):
-    before = watched.pay()
-    world = watched.server.control("GET", "/worlds/default").json()
+    before = watched.pay().outcome
+    world = watched.look("/worlds/default")
 
     # What was made to run meanwhile is replaced as well.
-    rule = {"then": {"outcome": "lost_card"}}
-    inline = {"name": "Inline", "rule": [rule]}
-    watched.server.control("PUT", "/worlds/default/scenario", json=inline)
-    assert watched.scenario()["name"] == "Inline"
+    inline = {"name": "Inline", "rule": [{"then": {"outcome": "lost_card"}}]}
+    watched.manage("PUT", "/scenario", inline)
+    assert watched.look("scenario")["name"] == "Inline"
     watched.write(SECOND)
 
     shown = watched.until_named("Second")
     assert [(one["fitted"], one["applied"]) for one in shown["rules"]] == [(0, 0)]
     assert watched.said() == ("info", f"reloaded scenario 'Second' from {watched.path}")
-    assert watched.server.control("GET", "/worlds/default").json() == world | {"scenario": "Second"}
-    requests = watched.server.control("GET", "/worlds/default/requests").json()
-    assert requests["total"] == 1
-    assert (before, watched.pay()) == (
+    assert watched.look("/worlds/default") == world | {"scenario": "Second"}
+    assert watched.look("requests")["total"] == 1
+    assert (before, watched.pay().outcome) == (
         "lost_card; source=scenario; rule=1",
         "stolen_card; source=scenario; rule=1",
     )
@@ -91,7 +83,7 @@ def test_a_file_that_is_broken_changes_nothing_until_it_is_mended(watched):
 
         assert (level, message.startswith(f"{watched.path}: {said}")) == ("warning", True), message
         assert message.endswith("; scenario 'First' keeps running")
-    shown = watched.scenario()
+    shown = watched.look("scenario")
     assert (shown["name"], shown["rules"][0]["applied"]) == ("First", 1)
     watched.write(SECOND)
     watched.until_named("Second")
@@ -107,7 +99,7 @@ def test_a_file_that_is_replaced_or_gone_for_a_while_is_read_again(watched):
 
     watched.path.rename(beside)
     gone = watched.said()
-    meanwhile = watched.scenario()["name"]
+    meanwhile = watched.look("scenario")["name"]
     beside.rename(watched.path)
 
     there_again = watched.said()

@@ -97,12 +97,12 @@ def test_a_clock_may_be_set_back_and_what_a_setting_does_not_name_stays(system_c
 
 @pytest.mark.proves("assumed 8.2")
 def test_what_happens_in_a_world_happens_at_its_own_time(sandbox):
-    sandbox.control("PUT", "/worlds/default/clock", {"now": "2026-05-06T07:08:09.010Z"})
+    sandbox.set_clock("2026-05-06T07:08:09.010Z")
     body = {"name": "x", "permissions": ["payments:read"]}
 
     created = sandbox.ask("POST", "/v5/apikeys", key="merchant", json_body=body)
 
-    message = sandbox.control("GET", "/worlds/default/messages").json()["messages"][0]
+    message = sandbox.look("messages")["messages"][0]
     assert created.json()["created_at"] == "2026-05-06T07:08:09.010Z"
     assert created.json()["expires_at"] == "2126-05-06T07:08:09.010Z"
     assert message["created_at"] == "2026-05-06T07:08:09.010Z"

@@ -20,10 +20,10 @@ def busy_sandbox() -> list[weakref.ref[object]]:
     for query in SEARCHES:
         assert sandbox.get("/v2/transactions", query=query).status == 200
     # Attempts at it wait for a loop, which does not run.
-    assert sandbox.control("POST", "/worlds/default/endpoints", ENDPOINT).status == 201
+    assert sandbox.manage("POST", "/endpoints", ENDPOINT).status == 201
     sandbox.pay()
-    snapshot = sandbox.control("GET", "/worlds/default/snapshot").json()
-    assert sandbox.control("PUT", "/worlds/default/snapshot", snapshot).status == 200
+    snapshot = sandbox.look("snapshot")
+    assert sandbox.manage("PUT", "/snapshot", snapshot).status == 200
     assert sandbox.messages(offset=0)
     sandbox.pay()
     after = worlds.default
