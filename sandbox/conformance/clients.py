@@ -233,9 +233,11 @@ def check_base(base: str, profile: Profile) -> str:
     """Return the address of a UAT, without a trailing slash. Raises Unusable for any other."""
     try:
         parts = urlsplit(base)
-        host, _ = parts.hostname, parts.port
-    except ValueError:
-        host = None
+        _ = parts.port
+        # As the client connects to it, whatever characters it is written with.
+        host = httpx2.URL(base).raw_host.decode().rstrip(".")
+    except (ValueError, httpx2.InvalidURL):
+        host = ""
     if not host or parts.scheme not in ("http", "https"):
         raise Unusable(f"{base!r} is not an address; write it like https://uat.example.com")
     if f".{host}".endswith(tuple(f".{one}" for one in profile.production_hosts)):

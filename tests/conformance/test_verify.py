@@ -351,7 +351,10 @@ def test_a_host_of_production_is_refused(tmp_path):
     file = tmp_path / "own.toml"
     file.write_text('production_hosts = ["api.example.com"]')
 
-    for host in ("api.example.com", "eu.api.example.com", "API.example.com"):
+    for host in (
+        *("api.example.com", "eu.api.example.com", "API.example.com"),
+        *("api.example.com.", "api\u3002example\uff0ecom"),
+    ):
         done = ask("verify", f"https://{host}", "--profile", str(file), "--plan")
         assert_refused(done, 2, "is a production host")
 
