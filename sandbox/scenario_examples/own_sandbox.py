@@ -8,7 +8,6 @@ from functools import partial
 from time import monotonic
 from typing import Any, Final, NamedTuple
 
-from msgspec.structs import replace
 from starlette.types import Message, Receive, Scope, Send
 
 from sandbox.domain.clock import ClockSetting
@@ -19,6 +18,7 @@ from sandbox.scenario_examples.runner import Arrived, ExampleAnswer, ExampleRunn
 from sandbox.scenario_examples.running_world import LocalStage
 from sandbox.scenarios.scenario import Scenario
 from sandbox.settings import Settings
+from sandbox.webhooks.receivers import Reply
 from sandbox.webhooks.signing import why_not_genuine
 from sandbox.worlds.lifecycle import run_scenario
 
@@ -61,8 +61,7 @@ class SkippingLoop(asyncio.SelectorEventLoop):
 
 # --- the stage ----------------------------------------------------------------------------------
 
-URL: Final = "http://receiver.test/webhooks"
-REFUSED: Final = 401
+RECEIVER: Final = "http://receiver.test"
 
 
 class Receiver:
@@ -82,10 +81,10 @@ Build = Callable[..., Any]
 START: Final = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
-class InProcessStage(LocalStage, Receiver):
+class InProcessStage(LocalStage):
     """A sandbox in which the scenario runs, with a clock that is frozen at START.
 
-    Its receiver at URL accepts genuine webhooks and refuses others.
+    Its RECEIVER accepts genuine webhooks and refuses others.
     """
 
     control = "/_sandbox/worlds/default"
@@ -95,7 +94,8 @@ class InProcessStage(LocalStage, Receiver):
     def __init__(self, scenario: Scenario, build: Build) -> None:
         settings = Settings(clock=ClockSetting(now=START, mode="frozen"))
         self._prefix, self._secret = settings.profile.webhook_header_prefix, ""
-        self._sandbox = build(settings, sender=self)
+        self._sandbox = build(settings, sender=Receiver())
+        self._sandbox.receivers.add(RECEIVER, self._receive)
         super().__init__(self._sandbox.worlds.default)
         self.keys = {name: key for name, (_, key) in self.world.cast.keys.items()}
         run_scenario(self.world, scenario)
@@ -104,15 +104,12 @@ class InProcessStage(LocalStage, Receiver):
         )
         self._of_step = 0
 
-    async def send(self, url: str, body: bytes, headers: Mapping[str, str]) -> Sent:
-        """Return the result of an attempt, and note those at URL."""
-        sent = await super().send(url, body, headers)
-        if url != URL:
-            return sent
-        took = why_not_genuine(self._prefix, self._secret, body, headers) is None
+    def _receive(self, path: str, headers: Mapping[str, str], body: bytes) -> Reply:
+        """Note a webhook, and answer it."""
+        is_genuine = why_not_genuine(self._prefix, self._secret, body, headers) is None
         status, message_id = fields_of(value_of(body)).get("status"), headers[f"{self._prefix}-id"]
-        self.arrived.append(Arrived(message_id, status, took, self.answered.is_set()))
-        return sent if took else replace(sent, status_code=REFUSED, error=f"answered {REFUSED}")
+        self.arrived.append(Arrived(message_id, status, is_genuine, self.answered.is_set()))
+        return 204 if is_genuine else 401, {}, b""
 
     def begin_step(self) -> None:
         """Begin a step, to which the next requests belong."""
@@ -129,7 +126,8 @@ class InProcessStage(LocalStage, Receiver):
         """Register the receiver for all webhooks of the world, if examples check them."""
         if self._receives:
             key = next(iter(self.keys.values()))
-            made = await self.ask(Request("POST", f"{self.control}/endpoints", key, {"url": URL}))
+            body = {"url": f"{RECEIVER}/webhooks"}
+            made = await self.ask(Request("POST", f"{self.control}/endpoints", key, body))
             self._secret = made.body["secret"]
 
     async def ask(self, request: Request) -> ExampleAnswer:

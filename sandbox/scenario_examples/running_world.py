@@ -107,7 +107,7 @@ class WorldStage(LocalStage):
         self._tag = world.journal.counters.requests + 1
         self._own_events: set[str] = set()
         self.exchanges: list[PlayedRequest] = []
-        self.keys = {name: name for name in world.cast.keys}
+        self.keys = world.cast.ids_of("key")
 
     def own(self, number: int, example: Example) -> Example:
         """Return the example with an event_id for this play, since the usual one may be used."""
@@ -144,11 +144,10 @@ class WorldStage(LocalStage):
         fields = {"accept": "application/json", **request.headers}
         if payload:
             fields |= {"content-type": "application/json", "content-length": str(len(payload))}
-        key_id, _ = self.world.cast.keys[request.key]
         raw = [(name.encode(), value.encode()) for name, value in fields.items()]
         query = request.query.encode()
         asked = IncomingRequest(request.method, request.path, query, raw, payload)
-        key = self.world.store.get(ApiKey, key_id)
+        key = self.world.store.get(ApiKey, request.key)
         answer = await self._inside.send(self.world, asked, key)
         shown = value_of(answer.body)
         self._note(request, request_id=answer.request_id, status=answer.status, answer=shown)

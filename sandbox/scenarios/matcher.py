@@ -1,12 +1,13 @@
 """A running scenario: the rule for each attempt, and how often each rule has applied."""
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import count
 from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
 
+from sandbox.domain.clock import EARLIEST
 from sandbox.domain.operations import PathPattern
 from sandbox.domain.text import UnknownWord
 from sandbox.scenarios.parser import ScenarioError
@@ -43,8 +44,6 @@ Wanted = tuple[frozenset[Any], list[Any]]
 _NAMED = ("terminal", "location", "account", "key")
 _OF_ANOTHER = ("operation", "method", "path")
 """A rule that differs in one of these words was meant for other requests: no near miss."""
-
-_LONG_AGO: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 Draw = Callable[[str], float]
 """Returns a number from 0 to 1 for a name."""
@@ -127,7 +126,7 @@ class Running(Struct, eq=False):
     scenario: Scenario
     resolve: Resolve
     draw: Draw = lambda _: 0.0
-    since: datetime = _LONG_AGO
+    since: datetime = EARLIEST
     attempts: list[_Entry] = []
     webhooks: list[_Entry] = []
 
