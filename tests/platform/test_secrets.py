@@ -153,37 +153,24 @@ def test_a_production_key_as_header_is_a_401_that_the_journal_explains_in_plain_
     _assert_nothing_kept(sandbox, PRODUCTION, answer.body, "\n".join(warnings))
 
 
-IN_BODIES: dict[str, Placing] = {
-    "name": lambda key: {"name": f"till 4 ({key})"},
-    "name behind a letter": lambda key: {"name": f"till{key}"},
-    "supplied key": lambda key: {"key": key, "always_retrievable": True},
-    "nested": lambda key: {"x": {"y": [key]}},
-    "field": lambda key: {key: 1},
-}
-
-
 @pytest.mark.proves("assumed D5, 4.4-format")
 def test_a_production_key_that_is_sent_anywhere_is_kept_nowhere_and_refused_in_a_body(sandbox):
     item = f"/v5/apikeys/{sandbox.key_id('merchant_read_only')}"
+    said = []
 
     with sandbox.unchanged():
-        said = []
-
         for request in PLACES.values():
             answer = sandbox.ask(**request(PRODUCTION), key="merchant")
             assert answer.status < 500
             said.append(answer.body)
-        for place, fields in IN_BODIES.items():
-            for spelt in (PRODUCTION, escaped(PRODUCTION)):
-                for method, path, base in (
-                    ("POST", "/v5/apikeys", {"name": "x", "permissions": ["all"]}),
-                    ("PUT", item, {}),
-                ):
-                    body = json.dumps(base | fields(PRODUCTION)).replace(PRODUCTION, spelt)
-                    answer = sandbox.ask(method, path, key="merchant", body=body.encode())
-                    assert_key_refusal(answer, 400, "validation_error")
-                    assert NOTE in str(sandbox.journal(answer)["notes"]), place
-                    said.append(answer.body)
+        # tests/openapi/test_secrets_by_row has every field.
+        for spelt in (PRODUCTION, escaped(PRODUCTION)):
+            body = f'{{"name":"till 4 ({spelt})"}}'.encode()
+            for method, path in (("POST", "/v5/apikeys"), ("PUT", item)):
+                answer = sandbox.ask(method, path, key="merchant", body=body)
+                assert_key_refusal(answer, 400, "validation_error")
+                assert NOTE in str(sandbox.journal(answer)["notes"])
+                said.append(answer.body)
     _assert_nothing_kept(sandbox, PRODUCTION, *said)
 
 
