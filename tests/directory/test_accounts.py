@@ -219,7 +219,7 @@ def test_a_merchant_is_deleted_once_its_batches_have_settled_or_are_empty(sandbo
     if result is not None:
         sandbox.post(f"/v1/batches/{batch}/close", {}, by="merchant").expect(200)
         assert sandbox.delete(merchant).status == 409
-        sandbox.control("POST", f"/worlds/default/batches/{batch}/answer", {"answer": result})
+        sandbox.answer_batch(batch, result)
         if result == "accepted":
             sandbox.post("/v1/batches/open", place, by="merchant").expect(201)
 

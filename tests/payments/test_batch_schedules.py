@@ -19,10 +19,6 @@ def closings(sandbox, by):
     return [at for at, kind, _ in sandbox.advance(by) if kind == "batch_closes"]
 
 
-def listed(sandbox):
-    return sandbox.control("GET", SCHEDULES).json()["schedules"]
-
-
 @pytest.mark.proves("assumed B16")
 def test_the_open_batch_closes_at_the_local_time_and_nothing_is_opened(sandbox):
     set_ = scheduled(sandbox, "23:30", zone="America/New_York")
@@ -61,7 +57,7 @@ def test_it_closes_once_a_day_also_when_the_clocks_change(sandbox):
 def test_only_on_the_days_and_at_each_of_the_times_that_are_named(sandbox):
     scheduled(sandbox, "18:00", "06:00", "18:00", days=["TUE", "MON"])
 
-    (schedule,) = listed(sandbox)
+    (schedule,) = sandbox.look("batch-schedules")["schedules"]
     assert (schedule["times"], schedule["days"]) == (["06:00", "18:00"], ["MON", "TUE"])
     assert [one[8:16] for one in closings(sandbox, "8d")] == [
         *("02T06:00", "02T18:00", "03T06:00", "03T18:00", "09T06:00")
@@ -84,16 +80,16 @@ def test_the_scenario_that_runs_says_what_becomes_of_it(sandbox):
 
 def test_a_snapshot_keeps_the_schedule_and_one_that_makes_no_sense_is_refused(sandbox):
     scheduled(sandbox, "23:30", zone="America/New_York")
-    before = listed(sandbox)
+    before = sandbox.look("batch-schedules")["schedules"]
     kept = sandbox.control("GET", "/worlds/default/snapshot")
     sandbox.reset()
-    assert listed(sandbox) == []
+    assert sandbox.look("batch-schedules")["schedules"] == []
 
     assert sandbox.control("PUT", "/worlds/default/snapshot", kept.json()).status == 200
-    assert listed(sandbox) == before
+    assert sandbox.look("batch-schedules")["schedules"] == before
     broken = kept.body.replace(b"America/New_York", b"America/Gotham_City")
     assert sandbox.control("PUT", "/worlds/default/snapshot", json.loads(broken)).status == 400
-    assert listed(sandbox) == before
+    assert sandbox.look("batch-schedules")["schedules"] == before
 
 
 @pytest.mark.proves("assumed B16, 8.2-cut-off")
@@ -102,7 +98,7 @@ def test_a_deleted_terminal_has_no_schedule_and_without_one_a_batch_stays_open(s
     scheduled(sandbox, "23:30")
     sandbox.delete(f"/v2/terminals/{sandbox.terminal_id('merchant')}")
 
-    assert listed(sandbox) == []
+    assert sandbox.look("batch-schedules")["schedules"] == []
     assert closings(sandbox, "9d") == []
     assert sandbox.batch(sale["batch_id"])["status"] == "open"
 
@@ -123,7 +119,7 @@ WRONG = [
 
 def test_an_invalid_schedule_is_refused_and_changes_nothing(sandbox):
     scheduled(sandbox, "23:30")
-    before = listed(sandbox)
+    before = sandbox.look("batch-schedules")["schedules"]
 
     for times, more, said in WRONG:
         answer = scheduled(sandbox, *times, **more)
@@ -134,4 +130,4 @@ def test_an_invalid_schedule_is_refused_and_changes_nothing(sandbox):
         for method in ("PUT", "DELETE"):
             body = {"times": ["23:30"], "zone": "UTC"}
             assert sandbox.control(method, f"{SCHEDULES}/nowhere", body).status == 404
-    assert listed(sandbox) == before
+    assert sandbox.look("batch-schedules")["schedules"] == before

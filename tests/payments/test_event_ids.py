@@ -64,13 +64,9 @@ DRAWN = {
 """What is there before an attempt that draws its own event_id, and the attempt."""
 
 
-def reset(sandbox):
-    assert sandbox.control("POST", f"/worlds/{sandbox.world}/reset").status == 200
-
-
 def drawn_after(sandbox, name, event_id, at="merchant"):
     """From a fresh world: a sale of this event_id, then the attempt, which draws its own."""
-    reset(sandbox)
+    sandbox.reset()
     before, attempt = DRAWN[name]
     tx = before(sandbox) if before else None
     assert sandbox.sold(event_id=event_id, at=at)["event_id"] == event_id
@@ -92,7 +88,7 @@ def test_one_that_a_client_took_is_skipped_and_the_next_is_the_same_each_time(sa
 
 def test_one_that_an_attempt_under_way_has_is_skipped(sandbox, requests):
     def sold_meanwhile(event_id):
-        reset(sandbox)
+        sandbox.reset()
         id = sandbox.held()["transaction_id"]
         delay(sandbox)
         task = requests.open(action(id, "capture", event_id=event_id))
@@ -143,7 +139,7 @@ def test_an_attempt_uses_it_up_for_its_merchant_and_a_refusal_in_silence_does_no
     sandbox.refused(confirm, 400, "invalid_transaction_state")
     sandbox.refused(sandbox.pay(0, event_id="x"))
     assert sandbox.acted(tx, "refund", event_id="x")["event_id"] == "x"
-    reset(sandbox)
+    sandbox.reset()
     assert sandbox.sold(event_id="once")["status"] == "captured"
 
 

@@ -45,16 +45,9 @@ def times_out(sandbox, word, late="approved", outcome="processor_timeout"):
     follows(sandbox, follow, when={"operation": word}, outcome=outcome, times=1)
 
 
-def answer(sandbox, tx, **body):
-    return sandbox.control("POST", f"/worlds/default/payments/{tx['transaction_id']}/answer", body)
-
-
 def unanswered(sandbox, tx):
-    path = f"/worlds/default/payments/{tx['transaction_id']}"
-    return [
-        (one["operation"], one["amount"])
-        for one in sandbox.control("GET", path).json()["unanswered"]
-    ]
+    shown = sandbox.look(f"payments/{tx['transaction_id']}")
+    return [(one["operation"], one["amount"]) for one in shown["unanswered"]]
 
 
 @pytest.mark.proves("assumed D24-late")
@@ -70,7 +63,7 @@ def test_an_action_that_is_answered_late_has_the_effect_of_one_that_was_answered
     seen = sandbox.message_count()
     assert unanswered(sandbox, before) == [(word, attempt["history"][-1]["amount"])]
 
-    answered = answer(sandbox, before).expect(200)
+    answered = sandbox.answer_payment(before).expect(200)
 
     record, told = sandbox.read(before), sandbox.messages(offset=seen)
     assert (answered["payment"], answered["unanswered"]) == (record, [])
@@ -152,7 +145,7 @@ def test_what_can_no_longer_be_done_changes_nothing(sandbox, what):
     meanwhile(sandbox, hold)
     before = sandbox.read(hold)
 
-    assert_refused(answer(sandbox, hold), 409, "no_effect")
+    assert_refused(sandbox.answer_payment(hold), 409, "no_effect")
     assert sandbox.read(hold) == before
 
 
@@ -164,8 +157,8 @@ def test_after_the_close_a_void_comes_too_late_and_a_refund_is_in_the_next_batch
     sandbox.close_batch(void["batch_id"])
     before = sandbox.read(void)
 
-    assert_refused(answer(sandbox, void), 409, "no_effect")
-    assert answer(sandbox, refund).status == 200
+    assert_refused(sandbox.answer_payment(void), 409, "no_effect")
+    assert sandbox.answer_payment(refund).status == 200
 
     assert sandbox.read(void) == before
     record = sandbox.read(refund)
@@ -183,12 +176,14 @@ def test_each_of_several_attempts_is_answered_by_its_event_id_and_a_snapshot_has
     snapshot = sandbox.look("snapshot")
 
     for _ in range(2):
-        answer(sandbox, sale, event_id="r-200")
-        answer(sandbox, sale, event_id="r-400", outcome="insufficient_funds")
+        sandbox.answer_payment(sale, event_id="r-200")
+        sandbox.answer_payment(sale, event_id="r-400", outcome="insufficient_funds")
 
         assert sandbox.read(sale)["refunded"] == 200
         assert unanswered(sandbox, sale) == [("refund", 100)]
-        assert_refused(answer(sandbox, sale, event_id="r-10"), 400, "validation_error", "r-100")
+        assert_refused(
+            sandbox.answer_payment(sale, event_id="r-10"), 400, "validation_error", "r-100"
+        )
         assert sandbox.control("PUT", "/worlds/default/snapshot", snapshot).status == 200
         assert sandbox.read(sale)["refunded"] == 0
 
@@ -202,22 +197,22 @@ def test_a_late_answer_that_cannot_be_is_refused(sandbox):
         "lost_crad": "outcome: there is no 'lost_crad'",
         "insert_card": "outcome: insert_card is for auth, incremental_auth, sale",
     }.items():
-        refused = answer(sandbox, sale, outcome=outcome)
+        refused = sandbox.answer_payment(sale, outcome=outcome)
         assert (refused.status, refused.json()["message"].startswith(said)) == (400, True)
     assert sandbox.read(sale)["refunded"] == 0
     sandbox.acted(sale, "refund")
-    refused = answer(sandbox, sale)
+    refused = sandbox.answer_payment(sale)
     assert_refused(refused, 409, "no_effect")
     assert "the payment is refunded" in refused.json()["message"]
     # The host that holds the amount cannot decline it.
     kept = sandbox.paid(outcome="timed_out_held")
-    assert_refused(answer(sandbox, kept, outcome="lost_card"), 409, "no_effect")
-    assert answer(sandbox, kept).status == 200
+    assert_refused(sandbox.answer_payment(kept, outcome="lost_card"), 409, "no_effect")
+    assert sandbox.answer_payment(kept).status == 200
     assert kind(sandbox.read(kept)) == "sale/captured/approved"
     # Nobody could settle it (assumed D45).
     gone = sandbox.paid(at="second_merchant", outcome="timed_out")
     sandbox.drop("account", "second_merchant")
-    assert_refused(answer(sandbox, gone), 409, "no_effect")
+    assert_refused(sandbox.answer_payment(gone), 409, "no_effect")
 
 
 def test_the_agenda_says_what_a_late_answer_to_an_action_leads_to(sandbox):

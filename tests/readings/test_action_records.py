@@ -72,8 +72,7 @@ def test_a_late_answer_changes_the_record_of_its_action(own, named):
     assert own.act(lost, "reverse").status == 400
 
     asked = sale if named == "the payment" else lost
-    path = f"/worlds/default/payments/{asked['transaction_id']}/answer"
-    assert own.control("POST", path, {"outcome": "approved"}).status == 200
+    own.answer_payment(asked, outcome="approved").expect(200)
 
     late = own.read(lost)
     assert (late["status"], late["refunded"], late["total_amount"]) == ("refunded", 400, 400)

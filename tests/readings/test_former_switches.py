@@ -15,9 +15,7 @@ PAIRS = [
 
 
 def put(sandbox, kind, **values):
-    answer = sandbox.control("PUT", f"/worlds/default/{kind}", values)
-    assert answer.status == 200, answer.body
-    return answer.json()
+    return sandbox.manage("PUT", f"/{kind}", values).expect(200)
 
 
 def test_a_former_switch_and_its_reading_show_each_other(sandbox):

@@ -44,7 +44,7 @@ def test_a_payment_that_timed_out_can_be_reversed(sandbox, operation, outcome):
     part = sandbox.act(tx, "reverse", amount=400)
     more = sandbox.act(tx, "reverse", amount=1001)
     reversed_ = sandbox.acted(tx, "reverse", amount=1000)
-    late = sandbox.control("POST", f"/worlds/default/payments/{tx['transaction_id']}/answer", {})
+    late = sandbox.answer_payment(tx)
     sandbox.advance("1h")
 
     assert part.error() == (400, "validation_error")
@@ -66,7 +66,7 @@ def test_a_reversal_of_a_time_out_can_fail_and_be_carried_out_late(sandbox):
 
     declined = sandbox.acted(tx, "reverse", outcome="do_not_honor")
     timed_out = sandbox.acted(tx, "reverse", outcome="timed_out")
-    late = sandbox.control("POST", f"/worlds/default/payments/{tx['transaction_id']}/answer", {})
+    late = sandbox.answer_payment(tx)
 
     assert (declined["status"], timed_out["status"]) == ("declined", "error")
     assert late.json()["unanswered"] == []
@@ -100,10 +100,7 @@ def test_a_rejected_batch_cannot_be_edited(sandbox):
     assert sandbox.edit_batch(sale["batch_id"], processor_batch_id="077").status == 200
     sandbox.set_switch("batch.settlement", "manual")
     assert sandbox.close_batch(sale["batch_id"]).status == 200
-    told = sandbox.control(
-        "POST", f"/worlds/default/batches/{sale['batch_id']}/answer", {"answer": "rejected"}
-    )
-    assert told.status == 200, told.body
+    sandbox.answer_batch(sale["batch_id"], "rejected").expect(200)
 
     assert sandbox.edit_batch(sale["batch_id"], processor_batch_id="078").status == 400
 

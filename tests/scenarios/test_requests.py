@@ -10,10 +10,6 @@ FAILS = {"fault": "http_503"}
 WORLD = "/worlds/default"
 
 
-def get(sandbox, path, by="psp"):
-    return sandbox.get(path, by=by)
-
-
 WHENS = [
     ({}, {"terminals", "terminal", "keys", "batches", "sale"}),
     ({"method": "GET"}, {"terminals", "terminal", "keys", "batches"}),
@@ -39,10 +35,10 @@ def test_a_rule_fits_the_requests_that_it_names(sandbox):
         running(sandbox, {"when": when, "then": FAILS})
 
         answers = {
-            "terminals": get(sandbox, "/v2/terminals"),
-            "terminal": get(sandbox, f"/v2/terminals/{terminal}"),
-            "keys": get(sandbox, "/v5/apikeys"),
-            "batches": get(sandbox, "/v1/batches"),
+            "terminals": sandbox.get("/v2/terminals", by="psp"),
+            "terminal": sandbox.get(f"/v2/terminals/{terminal}", by="psp"),
+            "keys": sandbox.get("/v5/apikeys", by="psp"),
+            "batches": sandbox.get("/v1/batches", by="psp"),
             "sale": sandbox.pay(),
         }
 
@@ -56,9 +52,9 @@ def test_a_rule_for_payments_leaves_others_alone_and_the_first_that_applies_deci
     running(sandbox, {"when": {"amount": 500}, "then": LOST}, {"then": {**FAILS, "times": 2}})
 
     # A request that is refused for another reason keeps its refusal.
-    assert get(sandbox, "/v2/terminals/nowhere").status == 404
-    assert get(sandbox, "/v2/terminals?limit=x").status in (400, 404)
-    assert get(sandbox, "/v2/terminals").status == 503
+    assert sandbox.get("/v2/terminals/nowhere", by="psp").status == 404
+    assert sandbox.get("/v2/terminals?limit=x", by="psp").status in (400, 404)
+    assert sandbox.get("/v2/terminals", by="psp").status == 503
     assert sandbox.pay(500).json()["status"] == "declined"
     assert sandbox.pay(501).status == 503
     assert counts(sandbox) == [("1", 1, 1, False), ("2", 3, 2, True)]
@@ -73,23 +69,23 @@ def test_a_rule_applies_from_a_time_until_another(sandbox):
         sandbox.control("PUT", f"{WORLD}/clock", {"now": NOW, "mode": "frozen"})
         running(sandbox, {"name": "maintenance", "when": when, "then": FAILS})
 
-        seen = [get(sandbox, "/v2/terminals")]
+        seen = [sandbox.get("/v2/terminals", by="psp")]
         for by in ("1m", "9m", "1m"):
             sandbox.advance(by)
-            seen.append(get(sandbox, "/v2/terminals"))
+            seen.append(sandbox.get("/v2/terminals", by="psp"))
 
         assert [one.status for one in seen] == [200, 503, 503, 200]
         assert [one.headers.get("retry-after") for one in seen] == [None, "600", "60", None]
     # A reset begins the times of a scenario again.
     running(sandbox, {"when": {"from": "1m"}, "then": FAILS})
     sandbox.reset()
-    early = get(sandbox, "/v2/terminals")
+    early = sandbox.get("/v2/terminals", by="psp")
     sandbox.advance("1m")
-    assert (early.status, get(sandbox, "/v2/terminals").status) == (200, 503)
+    assert (early.status, sandbox.get("/v2/terminals", by="psp").status) == (200, 503)
 
 
 def failing(sandbox, count=60):
-    return [n for n in range(count) if get(sandbox, "/v2/terminals").status == 503]
+    return [n for n in range(count) if sandbox.get("/v2/terminals", by="psp").status == 503]
 
 
 @pytest.mark.proves("assumed D24-requests")
@@ -109,7 +105,7 @@ def test_the_same_run_fails_in_the_same_places(sandbox):
 
 def test_what_chance_spared_is_a_near_miss_and_a_probability_of_one_spares_none(sandbox):
     running(sandbox, {"name": "unlucky", "then": {**FAILS, "probability": 0.000001}})
-    entry = sandbox.journal(get(sandbox, "/v2/terminals"))
+    entry = sandbox.journal(sandbox.get("/v2/terminals", by="psp"))
     running(sandbox, {"then": {**FAILS, "probability": 1, "times": 2}})
 
     assert entry["near_misses"] == ["scenario unlucky: chance spares number 1"]

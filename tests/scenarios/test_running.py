@@ -325,8 +325,7 @@ def test_a_result_that_an_operator_gave_first_takes_the_place_of_the_one_in_stor
     running(sandbox, {"when": CLOSING, "then": then})
     sandbox.close_batch(tx["batch_id"])
 
-    path = f"/worlds/default/batches/{tx['batch_id']}/answer"
-    sandbox.control("POST", path, {"answer": "rejected"})
+    sandbox.answer_batch(tx["batch_id"], "rejected")
     first = sandbox.batch(tx["batch_id"])["status"]
     sandbox.close_batch(tx["batch_id"])
     second = sandbox.batch(tx["batch_id"])["status"]

@@ -162,6 +162,10 @@ class PaymentCaller(DirectoryCaller):
         """The passthrough transaction, once its outcome was told: spec 4.3-search-edit."""
         return self.put(f"/v1/transactions/{id}", body).expect(200)
 
+    def answer_payment(self, tx: Transaction | str, **body: Any) -> Response:
+        """Have the processor answer an attempt that timed out: assumed D24-late."""
+        return self.manage("POST", f"/payments/{_id_of(tx)}/answer", body)
+
     # --- how they are kept --------------------------------------------------------------------
 
     def read(self, tx: Transaction | str, *, by: str = "partner") -> Transaction:
@@ -215,6 +219,10 @@ class PaymentCaller(DirectoryCaller):
 
     def close_batch(self, id: str, *, by: str = "partner") -> Response:
         return self.post(f"/v1/batches/{id}/close", by=by)
+
+    def answer_batch(self, id: str, answer: str) -> Response:
+        """Have the processor answer a batch that was submitted."""
+        return self.manage("POST", f"/batches/{id}/answer", {"answer": answer})
 
     def settled(self, id: str, *, by: str = "partner") -> dict[str, Any]:
         """The batch once it was closed and has whatever result it gets."""

@@ -114,16 +114,12 @@ def test_an_endpoint_is_disabled_enabled_and_deleted(sandbox):
     assert sandbox.look("messages")["total"] == 0
 
 
-def applications(sandbox):
-    return sandbox.look("applications")
-
-
 @pytest.mark.proves("spec 4.4-paths-provisioning", "assumed 8.3-application")
 def test_a_v2_creation_provisions_an_application_to_which_endpoints_belong(sandbox):
-    assert applications(sandbox) == {"applications": [], "total": 0}
+    assert sandbox.look("applications") == {"applications": [], "total": 0}
 
     account = sandbox.an_account(path="/v2/accounts")
-    (made,) = applications(sandbox)["applications"]
+    (made,) = sandbox.look("applications")["applications"]
     hook = sandbox.add_endpoint(account_id=account["id"])
 
     assert re.fullmatch(r"app_[A-Za-z0-9]{27}", made["id"])
@@ -131,29 +127,29 @@ def test_a_v2_creation_provisions_an_application_to_which_endpoints_belong(sandb
     assert made == {"id": made["id"]} | own
     assert hook["application_id"] == made["id"]
     listed = {"applications": [made | {"endpoints": [hook["id"]]}], "total": 1}
-    assert applications(sandbox) == listed
+    assert sandbox.look("applications") == listed
     # The platform's answer has no field for it: spec 2.6 lists them.
     assert "application_id" not in account
     document = sandbox.look("snapshot")
     sandbox.control("DELETE", f"{ENDPOINTS}/{hook['id']}")
     sandbox.delete(f"/v1/accounts/{account['id']}")
-    assert applications(sandbox)["total"] == 0
+    assert sandbox.look("applications")["total"] == 0
     sandbox.control("PUT", SNAPSHOT, document)
-    assert applications(sandbox) == listed
+    assert sandbox.look("applications") == listed
 
 
 @pytest.mark.proves("assumed 8.3-application")
 def test_another_account_gets_its_application_with_its_first_endpoint_and_keeps_it(sandbox):
     sandbox.an_account(path="/v1/accounts")
-    assert applications(sandbox)["total"] == 0
+    assert sandbox.look("applications")["total"] == 0
 
     hooks = [sandbox.add_endpoint(account_id=sandbox.account_id("merchant")) for _ in range(2)]
     assert sandbox.add_endpoint()["application_id"] is None
-    before = applications(sandbox)
+    before = sandbox.look("applications")
     sandbox.reset()
 
     assert [one["endpoints"] for one in before["applications"]] == [[one["id"] for one in hooks]]
-    assert applications(sandbox) == before
+    assert sandbox.look("applications") == before
 
 
 # --- at most so many: docs/design/webhooks.md -------------------------------------------------
