@@ -49,6 +49,16 @@ class InProcess(PaymentCaller):
         yield
         assert self.state() == before
 
+    def saved(self) -> bytes:
+        """The snapshot of the world."""
+        answer = self.manage("GET", "/snapshot")
+        assert answer.status == 200, answer.body
+        return answer.body
+
+    def load(self, saved: bytes) -> Response:
+        """Put the world of this snapshot in the place of the world."""
+        return self.ask("PUT", f"/_sandbox/worlds/{self.world}/snapshot", body=saved)
+
     # --- messages -----------------------------------------------------------------------------
 
     def messages(self, **query: Any) -> list[dict[str, Any]]:

@@ -186,7 +186,7 @@ def test_a_world_that_begins_again_or_is_gone_counts_nothing_and_the_total_keeps
     ticks = [0.0]
     sandbox = InProcess(build(Settings(), ticks=lambda: ticks[0]))
     mine = add_world(sandbox, "mine")
-    saved = sandbox.control("GET", "/worlds/mine/snapshot").body
+    saved = mine.saved()
     sandbox.ask("GET", "/v5/apikeys", key="merchant")
     for method, path, body in (
         ("POST", "/worlds/mine/reset", b""),

@@ -212,16 +212,14 @@ def test_a_stream_ends_when_its_world_is_deleted_after_all_that_happened_before(
 
 
 def test_a_stream_ends_when_another_world_is_put_in_the_place_of_its_own(sandbox, mine):
-    saved = sandbox.control("GET", "/worlds/mine/snapshot").body
-
-    def restores() -> None:
-        restored = sandbox.ask("PUT", "/_sandbox/worlds/mine/snapshot", body=saved)
-        assert restored.status == 200
+    world = replace(sandbox, world="mine")
+    saved = world.saved()
 
     async def read() -> str:
         async with reading(sandbox, "/worlds/mine/stream") as stream:
             # A snapshot is read in a thread, which the loop of this test would have to wait for.
-            await asyncio.to_thread(restores)
+            restored = await asyncio.to_thread(world.load, saved)
+            assert restored.status == 200
             return await stream.text()
 
     assert asyncio.run(read()) == ""

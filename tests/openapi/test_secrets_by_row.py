@@ -100,7 +100,7 @@ def _left_in(text: str) -> list[str]:
 
 
 def _assert_nothing_is_kept(sandbox: InProcess, log: str) -> None:
-    snapshot = sandbox.manage("GET", "/snapshot").body.decode()
+    snapshot = sandbox.saved().decode()
     # As JSON escapes would hide it.
     assert _left_in(everything_kept(sandbox)) == []
     assert _left_in(json.dumps(json.loads(snapshot), ensure_ascii=False)) == []

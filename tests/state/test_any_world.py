@@ -6,6 +6,7 @@ a file, where it lives through the rest; these end and begin again on their file
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -43,7 +44,7 @@ class Life(Struct):
     def saved(self) -> bytes:
         """The world's snapshot, once nothing is under way."""
         self.control("POST", "/clock/advance", {"by": "0s"})
-        return self.control("GET", "/snapshot").body
+        return self.world.saved()
 
 
 def answered(answer: Response) -> Any:
@@ -162,8 +163,7 @@ def _whole(saved: bytes, *left_out: str) -> dict[str, str]:
 
 def _comes_back(life: Life, saved: bytes, written: bytes) -> None:
     """The world is loaded as it is written there, and is saved the same, but for its keys."""
-    path = f"/_sandbox/worlds/{life.world.world}/snapshot"
-    loaded = life.world.ask("PUT", path, body=written)
+    loaded = life.world.load(written)
     assert (loaded.status, loaded.json().get("message")) == (200, None)
     mine = ("world", "api_keys")
     assert _whole(life.saved(), *mine) == _whole(saved, *mine)
@@ -200,7 +200,7 @@ def test_any_world_comes_back_from_every_kind_of_store(tmp_path_factory, stories
                     for delivery in json.loads(saved).get("deliveries", {}).values():
                         durations = [one["duration_ms"] for one in delivery.get("attempts", ())]
                         assert durations == [round(one, 3) for one in durations]
-                    again = server.control("GET", f"/worlds/{life.world.world}/snapshot").body
+                    again = replace(server, world=life.world.world).saved()
                     assert _whole(again) == _whole(saved)
             for life, saved in zip(begun, kept, strict=True):
                 # As another program writes it anew.
@@ -220,7 +220,6 @@ def test_the_deepest_details_that_a_payment_takes_come_back(tmp_path, kind):
         paid = server.pay(additional_details=deepest).json()
         deeper = server.pay(additional_details={"order": _nested(DEPTH_MAX - 1)})
         assert (deeper.status, deeper.json()["error"]) == (400, "validation_error")
-        saved = server.control("GET", "/worlds/default/snapshot").body
-        assert server.ask("PUT", "/_sandbox/worlds/default/snapshot", body=saved).status == 200
+        server.load(server.saved()).expect(200)
     with looping(fresh(store=path)) as server:
         assert server.read(paid["transaction_id"])["additional_details"].items() >= deepest.items()

@@ -14,7 +14,7 @@ from sandbox.app import build
 from sandbox.domain.keys import digest_of
 from sandbox.settings import Settings
 from sandbox.store.files.port import StoreError
-from tests.driving import InProcess, Response, fresh
+from tests.driving import InProcess, fresh
 from tests.worlds.worlds import (
     KEY,
     add_world,
@@ -26,10 +26,6 @@ from tests.worlds.worlds import (
 )
 
 Document = dict[str, Any]
-
-
-def load(world: InProcess, document: Document) -> Response:
-    return world.control("PUT", f"/worlds/{world.world}/snapshot", document)
 
 
 def with_key(document: Document, plaintext: str, id: str | None = None, **more: Any) -> Document:
@@ -64,7 +60,7 @@ def test_a_key_of_another_world_cannot_be_restored_with_a_salt_of_ones_own(sandb
         # A readable key that does not fit its digest proves nothing.
         (minted, {"readable_key": minted[:-32] + "X" * 32}),
     ):
-        answer = load(mallory, with_key(before, plaintext, **more))
+        answer = mallory.manage("PUT", "/snapshot", with_key(before, plaintext, **more))
 
         assert (answer.status, answer.json()["error"]) == (400, "not_restored")
         assert "the world 'default' has this key" in answer.json()["message"]
@@ -79,7 +75,9 @@ def test_a_key_of_another_world_cannot_be_restored_with_a_salt_of_ones_own(sandb
 def test_a_key_of_the_cast_keeps_its_material_whatever_a_snapshot_says(sandbox, mallory):
     own, id = mallory.key("merchant"), mallory.key_id("merchant")
 
-    answer = load(mallory, with_key(mallory.look("snapshot"), sandbox.key("merchant"), id))
+    answer = mallory.manage(
+        "PUT", "/snapshot", with_key(mallory.look("snapshot"), sandbox.key("merchant"), id)
+    )
 
     assert answer.status == 200
     assert mallory.ask("GET", "/v5/apikeys", key=own).status == 200
@@ -96,7 +94,7 @@ def test_a_row_that_takes_the_lookup_of_the_worlds_own_cast_is_refused(mallory):
     number = next(n for n, row in document["api_keys"].items() if row["_id"] == victim)
     document["api_keys"][number] |= {"lookup": "anotherone00"}
 
-    answer = load(mallory, document)
+    answer = mallory.manage("PUT", "/snapshot", document)
 
     assert (answer.status, answer.json()["error"]) == (400, "not_restored")
     assert answer.json()["message"].startswith("snapshot: api_keys, ")
@@ -109,7 +107,7 @@ def test_a_supplied_key_comes_back_beside_one_of_the_same_lookup_and_another_sec
     assert create(sandbox, **supplied(KEY)).status == 201
     assert create(mallory, **supplied(similar)).status == 201
 
-    assert load(mallory, mallory.look("snapshot")).status == 200
+    assert mallory.manage("PUT", "/snapshot", mallory.look("snapshot")).status == 200
 
     for world, key in ((sandbox, KEY), (mallory, similar)):
         holder = world.sandbox.worlds.holder(world.sandbox.worlds.profile.key_format.parse(key))
@@ -123,7 +121,7 @@ def test_a_world_whose_key_another_one_has_by_now_is_not_reset(sandbox, mallory)
     rows = without["api_keys"]
     without["api_keys"] = {n: row for n, row in rows.items() if row["_id"] != gone}
     plaintext = mallory.key("merchant")
-    assert load(mallory, without).status == 200
+    assert mallory.manage("PUT", "/snapshot", without).status == 200
     assert create(sandbox, **supplied(plaintext)).status == 201
 
     answer = mallory.control("POST", "/worlds/mallory/reset")

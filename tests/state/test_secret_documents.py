@@ -75,7 +75,7 @@ def test_no_text_of_a_saved_world_may_hold_one(full, what):
     secret, sentence = SECRETS[what]
     turn = list(SECRETS).index(what)
     sandbox = a_sandbox()
-    before = sandbox.manage("GET", "/snapshot").body
+    before = sandbox.saved()
     said = []
 
     for table, number in _tables(full):
@@ -95,7 +95,7 @@ def test_no_text_of_a_saved_world_may_hold_one(full, what):
 
     # Some are an id, which is looked at first.
     assert sum(sentence in message for message in said) > len(said) * 0.7 > 25
-    assert sandbox.manage("GET", "/snapshot").body == before
+    assert sandbox.saved() == before
 
 
 @pytest.mark.proves("assumed 6.4-everywhere")

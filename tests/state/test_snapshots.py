@@ -12,27 +12,13 @@ from hypothesis import strategies as st
 from sandbox.store.files.port import FORMAT
 from tests.driving import InProcess
 from tests.properties import examples
-from tests.state.filling import KEPT_KEY, a_sandbox, control, fill, ok
+from tests.state.filling import KEPT_KEY, a_sandbox, control, fill
 from tests.support.caller import turns
 from tests.support.open_requests import open_request, sale, taps
 from tests.worlds.worlds import add_world
 
-SNAPSHOT = "/_sandbox/worlds/{}/snapshot"
+SNAPSHOT = "/_sandbox/worlds/default/snapshot"
 Document = dict[str, Any]
-
-
-def saved(sandbox: InProcess) -> bytes:
-    answer = sandbox.control("GET", f"/worlds/{sandbox.world}/snapshot")
-    assert answer.status == 200, answer.body
-    return answer.body
-
-
-def put(sandbox: InProcess, body: bytes):
-    return sandbox.ask("PUT", SNAPSHOT.format(sandbox.world), body=body)
-
-
-def restored(sandbox: InProcess, body: bytes) -> Any:
-    return ok(put(sandbox, body))
 
 
 def table(body: bytes, name: str) -> list[Document]:
@@ -45,7 +31,7 @@ def full() -> bytes:
     """The snapshot of a world that has something of everything."""
     sandbox = a_sandbox()
     fill(sandbox)
-    return saved(sandbox)
+    return sandbox.saved()
 
 
 # --- and back ---------------------------------------------------------------------------------
@@ -55,9 +41,9 @@ def test_a_world_with_everything_comes_back_byte_for_byte_however_it_is_written(
     for written in (full, json.dumps(json.loads(full), indent=2).encode()):
         sandbox = a_sandbox()
 
-        restored(sandbox, written)
+        sandbox.load(written).expect(200)
 
-        assert saved(sandbox) == full
+        assert sandbox.saved() == full
 
 
 def test_the_full_world_has_something_in_every_table(full: bytes):
@@ -82,7 +68,7 @@ def test_a_world_that_came_back_is_shown_and_goes_on_as_before(full: bytes):
     sandbox, other = a_sandbox(), a_sandbox()
     fill(sandbox)
 
-    restored(other, full)
+    other.load(full).expect(200)
 
     # The requests that rules decided are in the journal, which stays with the world.
     sandbox.manage("DELETE", "/requests")
@@ -95,7 +81,7 @@ def test_a_world_that_came_back_is_shown_and_goes_on_as_before(full: bytes):
         one.paid(56)
         one.paid(2000, operation="auth")
         control(one, "POST", "/clock/advance", {"by": "45d"})
-    assert saved(sandbox) == saved(other)
+    assert sandbox.saved() == other.saved()
 
 
 def test_a_world_at_the_tap_desk_is_saved_with_the_payment_that_waits():
@@ -104,10 +90,10 @@ def test_a_world_at_the_tap_desk_is_saved_with_the_payment_that_waits():
 
     async def story() -> tuple[bytes, bytes, int, list[Any]]:
         waiting = await open_request(sandbox, sale(sandbox, amount=7777))
-        before = (await sandbox.ask_on_loop("GET", SNAPSHOT.format("default"))).body
+        before = (await sandbox.ask_on_loop("GET", SNAPSHOT)).body
         answer = await _put(sandbox, before)
         assert answer == 200
-        after = (await sandbox.ask_on_loop("GET", SNAPSHOT.format("default"))).body
+        after = (await sandbox.ask_on_loop("GET", SNAPSHOT)).body
         return before, after, (await waiting).status, await taps(sandbox)
 
     before, after, status, at_the_desk = asyncio.run(story())
@@ -120,7 +106,7 @@ def test_a_world_at_the_tap_desk_is_saved_with_the_payment_that_waits():
 
 async def _put(sandbox: InProcess, body: bytes) -> int:
     """The status of a restoring while other requests wait."""
-    answer = await sandbox.ask_on_loop("PUT", SNAPSHOT.format("default"), json.loads(body))
+    answer = await sandbox.ask_on_loop("PUT", SNAPSHOT, json.loads(body))
     return answer.status
 
 
@@ -130,7 +116,7 @@ def test_a_payment_that_waited_for_its_processor_gets_404_and_ends_in_the_world_
 
     async def story() -> tuple[str, int]:
         waiting = await open_request(sandbox, sale(sandbox))
-        before = (await sandbox.ask_on_loop("GET", SNAPSHOT.format("default"))).body
+        before = (await sandbox.ask_on_loop("GET", SNAPSHOT)).body
         (pending,) = table(before, "transactions")
         assert await _put(sandbox, before) == 200
         await turns()
@@ -154,9 +140,9 @@ def test_in_another_world_the_ids_are_the_same_and_the_keys_its_own(full: bytes)
     other = add_world(sandbox, "other")
     keys = {name: control(other, "GET", "")["keys"][name]["key"] for name in ("partner", "psp")}
 
-    view = restored(other, full)
+    view = other.load(full).expect(200)
 
-    once = saved(other)
+    once = other.saved()
     assert view["id"] == "other"
     ids = [[one["_id"] for one in table(body, "transactions")] for body in (once, full)]
     assert ids[0] == ids[1]
@@ -173,8 +159,8 @@ def test_in_another_world_the_ids_are_the_same_and_the_keys_its_own(full: bytes)
     assert KEPT_KEY not in now.values()
     assert set(now) < set(before)
     assert other.ask("GET", "/v2/transactions", key=KEPT_KEY).status == 401
-    restored(other, once)
-    assert saved(other) == once
+    other.load(once).expect(200)
+    assert other.saved() == once
 
 
 # --- refused ----------------------------------------------------------------------------------
@@ -323,17 +309,17 @@ REFUSED: list[tuple[Change, str, *tuple[str, ...]]] = [
 def test_what_makes_no_world_is_refused_with_its_place_and_changes_nothing(full: bytes):
     sandbox = a_sandbox()
     sandbox.paid()
-    before = saved(sandbox)
+    before = sandbox.saved()
 
     for number, (change, *named) in enumerate(REFUSED):
-        answer = put(sandbox, json.dumps(change(json.loads(full))).encode())
+        answer = sandbox.load(json.dumps(change(json.loads(full))).encode())
 
         assert (answer.status, answer.json()["error"]) == (400, "not_restored"), (number, named)
         said = answer.json()["message"]
         assert [word for word in named if word not in said] == [], said
         assert SECRET not in said
         assert CARD not in said
-        assert saved(sandbox) == before, (number, named)
+        assert sandbox.saved() == before, (number, named)
     # The keys still lead to the world that was there.
     sandbox.paid()
 
@@ -372,21 +358,21 @@ def test_nonsense_anywhere_is_refused_or_harmless(full: bytes, data: Any, nonsen
     else:
         at[place[-1]] = nonsense
     sandbox = a_sandbox()
-    before = saved(sandbox)
+    before = sandbox.saved()
 
-    answer = put(sandbox, json.dumps(whole).encode())
+    answer = sandbox.load(json.dumps(whole).encode())
 
     if answer.status == 400:
         assert answer.json()["error"] == "not_restored"
         assert len(answer.json()["message"]) < 600
-        assert saved(sandbox) == before
+        assert sandbox.saved() == before
         return
     assert answer.status == 200, answer.body
     assert [path for path in LISTS if sandbox.ask("GET", path, key="psp").status >= 500] == []
     for path in ("", "/messages", "/endpoints", "/scenario/next", "/clock"):
         control(sandbox, "GET", path)
     control(sandbox, "POST", "/clock/advance", {"by": "60d"})
-    assert saved(sandbox) != before
+    assert sandbox.saved() != before
 
 
 LISTS = ("/v2/transactions", "/v1/batches", "/v5/apikeys", "/v2/terminals", "/v1/locations")
@@ -398,6 +384,6 @@ def test_a_key_that_can_be_read_again_stands_with_the_key_and_nowhere_else(sandb
     field = sandbox.sandbox.worlds.profile.supplied_key_field
     sandbox.mint(["payments:read"], by="merchant", always_retrievable=True, **{field: own})
 
-    kept = sandbox.manage("GET", "/snapshot").body.decode()
+    kept = sandbox.saved().decode()
 
     assert kept.count(own) == kept.count(f'"readable_key":"{own}"') == 1

@@ -36,9 +36,8 @@ def good(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     path: Path = tmp_path_factory.mktemp("good") / f"state.{request.param}"
     full = a_sandbox()
     fill(full)
-    snapshot = full.control("GET", "/worlds/default/snapshot").body
     with client_of(path) as client:
-        assert client.put(f"{WORLD}/snapshot", content=snapshot).status_code == 200
+        assert client.put(f"{WORLD}/snapshot", content=full.saved()).status_code == 200
     return path
 
 

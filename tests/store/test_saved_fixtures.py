@@ -151,15 +151,15 @@ def test_a_kept_world_goes_back_to_it_after_a_restart(tmp_path, friday, fixture,
     path = tmp_path / f"state.{kind}"
     name = str(friday) if fixture == "friday" else fixture
     with looping(a_sandbox(store=path, fixture=name)) as sandbox:
-        before = sandbox.manage("GET", "/snapshot").body
+        before = sandbox.saved()
         assert create(sandbox).status == 201
-        assert sandbox.manage("GET", "/snapshot").body != before
+        assert sandbox.saved() != before
 
     # The file of the fixture is not needed any more.
     friday.unlink()
     with looping(a_sandbox(store=path)) as sandbox:
         assert sandbox.manage("POST", "/reset").status == 200
-        assert sandbox.manage("GET", "/snapshot").body == before
+        assert sandbox.saved() == before
 
 
 # --- broken ones ------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ import pytest
 from sandbox.domain.instants import from_ms, parse_rfc3339
 from tests.driving import NOW, until
 from tests.servers.serving import Database
-from tests.state.filling import STATES, control, fill, ok
+from tests.state.filling import STATES, control, fill
 from tests.state.remote import Remote
 from tests.state.saved_worlds import KINDS, SavedWorld, serving_saved
 from tests.webhooks.receiving import Receiver, receiving
@@ -129,7 +129,7 @@ def test_a_world_that_was_put_in_place_lets_things_happen_unasked(db: Path):
         control(world, "POST", "/clock/advance", {"by": "1h"})
         receiver.wait_for(1)
 
-        ok(world.ask("PUT", "/_sandbox/worlds/first/snapshot", body=saved))
+        world.load(saved).expect(200)
 
         receiver.wait_for(2)
 
@@ -226,7 +226,7 @@ def test_whatever_was_just_done_is_kept_when_the_server_is_killed(path: Path):
         sale = world.paid()
         saved = world.saved()
         world.paid()
-        ok(world.ask("PUT", "/_sandbox/worlds/default/snapshot", body=saved))
+        world.load(saved).expect(200)
         world.paid(5)
         control(world, "PUT", "/switches", {"idempotency.duplicate": "replay"})
         control(world, "POST", "/clock/advance", {"by": "1d"})

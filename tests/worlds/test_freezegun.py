@@ -33,12 +33,12 @@ def test_what_is_made_is_made_at_the_frozen_instant():
 def test_a_snapshot_of_a_frozen_process_comes_back_elsewhere_as_it_was():
     with freeze_time(NOW):
         frozen = InProcess(build(Settings(clock=ClockSetting(now=parse_rfc3339(NOW)))))
-        saved = frozen.control("GET", "/worlds/default/snapshot").body
+        saved = frozen.saved()
     other = InProcess(build(Settings()))
 
-    assert other.ask("PUT", "/_sandbox/worlds/default/snapshot", body=saved).status == 200
+    other.load(saved).expect(200)
 
-    restored = other.control("GET", "/worlds/default/snapshot").body
+    restored = other.saved()
     tables = ("accounts", "locations", "terminals", "api_keys")
     assert [json.loads(restored)[name] for name in tables] == [
         json.loads(saved)[name] for name in tables
