@@ -67,14 +67,14 @@ async def answer_request(context: RequestContext, worlds: Worlds) -> tuple[int, 
     shown = row.run(context)
     if row.is_async:
         shown = await shown
-    if row.attempts is not None and context.choice is None:
-        # The attempt asked no processor: it was a repetition, or the terminal is a passthrough.
-        gateway.strike(context)
     if isinstance(shown, Refusal):
         # It was recorded, so its record and events are committed too.
         context.unit.commit()
         shown.is_recorded = True
         raise shown
+    if row.attempts is not None and context.choice is None:
+        # The attempt asked no processor: it was a repetition, or the terminal is a passthrough.
+        gateway.strike(context)
     # Rendered before the commit, so a result that cannot be rendered is not committed.
     status, body = _render(context, row, shown)
     context.unit.commit()

@@ -228,6 +228,35 @@ def test_what_asks_no_cardholder_uses_up_nothing_of_the_queue(sandbox):
     assert [one.outcome for one in queue.entries] == ["lost_card"]
 
 
+@pytest.mark.proves("assumed 5.3-anywhere")
+@pytest.mark.parametrize("queued", [{"outcome": "lost_card"}, {"fault": "http_503"}])
+def test_an_attempt_that_is_refused_anyway_uses_up_nothing_of_the_queue(sandbox, queued):
+    queue, held = sandbox.get_world().queue, sandbox.held()["transaction_id"]
+    queue.add(Queued(**queued))
+    surcharged = {"subtotal": 970, "surcharge": {"amount": 30}}
+
+    for answer, error in (
+        (sandbox.pay(1000, breakdown={"subtotal": 1}), "validation_error"),
+        (sandbox.pay(1000, card="tok_visa_debit", breakdown=surcharged), "validation_error"),
+        (sandbox.operate(held, "capture", amount=1001), "exceeds_original_auth"),
+        (sandbox.operate(held, "refund"), "invalid_transaction_state"),
+    ):
+        sandbox.refused(answer, error=error)
+
+    assert len(queue.entries) == 1
+    assert sandbox.pay().outcome.endswith("source=queue; rule=queue")
+    assert list(queue.entries) == []
+
+
+def test_an_invalid_payment_is_not_counted_by_the_rule_of_a_scenario(sandbox):
+    rule = {"name": "first", "then": {"outcome": "lost_card", "times": 1}}
+    sandbox.control("PUT", "/worlds/default/scenario", {"name": "once", "rule": [rule]})
+
+    sandbox.refused(sandbox.pay(1000, breakdown={"subtotal": 1}))
+
+    assert sandbox.pay().outcome == "lost_card; source=scenario; rule=first"
+
+
 @pytest.mark.proves("assumed D4")
 def test_an_entry_of_the_queue_waits_for_its_attempt_and_the_journal_says_so(sandbox):
     queue = sandbox.get_world().queue

@@ -182,12 +182,15 @@ class _Initiation:
         """Begin the first phase: choose the outcome, price the payment, and store it as pending."""
         context, body, sent = self.context, self.body, self.body.event_id
         self.stated = parts_of(context, body.breakdown)
+        # Refused amounts must not use up a queued outcome or the rule of a scenario.
+        self.cost = self.price_with(self.card, None)
         if again is None:
             choice = self._choose()
         else:
             choice, sent = attempts.choose_repeated(context, again, sent), None
-        self.cost = self.price_with(self.card, choice.outcome if choice else None)
         if choice is not None:
+            if choice.outcome.key in _PROMPTS:
+                self.cost = self.price_with(self.card, choice.outcome)
             choice = context.choice = self._as_priced(choice)
         event_id = sent or attempts.new_event_id(context, self.known.account_id)
         device = body.device_id or body.reader_identifier
