@@ -73,8 +73,8 @@ class BatchRow(View):
     """
 
     number: str | None = attribute("processor_batch_id")
-    merchant: str | None
-    terminal: str | None
+    merchant: str | None = attribute("account.name", None)
+    terminal: str | None = attribute("terminal.name", None)
     processor: str = attribute("processor_name")
     currency: str
     refused: int | None
@@ -203,11 +203,10 @@ def view_batch(world: World, batch: batches.Batch) -> BatchDetail:
 
 def batch_row(world: World, batch: batches.Batch) -> BatchRow:
     """Return a batch as lists show it."""
-    account = world.store.get(Account, batch.account_id)
     terminal = world.store.get(Terminal, batch.terminal_id)
-    names = {"merchant": account and account.name, "terminal": terminal and terminal.name}
+    more = {"account": world.store.get(Account, batch.account_id), "terminal": terminal}
     currency = in_letters(None if terminal is None else terminal.currency_code)
-    return BatchRow.of(batch, **names, currency=currency, refused=_sum_refused(batch))
+    return BatchRow.of(batch, **more, currency=currency, refused=_sum_refused(batch))
 
 
 def _sum_refused(batch: batches.Batch) -> int | None:

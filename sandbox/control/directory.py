@@ -66,7 +66,7 @@ class DirectoryEntry(View):
     currency: str | None = None
     grants: list[str] | None = attribute("permissions", None)
     expires_at: Time | None = None
-    last_used_at: Time | None = None
+    last_used_at: Time | None = attribute("usage.last_used_at", None)
 
 
 class DirectoryPage(View):
@@ -96,7 +96,6 @@ def directory_entries(
     names, unit = cast_names(world, kind), world.store.begin()
     for record in records:
         parents = record.parent_account_ids if kind == "account" else [record.account_id]
-        usage = unit.get(KeyUsage, record.id)
         yield DirectoryEntry.of(
             record,
             kind=kind,
@@ -104,7 +103,7 @@ def directory_entries(
             parent_id=parents[-1] if parents else None,
             counts=_counts(unit, record.id) if kind == "account" else None,
             currency=currency_at(unit, record) if kind == "terminal" else None,
-            last_used_at=usage and usage.last_used_at,
+            usage=unit.get(KeyUsage, record.id),
         )
 
 

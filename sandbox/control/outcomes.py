@@ -6,7 +6,7 @@ from pydantic import Field
 
 from sandbox.control.catalogues import FaultKey, OperationName, OutcomeKey
 from sandbox.control.context import ControlRequest, conflict, invalid, must_be_known, not_found
-from sandbox.control.models import TOTAL, Body, View, shows
+from sandbox.control.models import TOTAL, Body, View, attribute, shows
 from sandbox.control.routing import WORLD, delete, get, post
 from sandbox.domain.field_types import DelayMs, PositiveAmount
 from sandbox.domain.operations import API_WORDS, METHODS, PathText, find_operations
@@ -140,8 +140,8 @@ class Taps(View):
 class TappedView(TapView):
     """The result of a payment that waited for a card."""
 
-    status: str | None
-    status_reason: str | None
+    status: str | None = attribute("payment.status", None)
+    status_reason: str | None = attribute("payment.transaction.status_reason", None)
 
 
 @get(f"{WORLD}/taps", "taps.list")
@@ -162,8 +162,7 @@ async def tap_card(request: ControlRequest, body: TapBody) -> TappedView:
     waiting.came.set_result(_tapped(body, waiting))
     await waiting.left.wait()
     payment = request.world.store.get(Payment, waiting.tap.transaction_id)
-    reason = payment and payment.transaction.status_reason
-    return TappedView.of(waiting.tap, status=payment and payment.status, status_reason=reason)
+    return TappedView.of(waiting.tap, payment=payment)
 
 
 def _find_waiting(request: ControlRequest) -> Waiting:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final, Literal
 
+from sandbox.control.batches import batch_row
 from sandbox.control.clock import DueView, view_timer
 from sandbox.control.context import ControlRequest
 from sandbox.control.journal import RequestRow, list_waiting, request_row
@@ -13,8 +14,6 @@ from sandbox.control.models import Time, View, attribute
 from sandbox.control.routing import WORLD, get
 from sandbox.control.scenarios import RunningScenario, view_running
 from sandbox.domain.batches import Batch
-from sandbox.domain.currencies import in_letters
-from sandbox.domain.directory import Terminal
 from sandbox.domain.keys import ApiKey, why_unusable
 from sandbox.domain.payments.transactions import STATUSES, Payment
 from sandbox.domain.webhooks import DeliveryStatus
@@ -168,8 +167,7 @@ def _batches(world: World) -> Iterator[Need]:
                 continue
             says = f"has {len(left)} returned record{'s' if len(left) > 1 else ''} in no batch"
             amount = sum(left)
-        terminal = world.store.get(Terminal, batch.terminal_id)
-        currency = in_letters(None if terminal is None else terminal.currency_code)
+        currency = batch_row(world, batch).currency
         more = {"since": batch.closed_at, "amount": amount, "currency": currency}
         yield Need(kind="batch", id=batch.id, says=says, **more)
 
