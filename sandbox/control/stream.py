@@ -11,7 +11,7 @@ from starlette.types import Receive, Scope, Send
 
 from sandbox.control.batches import batch_row
 from sandbox.control.clock import view_timer
-from sandbox.control.context import ControlFault, ControlRequest, must_be_known
+from sandbox.control.context import ControlFault, ControlRequest, parse_words
 from sandbox.control.journal import request_row, view_entry
 from sandbox.control.messages import message_row, view_attempt, view_content
 from sandbox.control.models import Query
@@ -199,9 +199,7 @@ class Stream:
 @get(f"{WORLD}/stream", "stream.read", is_stream=True, refuses=(429,))
 def read_stream(request: ControlRequest, query: StreamQuery) -> Stream:
     """Stream the events of a world as server-sent events."""
-    kinds = events.USUAL if query.kinds is None else query.kinds.split(",")
-    for kind in kinds:
-        must_be_known("kinds", kind, events.KINDS)
+    kinds = parse_words("kinds", query.kinds, events.KINDS) or events.USUAL
     world = request.world
     if len(world.subscriptions) >= STREAMS_MAX:
         why = f"{STREAMS_MAX} streams of this world are already open, which is the limit"

@@ -98,7 +98,7 @@ def test_only_the_kinds_that_are_asked_for_are_told_and_numbers_are_those_of_the
         sandbox.pay()
         sandbox.advance("1h")
 
-    happened = told(sandbox, pays_and_waits, 2, query="kinds=clock,request")
+    happened = told(sandbox, pays_and_waits, 2, query="kinds=clock,%20request")
 
     assert [(kind, number) for kind, number, _ in happened] == [("request", 4), ("clock", 5)]
 
