@@ -105,17 +105,13 @@ class ScenarioReloader:
 # --- stores -------------------------------------------------------------------------------------
 
 
-def _open(path: Path) -> StateFile:
-    # Imported late, because it needs TinyDB, SQLite and file locks.
-    from sandbox.store.files.file_kinds import open_file
-
-    return open_file(path)
-
-
 def open_store(store: str) -> StateFile:
     """Open a state file, or the worlds in a database that no server uses. Raises StoreError."""
     if not is_database(store):
-        return _open(Path(store))
+        # Imported late, because it needs TinyDB, SQLite and file locks.
+        from sandbox.store.files.file_kinds import open_file
+
+        return open_file(Path(store))
     must_have_driver()
     from sandbox.cluster.archive import Archive
 
@@ -240,7 +236,7 @@ def keep_worlds(
         have_secret(worlds, None)
         begin(worlds, settings, fixture)
         return Kept(worlds, system_clock, "")
-    saver = FileSaver(_open(settings.store))
+    saver = FileSaver(open_store(str(settings.store)))
     worlds = make(system_clock=system_clock, saver=saver)
     try:
         restore_all(worlds, saver.file, settings.store)

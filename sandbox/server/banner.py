@@ -185,6 +185,7 @@ def _command() -> str:
     beside = Path(sys.executable).with_name("sandbox")
     if shutil.which("sandbox") or not beside.is_file():
         return "sandbox"
-    with suppress(ValueError):
+    # The folder of the process may be gone.
+    with suppress(ValueError, OSError):
         beside = beside.relative_to(Path.cwd())
     return shlex.quote(str(beside))

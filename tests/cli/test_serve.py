@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 from contextlib import closing
 from pathlib import Path
 
@@ -372,6 +373,21 @@ def test_the_banner_names_an_address_to_use_the_command_by_its_file_and_whose_ke
     assert banner_keys(lines)
     assert set(banner_keys(lines).values()).isdisjoint(served.facts["keys"].values())
     assert banner_keys(known).items() <= served.facts["keys"].items()
+
+
+def enter_a_removed_folder() -> None:
+    folder = tempfile.mkdtemp()
+    os.chdir(folder)
+    Path(folder).rmdir()
+
+
+def test_a_server_starts_in_a_folder_that_was_removed(monkeypatch):
+    monkeypatch.setenv("PATH", "/nowhere")
+    process = Process(["serve", "--port", "0"], before=enter_a_removed_folder)
+    try:
+        assert "Ctrl-C stops it.\n" in process.stdout
+    finally:
+        process.close()
 
 
 def test_a_world_without_keys_can_be_served_and_its_end_says_where_it_is_kept(
