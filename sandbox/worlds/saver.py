@@ -106,7 +106,7 @@ class FileSaver:
         self._under_way: asyncio.Task[None] | None = None
         self._soon: asyncio.TimerHandle | None = None
         self._noted = self._written = 0
-        # The number of the last change of each world.
+        # The number of the last change of each world that has unwritten ones.
         self._noted_of: dict[str, int] = {}
         self.problem: str | None = None
 
@@ -197,6 +197,7 @@ class FileSaver:
             self.measured.writes.observe(monotonic() - began_s)
             self.measured.written_together.observe(len(self._unwritten))
         self._unwritten, self._written = [], noted
+        self._noted_of = {id: number for id, number in self._noted_of.items() if number > noted}
         if self.problem is not None:
             log.info("writing to %s works again", self.name)
             self.problem = None
