@@ -25,7 +25,6 @@ from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.transport_faults import LOST, TRANSPORT_FAULTS
 from sandbox.domain.webhooks import Delivery
 from sandbox.platform.application import AGAIN_LATER
-from sandbox.scenarios.queue import RULE_OF_QUEUE
 from sandbox.worlds.world import World
 
 CHOSEN: Final = ("queue", "header")
@@ -106,7 +105,7 @@ def fault_lines(world: World, view: JournalEntry) -> Iterator[str]:
 
 def _queued(world: World, deliveries: list[Delivery]) -> dict[str, Any] | None:
     """Return the effect that the queue of faults had on one of the deliveries."""
-    used = {f"{RULE_OF_QUEUE}{id}": then for id, then in world.webhook_faults.used.items()}
+    used = world.webhook_faults.used
     return next((dict(used[one.rule]) for one in deliveries if one.rule in used), None)
 
 

@@ -85,9 +85,6 @@ WEBHOOK_FAULTS_MAX: Final = 100
 USED_MAX: Final = 1_000
 """How many used entries to remember, with their effects."""
 
-RULE_OF_QUEUE: Final = "next delivery "
-"""The rule that a delivery names begins with this if it is an entry of the queue."""
-
 
 class WebhookFaultsFull(ValueError):
     """The queue of faults for deliveries is full."""
@@ -112,7 +109,7 @@ def running_of(entry: WebhookFault, resolve: Resolve) -> Running:
 class WebhookFaults(_Waiting[WebhookFault]):
     """The faults of the next deliveries of one world.
 
-    `resolve` returns the id for a name in `when`. `used` has the effects of used entries, by id;
+    `resolve` returns the id for a name in `when`. `used` has the effects of used entries, by rule;
     like the journal, it lasts as long as the process.
     """
 
@@ -144,12 +141,13 @@ class WebhookFaults(_Waiting[WebhookFault]):
                 entry = replace(entry, fitted=fitted)
                 self._put(entry)
             if matched is not None:
-                self._use(entry)
-                return MatchedWebhookRule(matched.then, f"{RULE_OF_QUEUE}{entry.id}")
+                rule = f"next delivery {entry.id}"
+                self._use(entry, rule)
+                return MatchedWebhookRule(matched.then, rule)
         return None
 
-    def _use(self, entry: WebhookFault) -> None:
-        self.used[entry.id] = entry.then
+    def _use(self, entry: WebhookFault, rule: str) -> None:
+        self.used[rule] = entry.then
         if len(self.used) > USED_MAX:
             del self.used[next(iter(self.used))]
         if entry.left > 1:
