@@ -150,7 +150,6 @@ _COMPARED: Final[dict[type[ast.cmpop], Callable[[Any, Any], Any]]] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
     ast.Lt: operator.lt,
-    ast.LtE: operator.le,
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
     ast.In: lambda part, whole: part in whole,
@@ -182,9 +181,6 @@ def _compiled(node: ast.expr) -> Condition:
             parts = list(map(_compiled, values))
             decide = all if isinstance(op, ast.And) else any
             return lambda names: decide(is_met(part, names) for part in parts)
-        case ast.UnaryOp(op=ast.Not(), operand=operand):
-            denied = _compiled(operand)
-            return lambda names: not is_met(denied, names)
         case ast.Compare(left=one, ops=[op], comparators=[other]) if type(op) in _COMPARED:
             left, compare, right = _compiled(one), _COMPARED[type(op)], _compiled(other)
             return lambda names: compare(left(names), right(names))

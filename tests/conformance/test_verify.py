@@ -242,6 +242,7 @@ def test_a_condition_that_does_more_than_compare_is_refused():
         "state == 200": "has no 'state'",
         "open('x') == 1": "may only compare values",
         "status + 1 == 2": "may only compare values",
+        "not status == 200": "may only compare values",
         "0 < status < 9": "may only compare values",
     }.items():
         with pytest.raises(ValueError, match=f"^{words}"):
@@ -252,11 +253,10 @@ def test_a_condition_compares_what_was_answered():
     answer = {"status": 200, "headers": {"etag": "e"}}
     answer["body"] = {"total": 1, "items": [{"id": "a"}, {"id": "b"}]}
     for text, expected in {
-        "status == 200 and not body.total > 1": True,
+        "status == 200 and body.total < 2": True,
         "body.items[0].id == 'a' and body['items'][1].id == 'b'": True,
         "body.items[7].id == None and body.no.such == None": True,
         "body.no > 1 or 'x' in body.no": False,
-        "not body.no > 1": True,
         "'total' in body and status not in [400, 422]": True,
         "headers.etag == 'e' and answers[0].status == 200": True,
     }.items():
