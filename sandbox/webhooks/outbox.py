@@ -25,6 +25,7 @@ from sandbox.scenarios.queue import WebhookRules
 from sandbox.store.ids import Ids
 from sandbox.store.store import Store, UnitOfWork
 from sandbox.store.tables import OLDEST_FIRST, Where
+from sandbox.store.world_state import WorldState
 from sandbox.webhooks.delivery_faults import Job, ruled, trigger_of
 from sandbox.webhooks.receivers import Inbox
 from sandbox.webhooks.signing import KEY_BYTES, write_secret
@@ -40,18 +41,12 @@ class WebhookWorld(Protocol):
     outbox: "Outbox"
     inbox: Inbox
     draws: Ids
+    state: WorldState
+    switches: dict[str, Any]
 
     @property
     def webhook_rules(self) -> Sequence[WebhookRules]:
         """The rules for deliveries, if there are any, in order."""
-
-    @property
-    def time_scale(self) -> float:
-        """By how much the waits between attempts are scaled."""
-
-    @property
-    def clock_rate(self) -> float | None:
-        """The number of seconds that pass per real second; None while the clock is frozen."""
 
     def now(self) -> datetime:
         """Return the world's present time."""
@@ -316,7 +311,7 @@ class Outbox:
             jitter=self.world.draws.fraction(f"{delivery.id}/{failures}"),
             retry_after_s=sent.retry_after_s,
             is_throttled=sent.is_timeout or sent.status_code == webhooks.TOO_MANY_REQUESTS,
-            scale=self.world.time_scale,
+            scale=self.world.switches["webhooks.time_scale"],
         )
         if wait is None:
             return replace(delivery, failures=failures, status="failed")

@@ -188,10 +188,10 @@ class DeliveryWorker:
 
     def _note_lag(self, world: WebhookWorld, job: Job) -> None:
         delivery = world.store.get(Delivery, job.delivery_id)
-        rate = world.clock_rate
-        if rate is not None and delivery is not None and not delivery.attempts:
+        clock = world.state.clock
+        if clock.mode == "running" and delivery is not None and not delivery.attempts:
             lag_s = (world.now() - job.message.created_at).total_seconds()
-            self.measured.lags.observe(lag_s / rate)
+            self.measured.lags.observe(lag_s / clock.rate)
 
 
 def _not_sent(why: str) -> Sent:

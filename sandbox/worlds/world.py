@@ -343,16 +343,6 @@ class World:
             return self.clock.now().timestamp()
         return self.system_clock()
 
-    @property
-    def clock_rate(self) -> float | None:
-        """How many seconds pass per real second; None while the clock is frozen."""
-        return self.state.clock.rate if self.state.clock.mode == "running" else None
-
-    @property
-    def time_scale(self) -> float:
-        """The factor by which waits between attempts at a webhook are scaled."""
-        return float(self.switches["webhooks.time_scale"])
-
     def count_rules(self, running: Running) -> Running:
         """Make this the running scenario, with its counts in the store."""
         self.store.counters.rules = running.counts()
