@@ -71,10 +71,8 @@ def open_batch(
 
 def is_closed(context: OperationContext, batch_id: str | None) -> bool:
     """Whether the batch was submitted or has its final result. Source: assumed B14."""
-    if batch_id is None:
-        return False
-    batch = context.unit.get(Batch, batch_id)
-    return batch is not None and batch.status not in ("open", "rejected")
+    batch = context.unit.get(Batch, batch_id) if batch_id else None
+    return batch is not None and batch.status in batches.FROZEN
 
 
 def count(
@@ -137,7 +135,7 @@ def take(context: OperationContext, step: Step, batch: Batch) -> Batch:
 def _schedule_result(context: OperationContext, batch: Batch) -> None:
     """Schedule the result of a scenario or the automatic one, unless none is wanted."""
     due, detail = context.now, ""
-    matched = _ruling(context, batch) if context.world.scenario is not None else None
+    matched = _ruling(context, batch)
     if matched is not None:
         then = matched.then
         context.explain("outcome", then.batch or "", f"scenario: {matched.rule}", "assumed D4")
@@ -152,8 +150,10 @@ def _schedule_result(context: OperationContext, batch: Batch) -> None:
 
 
 def _ruling(context: OperationContext, batch: Batch) -> MatchedRule | None:
-    """Return the running scenario's choice for closing this batch."""
-    assert context.world.scenario
+    """Return the running scenario's choice for closing this batch; None without a scenario."""
+    scenario = context.world.scenario
+    if scenario is None:
+        return None
     words = {
         "operation": "close_batch",
         "terminal": batch.terminal_id,
@@ -163,7 +163,7 @@ def _ruling(context: OperationContext, batch: Batch) -> MatchedRule | None:
         "processor": batch.processor_name,
     }
     context.near_misses = near = list[str]()
-    return context.world.scenario.matched(words, lambda then: then.batch is not None, near)
+    return scenario.matched(words, lambda then: then.batch is not None, near)
 
 
 def step_of(batch: Batch, trigger: str) -> Step:
