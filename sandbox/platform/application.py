@@ -9,10 +9,10 @@ from starlette.types import Receive, Scope, Send
 
 from sandbox.domain import faults
 from sandbox.domain.faults import Refusal
-from sandbox.domain.keys import ApiKey, KeyFormat, KeyKind, KeyUsage
+from sandbox.domain.keys import KeyFormat, KeyKind, KeyUsage
 from sandbox.domain.operations import NO_CONTENT
 from sandbox.platform import gateway, responses, wire
-from sandbox.platform.access import usable
+from sandbox.platform.access import get_caller
 from sandbox.platform.context import Answer, Headers, IncomingRequest, PresentedKey, RequestContext
 from sandbox.platform.form import OUTCOME_HEADER
 from sandbox.platform.forwarding import Forwarder
@@ -49,10 +49,6 @@ _NOT_FOUND: Final = {
 """Keys of a kind that no world ever has, with the reason."""
 
 
-KEYS_MAX: Final = 1_000
-"""How many recognized keys to remember before all are forgotten."""
-
-
 @dataclass(eq=False, repr=False)
 class Platform:
     """Answers every request of the platform, for all worlds."""
@@ -69,16 +65,13 @@ class Platform:
         self._forwarder = None
         if self.elsewhere is not None:
             self._forwarder = Forwarder(self.elsewhere, self.worlds, self.body_bytes_max)
-        self._known: dict[bytes, tuple[PresentedKey, World, ApiKey]] = self.worlds.recognized
         self._recorder = Recorder(self.worlds, log_requests=self.log_requests)
 
     async def respond(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, whether or not its path leads to an operation."""
-        match, headers = match_of(scope), scope["headers"]
-        incoming = IncomingRequest(
-            scope["method"], path_of(scope), scope["query_string"], headers, b"", match=match
-        )
-        incoming.fields, row = wire.by_name(headers), incoming.row
+        path, query, headers = path_of(scope), scope["query_string"], scope["headers"]
+        incoming = IncomingRequest(scope["method"], path, query, headers, b"", match_of(scope))
+        row = incoming.row
         incoming.has_unread_body = row is not None and row.body is not None
         try:
             presented = await self._find_world(incoming, scope, receive, send)
@@ -196,33 +189,17 @@ class Platform:
     def _identify(self, incoming: IncomingRequest) -> PresentedKey:
         """Return the world and key that the request's key names, whether or not it may be used."""
         try:
-            value = incoming.header(self._key_header)
+            value = wire.header(incoming.headers, self._key_header)
         except wire.BadInput:
             return _TWO_KEYS
         if not value:
             hint = _key_hint(incoming.headers, self._key_format)
             return PresentedKey(reason=f"no API key was sent{hint}")
         # Whitespace around a value is not part of it (RFC 9110, 5.5); keys are pasted from files.
-        return self._recognize(value.rstrip(b" \t"))
-
-    def _recognize(self, sent: bytes) -> PresentedKey:
-        """Return the key that was sent, with its world, or the reason why it has none.
-
-        It is remembered while its world has it. Whether it may be used is checked every time.
-        """
-        if (known := self._known.get(sent)) is not None:
-            presented, world, key = known
-            if world.store.get(ApiKey, key.id) is key and self.worlds.get(world.id) is world:
-                return presented
-            del self._known[sent]
-        parsed = self._key_format.parse(sent.decode("latin-1"))
-        if (holder := self.worlds.holder(parsed)) is None:
-            return _NOT_FOUND.get(parsed.kind, _UNKNOWN)
-        if len(self._known) >= KEYS_MAX:
-            self._known.clear()
-        presented = PresentedKey(*holder)
-        self._known[sent] = presented, *holder
-        return presented
+        parsed = self._key_format.parse(value.rstrip(b" \t").decode("latin-1"))
+        if (holder := self.worlds.holder(parsed)) is not None:
+            return PresentedKey(*holder)
+        return _NOT_FOUND.get(parsed.kind, _UNKNOWN)
 
     def _is_usable(self, presented: PresentedKey) -> bool:
         world = presented.world
@@ -230,7 +207,7 @@ class Platform:
             return False
         fire_due(world)
         try:
-            usable(presented, world.store, world.clock.now())
+            get_caller(presented, world.store, world.clock.now())
         except Refusal:
             return False
         return True

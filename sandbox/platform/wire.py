@@ -6,7 +6,7 @@ Malformed input is refused here, by raising `BadInput` or by returning False.
 import asyncio
 import re
 from codecs import BOM_UTF8
-from collections.abc import Awaitable, Iterable, Sequence
+from collections.abc import Awaitable, Iterable
 from functools import cache, lru_cache
 from typing import Any, Final, TypeVar
 from urllib.parse import parse_qs
@@ -221,15 +221,6 @@ def header(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> bytes | None:
     if len(found) > 1:
         raise BadInput(f"{name.decode('latin-1')}: sent twice, with different values")
     return next(iter(found), None)
-
-
-def by_name(headers: Sequence[tuple[bytes, bytes]]) -> dict[bytes, bytes] | None:
-    """Return the headers by name, or None if one occurs more than once.
-
-    This is the fast path: few clients send a header twice.
-    """
-    found = dict(headers)
-    return found if len(found) == len(headers) else None
 
 
 def list_header(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> bytes | None:
