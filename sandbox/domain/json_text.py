@@ -1,49 +1,25 @@
 """Parse JSON that came from outside: strictly, or leniently."""
 
 import json
-import re
 from collections.abc import Callable, Mapping
 from math import isinf
 from typing import Any, Final
 
 from pydantic_core import from_json
 
-_MAY_BE_INFINITE: Final = re.compile(rb"(?:^|[:\[,\s-])[0-9.]+[eE]\+?[0-9]{3}|[0-9.]{200}")
-
 
 def parse_finite(content: bytes) -> Any:
     """Parse JSON. Raises ValueError, also for NaN, infinity, and numbers that become infinite."""
     value = from_json(content, allow_inf_nan=False)
-    if _MAY_BE_INFINITE.search(content):
-        _FINITE.decode(content.decode())
+    _FINITE.decode(content.decode())
     return value
-
-
-def _parse_float(text: str) -> float:
-    number = float(text)
-    if isinf(number):
-        raise ValueError(f"the number {text[:20]} is too large")
-    return number
-
-
-_FINITE: Final = json.JSONDecoder(parse_float=_parse_float)
 
 
 def parse(content: bytes) -> Any:
     """Parse JSON. Raises ValueError, also for a repeated key and as `parse_finite` does."""
-    value = parse_finite(content)
-    # pydantic's parser keeps the last of several values for a key. If there are as many keys as
-    # colons, none was dropped.
-    if _count_keys(value) != content.count(b":"):
-        _REPEATED_KEYS.decode(content.decode())
+    value = from_json(content, allow_inf_nan=False)
+    _STRICT.decode(content.decode())
     return value
-
-
-def _count_keys(value: Any) -> int:
-    """Return the number of keys of all objects in the value."""
-    if isinstance(value, dict):
-        return len(value) + sum(map(_count_keys, value.values()))
-    return sum(map(_count_keys, value)) if isinstance(value, list) else 0
 
 
 def depth_of(value: Any) -> int:
@@ -75,6 +51,17 @@ def map_texts(value: Any, change: Callable[[str], Any]) -> Any:
     return change(value) if isinstance(value, str) else value
 
 
+# Pydantic's parser says best what is wrong with a text. But it keeps the last of several values for
+# a key, and reads a number that is too large as infinity. The standard library lets us refuse both.
+
+
+def _parse_float(text: str) -> float:
+    number = float(text)
+    if isinf(number):
+        raise ValueError(f"the number {text[:20]} is too large")
+    return number
+
+
 def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> None:
     if len(dict(pairs)) == len(pairs):
         return
@@ -83,4 +70,5 @@ def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> None:
     raise ValueError(f"the key {json.dumps(repeated)} occurs more than once")
 
 
-_REPEATED_KEYS: Final = json.JSONDecoder(object_pairs_hook=_refuse_repeated_keys)
+_FINITE: Final = json.JSONDecoder(parse_float=_parse_float)
+_STRICT: Final = json.JSONDecoder(parse_float=_parse_float, object_pairs_hook=_refuse_repeated_keys)
