@@ -25,7 +25,7 @@ from sandbox.domain.payments.action_records import payment_of
 from sandbox.domain.payments.amounts import AMOUNT_MAX
 from sandbox.domain.payments.outcomes import Operation
 from sandbox.domain.payments.transactions import Payment
-from sandbox.domain.payments.transitions import BY_ITSELF, SETTLE, TRANSITIONS
+from sandbox.domain.payments.transitions import BY_ITSELF, SAME, SETTLE, TRANSITIONS
 from sandbox.platform.access import Seen, look
 from sandbox.platform.context import OperationContext
 from sandbox.platform.operation import Row
@@ -263,7 +263,7 @@ def view_actions(world: World, payment: Payment, key: ApiKey | None) -> Moves:
     return Moves(
         state=payment.status,
         moves=[
-            _view_action(world, context, payment, name, key)
+            _view_move(context, payment, name, key)
             for name, (_, body) in ACTIONS.items()
             if body.get("confirm", True) or payment.status == "surcharge_pending"
         ],
@@ -271,10 +271,8 @@ def view_actions(world: World, payment: Payment, key: ApiKey | None) -> Moves:
     )
 
 
-def _view_action(
-    world: World, context: OperationContext, payment: Payment, name: str, key: ApiKey | None
-) -> Move:
-    operation, body = ACTIONS[name]
+def _view_move(context: OperationContext, payment: Payment, name: str, key: ApiKey | None) -> Move:
+    world, (operation, body) = context.world, ACTIONS[name]
     confirms = body.get("confirm", True)
     action = ActionRequest(
         operation=operation,
@@ -286,12 +284,8 @@ def _view_action(
     if action.is_new_total and operation is Operation.INCREMENT and action.amount is not None:
         action = replace(action, amount=payment.ledger.held + action.amount)
     row = PERMITTED[name.partition(" ")[0]]
-    shown: dict[str, Any] = {
-        "operation": row.name,
-        "path": row.path.replace("{id}", payment.id),
-        "example": body,
-        "clause": row.source,
-    }
+    path = row.path.replace("{id}", payment.id)
+    shown: dict[str, Any] = {"operation": row.name, "path": path, "example": body}
     if key is not None and (seen := look(world, key, row, payment.id)).error is not None:
         _, _, why, shown["clause"] = seen.decisions[-1]
         return Move.of(seen, **shown, says=why)
@@ -300,14 +294,14 @@ def _view_action(
     except Refusal as refusal:
         fault, shown["clause"] = refusal.fault, refusal.source
         # The source ends with the id of the row of the state machine that refuses, if one does.
-        id = (refusal.source or "").rpartition(" ")[2]
-        row_id = id if any(one.id == id for one in TRANSITIONS) else None
+        ids = (one.id for one in TRANSITIONS if refusal.source.endswith(f" {one.id}"))
+        row_id = next(ids, None)
         return Move.of(fault, **shown, error=fault.code, row=row_id, says=refusal.reason)
     least, most = _limits(context, payment, action) if confirms else (None, None)
     natural = plan(payment, action).amount if confirms else None
     if operation in _WITHOUT_NATURAL_AMOUNT:
         body, natural = {**body, "amount": least}, None
-    next_status = payment.status if taken.next_status == "same" else taken.next_status
+    next_status = payment.status if taken.next_status == SAME else taken.next_status
     shown |= {"example": body, "clause": taken.source}
     return Move(
         **shown,
