@@ -1,6 +1,6 @@
 """A whole world at a glance: what the console shows first."""
 
-from collections import Counter, deque
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from itertools import islice
 from typing import Final, Literal
@@ -187,13 +187,12 @@ def _keys(world: World) -> Iterator[Need]:
 
 
 def _endpoints(world: World) -> list[EndpointHealth]:
-    known = world.outbox.endpoints
-    last = {id: deque[DeliveryStatus](maxlen=DELIVERIES_MAX) for id in known}
-    for message in world.store.messages_now()[-_MESSAGES_MAX:] if known else ():
+    last = defaultdict[str, list[DeliveryStatus]](list)
+    for message in world.store.messages_now()[-_MESSAGES_MAX:]:
         for delivery in world.outbox.deliveries_of(message.id):
-            if delivery.endpoint_id in last:
-                last[delivery.endpoint_id].append(delivery.status)
-    return [EndpointHealth.of(one, last=list(last[one.id])) for one in known.values()]
+            last[delivery.endpoint_id].append(delivery.status)
+    known = world.outbox.endpoints.values()
+    return [EndpointHealth.of(one, last=last[one.id][-DELIVERIES_MAX:]) for one in known]
 
 
 # --- the feed ---------------------------------------------------------------------------------

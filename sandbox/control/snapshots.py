@@ -61,9 +61,8 @@ async def _replace(
         spec = library.spec_of(saved, id=world.id)
         restored = await worlds.restore_aside(spec, saved)
     except (NotRestored, FixtureError) as error:
-        raise ControlFault(
-            400, "not_restored", f"{about}{error}", details="nothing was changed"
-        ) from None
+        why = f"{about}{error}"
+        raise ControlFault(400, "not_restored", why, details="nothing was changed") from None
     restored.marks, restored.mark_numbers = world.marks, world.mark_numbers
     # Start its timers now, without waiting for a request.
     await catch_up(restored)

@@ -61,15 +61,10 @@ def _attempt_row(world: World, tried: events.AttemptEvent) -> dict[str, Any]:
 
 
 def _record(world: World, record: Any) -> dict[str, Any]:
-    """Return a record as its list shows it.
-
-    `row` is null for kinds without one, and if it was removed.
-    """
-    is_gone = isinstance(record, events.Removed)
-    kind: type = record.kind if is_gone else type(record)
-    name = "key" if kind is ApiKey else kind.__name__.lower()
-    shown = {"kind": name, "id": record.id, "status": getattr(record, "status", None), "row": None}
-    shown["removed"] = is_gone or getattr(record, "deleted_at", None) is not None
+    """Return a record as its list shows it. `row` is null for kinds without one."""
+    kind = "key" if isinstance(record, ApiKey) else type(record).__name__.lower()
+    shown = {"kind": kind, "id": record.id, "status": getattr(record, "status", None), "row": None}
+    shown["removed"] = getattr(record, "deleted_at", None) is not None
     if isinstance(record, Payment):
         shown["row"] = payment_row(record)
     elif isinstance(record, Batch):
@@ -77,10 +72,10 @@ def _record(world: World, record: Any) -> dict[str, Any]:
     return shown
 
 
-def _endpoint(world: World, endpoint: Endpoint | events.Removed) -> dict[str, Any]:
+def _endpoint(world: World, endpoint: Endpoint | events.RemovedEndpoint) -> dict[str, Any]:
     """Return an endpoint without its secrets."""
     told = {name: getattr(endpoint, name, None) for name in ("id", "url", "disabled_reason")}
-    return {**told, "removed": isinstance(endpoint, events.Removed)}
+    return {**told, "removed": isinstance(endpoint, events.RemovedEndpoint)}
 
 
 def _agenda(world: World, nothing: None) -> dict[str, Any]:

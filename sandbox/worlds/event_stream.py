@@ -62,18 +62,18 @@ class TapEvent(NamedTuple):
     is_waiting: bool
 
 
-class Removed(NamedTuple):
-    """A record that was removed: its type and its id."""
+class RemovedEndpoint(NamedTuple):
+    """An endpoint that was removed. All other records stay, marked as deleted."""
 
-    kind: type
     id: str
 
 
 class StreamEvent(Struct):
     """An event: its number, which grows, its kind, and its content.
 
-    The content is an Entry, a Message, an AttemptEvent, a clock's view, a TapEvent, a record, or
-    Removed. For a gap it is the number of missed events, and None if the endpoint looks it up.
+    The content is an Entry, a Message, an AttemptEvent, a clock's view, a TapEvent, a record, or a
+    RemovedEndpoint. For a gap it is the number of missed events, and None if the control API looks
+    it up.
     """
 
     number: int
@@ -197,7 +197,7 @@ class Subscriptions:
             if isinstance(record, WorldState):
                 self._note_state(record)
             elif (kind := rows.table.kind) in _RECORDS:
-                self._tell(_RECORDS[kind], record or Removed(kind, id))
+                self._tell(_RECORDS[kind], record or RemovedEndpoint(id))
         if any(rows is self._store.timers for rows, _ in unit.changed):
             self._tell("agenda", None)
 
