@@ -185,7 +185,8 @@ def _member(context: OperationContext, batch: Batch, id: str, *, is_added: bool)
     problem: str | None = "is not a member of this batch"
     if is_added:
         problem = _why_not_added(context, batch, payment)
-    elif payment is not None and payment.batch_id == batch.id:
+    elif payment is not None and payment.original_id is None and payment.batch_id == batch.id:
+        # The record of a refund or a reversal follows its attempt, and cannot be moved.
         problem = None
     if problem is not None or payment is None:
         field = "added_transactions" if is_added else "removed_transactions"

@@ -155,3 +155,16 @@ def test_the_records_move_and_settle_with_the_batch_of_their_payment(own):
     assert (own.read(capture), own.search()["total"]) == (before, 4)
     own.acted(capture, "refund")
     assert (own.read(capture)["status"], own.read(hold)["status"]) == ("settled", "refunded")
+
+
+@pytest.mark.proves("assumed B7, D35-action")
+@pytest.mark.parametrize("operation", ["refund", "reverse"])
+def test_the_record_of_a_refund_or_a_reversal_is_not_moved_out_of_its_batch(own, operation):
+    sale = own.sold()
+    record = own.acted(sale, operation, amount=400)
+    before = own.batch(sale["batch_id"])
+
+    removed = own.edit_batch(sale["batch_id"], removed_transactions=[record["transaction_id"]])
+
+    assert "is not a member of this batch" in own.refused(removed)
+    assert (own.batch(sale["batch_id"]), own.read(record)) == (before, record)
