@@ -23,11 +23,6 @@ expect.status = "declined"
 """
 
 
-@pytest.fixture
-def fixture_text(shell):
-    return shell.server.control("GET", f"/worlds/{shell.world}/snapshot").text
-
-
 def written(folder, name, text, encoding):
     file = folder / name
     file.write_bytes(BOM_UTF8 + text.encode() if encoding == "mark" else f"{text}".encode(encoding))
@@ -35,9 +30,9 @@ def written(folder, name, text, encoding):
 
 
 @pytest.mark.proves("assumed D48")
-def test_a_byte_order_mark_is_not_part_of_a_file(shell, tmp_path, fixture_text):
+def test_a_byte_order_mark_is_not_part_of_a_file(shell, tmp_path):
     scenario = written(tmp_path, "tills.toml", SCENARIO, "mark")
-    world = written(tmp_path, "world.json", fixture_text, "mark")
+    world = written(tmp_path, "world.json", shell.saved().decode(), "mark")
     profile = written(tmp_path, "uat.toml", 'api_key_header = "x-key"\n', "mark")
     token = written(tmp_path, "token", "a-token-that-is-long\n", "mark")
 
@@ -55,7 +50,7 @@ def test_a_byte_order_mark_is_not_part_of_a_file(shell, tmp_path, fixture_text):
 
 
 @pytest.mark.proves("assumed D48")
-def test_a_file_that_is_not_utf_8_is_refused_and_utf_8_named(shell, tmp_path, fixture_text):
+def test_a_file_that_is_not_utf_8_is_refused_and_utf_8_named(shell, tmp_path):
     umlaut = SCENARIO.replace("tills", "Käse")
     for encoding, said in (("utf-16", "is UTF-16; save it as UTF-8"), ("latin-1", "is not UTF-8")):
         scenario = written(tmp_path, "tills.toml", umlaut, encoding)
@@ -72,5 +67,5 @@ def test_a_file_that_is_not_utf_8_is_refused_and_utf_8_named(shell, tmp_path, fi
         ):
             assert_refused(run(*line), 2, said, "save it as UTF-8")
     # A world is not even sent.
-    world = written(tmp_path, "world.json", fixture_text, "utf-16")
+    world = written(tmp_path, "world.json", shell.saved().decode(), "utf-16")
     shell.refuses(f"world load {world}", 2, "is UTF-16; save it as UTF-8")

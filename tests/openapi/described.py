@@ -138,7 +138,7 @@ class Checked(InProcess):
     """A sandbox of which every answer is held against the documents of its surfaces."""
 
     def __init__(self, sandbox: Sandbox, platform: Described, control: Described) -> None:
-        super().__init__(sandbox, header=sandbox.worlds.profile.api_key_header)
+        super().__init__(sandbox, header=sandbox.worlds.profile.api_key_header.lower())
         self.platform, self.control_surface = platform, control
 
     def ask(self, method: str, path: str, **more: Any) -> Response:

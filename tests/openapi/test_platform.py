@@ -10,7 +10,7 @@ from sandbox.app import build
 from sandbox.domain.events import EVENTS
 from sandbox.domain.faults import BLOCK_FAULTS
 from sandbox.domain.payments.outcomes import Operation
-from sandbox.domain.profile import DateFilters, Errors, KeyPrefixes, Profile
+from sandbox.domain.profile import Errors, Profile
 from sandbox.domain.readings import DECLINE_STATUSES
 from sandbox.platform.routes import OPERATIONS
 from sandbox.settings import Settings
@@ -24,20 +24,12 @@ from tests.openapi.described import (
     fresh_checked,
     usual_documents,
 )
+from tests.profiles import BRANDED
 from tests.properties import IS_THOROUGH
 from tools import golden_events
 
 NAMES = [row.name for row in OPERATIONS]
 
-OTHER_NAMES = Profile(
-    name="other",
-    api_key_header="x-api-key",
-    webhook_header_prefix="hook",
-    supplied_key_field="own_key",
-    key_prefixes=KeyPrefixes(uat="pay_uat", production="pay_live", legacy="pay"),
-    date_filters=DateFilters(start="from", end="to"),
-    errors=Errors(shape="detail"),
-)
 THREE_FIELDS = Profile(errors=Errors(shape="error_message_details"))
 
 
@@ -118,7 +110,7 @@ def test_the_golden_body_of_an_event_is_what_its_webhook_says(platform):
 # --- profiles ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("profile", [OTHER_NAMES, THREE_FIELDS], ids=["names", "errors"])
+@pytest.mark.parametrize("profile", [BRANDED, THREE_FIELDS], ids=["names", "errors"])
 def test_the_document_speaks_of_the_names_of_the_profile(profile):
     settings = Settings(clock=FROZEN, profile=profile)
     documents = described(build(settings))
@@ -130,16 +122,16 @@ def test_the_document_speaks_of_the_names_of_the_profile(profile):
 
 
 def test_the_names_of_the_profile_stand_where_they_are_used():
-    documents = [one.document for one in described(fresh(profile=OTHER_NAMES).sandbox)]
+    documents = [one.document for one in described(fresh(profile=BRANDED).sandbox)]
     assert not [one["info"]["title"] for one in documents if "svc_uat_" in json.dumps(one)]
     document = documents[0]
 
     search = document["paths"]["/v2/transactions"]["get"]["parameters"]
     headers = document["webhooks"]["account.created"]["post"]["parameters"]
     key = document["components"]["schemas"]["CreateKey"]["properties"]
-    assert document["components"]["securitySchemes"]["apiKey"]["name"] == "x-api-key"
+    assert document["components"]["securitySchemes"]["apiKey"]["name"] == "X-Acme-Token"
     assert {"from", "to"} < {one["name"] for one in search}
-    assert [one["name"] for one in headers] == ["hook-id", "hook-timestamp", "hook-signature"]
+    assert [one["name"] for one in headers] == ["acme-id", "acme-timestamp", "acme-signature"]
     assert "own_key" in key
     assert "key" not in key
 
