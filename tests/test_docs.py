@@ -63,10 +63,6 @@ LIMITS = {
 """The rows of docs/limits.md that have a number, in their order, and the constant of each."""
 
 
-def diagrams_of(name):
-    return re.findall(r"```mermaid\nstateDiagram-v2\n(.*?)```", pages()[name], re.S)
-
-
 def test_what_is_generated_is_what_the_tables_say_now():
     old = [
         path.name
@@ -84,7 +80,8 @@ def test_every_generated_page_has_a_generator():
 def test_every_line_of_a_diagram_is_an_arrow_that_mermaid_can_read(name):
     state = r"(?:\[\*\]|[a-z_]+)"
 
-    lines = [line for diagram in diagrams_of(name) for line in diagram.splitlines()]
+    diagrams = re.findall(r"```mermaid\nstateDiagram-v2\n(.*?)```", pages()[name], re.S)
+    lines = [line for diagram in diagrams for line in diagram.splitlines()]
 
     assert lines
     # A label ends at a colon or a semicolon; a state of two words would need an alias.

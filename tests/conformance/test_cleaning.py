@@ -34,11 +34,6 @@ def _dropped(genuine: Callable[[], HttpAnswer]) -> HttpAnswer:
     raise OSError("ReadError")
 
 
-def _page(genuine: Callable[[], HttpAnswer]) -> HttpAnswer:
-    genuine()
-    return HttpAnswer(200, {}, "<html>please wait</html>")
-
-
 def _interrupted(genuine: Callable[[], HttpAnswer]) -> HttpAnswer:
     genuine()
     raise KeyboardInterrupt
@@ -50,7 +45,7 @@ TROUBLE = {
     "500": lambda genuine: HttpAnswer(500, {}, "<html>"),
     "500 after it was done": lambda genuine: (genuine(), HttpAnswer(500, {}, ""))[1],
     "dropped": _dropped,
-    "page": _page,
+    "page": lambda genuine: (genuine(), HttpAnswer(200, {}, "<html>please wait</html>"))[1],
 }
 LOOKED = sum(len(probe.requests) for probe in PROBES) + 1
 

@@ -120,13 +120,6 @@ def test_without_the_token_everything_is_a_401_that_tells_nothing(guarded):
 # --- a port of its own ------------------------------------------------------------------------
 
 
-def ask_on_port(sandbox: InProcess, port: int, path: str, key: str | None = None) -> int:
-    """The status of a GET that came to this port."""
-    headers = [(b"x-service-apikey", sandbox.key(key).encode())] if key else []
-    exchange = Exchange(http_scope("GET", path, headers=headers, port=port))
-    return exchange.run_now(sandbox.sandbox.app).status
-
-
 def test_with_a_control_port_each_port_serves_its_own_surface_only():
     sandbox = fresh(port=8080, control_port=8081)
 
@@ -140,7 +133,10 @@ def test_with_a_control_port_each_port_serves_its_own_surface_only():
         (8081, "/v5/apikeys", "merchant", 404),
         (8081, "/nowhere", None, 404),
     ):
-        assert ask_on_port(sandbox, port, path, key) == expected, (port, path)
+        headers = [(b"x-service-apikey", sandbox.key(key).encode())] if key else []
+        exchange = Exchange(http_scope("GET", path, headers=headers, port=port))
+        answer = exchange.run_now(sandbox.sandbox.app)
+        assert answer.status == expected, (port, path)
     # It looks like any other of the platform.
     answer = sandbox.control("GET", "/worlds")
     assert (answer.status, list(answer.json())) == (404, ["detail", "error"])

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import signal
-import socket
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -17,7 +16,8 @@ from sandbox.settings import Settings
 from sandbox.worlds.event_stream import KINDS, WAITING_MAX
 from sandbox.worlds.world import World
 from tests.control.reading import STREAM, WAIT_S, asking_for, reading, told
-from tests.driving import NOW, InProcess, Served, serving
+from tests.driving import NOW, InProcess, serving
+from tests.http.talking import Client, head_of, port_of
 from tests.support.open_requests import desk_opens, open_request, sale, tap
 from tests.worlds.worlds import add_world
 
@@ -334,27 +334,20 @@ def test_a_payment_that_waits_for_a_tap_is_told_when_it_begins_and_when_it_ends(
 # --- served -----------------------------------------------------------------------------------
 
 
-def deaf(server: Served) -> socket.socket:
-    """A reader that asked for a stream, and reads nothing of it."""
-    host, port = server.url.removeprefix("http://").split(":")
-    connection = socket.create_connection((host, int(port)), timeout=WAIT_S)
-    connection.sendall(f"GET /_sandbox{STREAM} HTTP/1.1\r\nhost: {host}\r\n\r\n".encode())
-    return connection
-
-
 def test_a_server_whose_streams_are_read_or_not_stops_without_complaint():
     with serving() as server:
         with (
             httpx2.stream("GET", server.facts["control_url"] + STREAM, timeout=WAIT_S) as answer,
-            deaf(server) as silent,
+            Client(port_of(server.url)) as silent,
         ):
+            silent.send(head_of(f"GET /_sandbox{STREAM}"))
             lines = answer.iter_lines()
             seen = [next(lines), next(lines)]
             server.ask("GET", "/v5/apikeys", key="merchant")
             seen += [next(lines)]
             server.process.terminate()
             seen += [line for line in lines if line.startswith("event")]
-            while silent.recv(65_536):
+            while silent.socket.recv(65_536):
                 pass
         _, errors = server.process.communicate(timeout=10)
         code = server.process.wait()

@@ -88,7 +88,9 @@ class Described:
             assert answer.json()["error"] == MISDIRECTED.code, answer
             return
         assert status in responses, f"{name} answers {status}, which is not described: {answer}"
-        pointer = f"/paths/{_escaped(found.path)}/{method.lower()}/responses/{status}"
+        escapes = {"~": "~0", "/": "~1", "{": "%7B", "}": "%7D"}
+        path = found.path.translate(str.maketrans(escapes))
+        pointer = f"/paths/{path}/{method.lower()}/responses/{status}"
         response = responses[status]
         if "$ref" in response:
             pointer = response["$ref"].removeprefix("#")
@@ -128,10 +130,6 @@ class Described:
         for part in pointer.split("/")[1:]:
             found = found[part]
         return found
-
-
-def _escaped(part: str) -> str:
-    return part.replace("~", "~0").replace("/", "~1").replace("{", "%7B").replace("}", "%7D")
 
 
 class Checked(InProcess):

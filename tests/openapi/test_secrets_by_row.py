@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from sandbox.control.routes import CONTROL as CONTROL_ROWS
-from sandbox.control.routing import PREFIX
 from sandbox.platform.routes import OPERATIONS
 from sandbox.scenarios.schema import scenario_schema
 from sandbox.settings import Settings
@@ -191,24 +190,19 @@ def _base(name: str) -> Any:
     return bases.get(name, content.get("example", {}))
 
 
-def _control_address(name: str) -> tuple[str, str]:
-    method, path = usual_documents()[1].addresses[name]
-    return method, path.removeprefix(PREFIX).replace("{w}", "default")
-
-
 @pytest.mark.thorough
 @pytest.mark.proves("assumed D5, 6.4-unknown, 6.4-everywhere")
 @pytest.mark.parametrize("name", CONTROL)
 def test_no_field_of_a_control_body_takes_a_secret(sandbox, caplog, name):
     caplog.set_level(logging.INFO)
-    method, path = _control_address(name)
+    method, path = usual_documents()[1].addresses[name]
+    path = path.replace("{w}", "default")
     if "{id}" in path:
-        made = sandbox.manage("POST", "/endpoints", {"url": "http://127.0.0.1:9/"})
-        path = path.replace("{id}", made.json()["id"])
+        path = path.replace("{id}", sandbox.add_endpoint()["id"])
 
     for place, secret in _all(_control_places(name), CONTROL.index(name)):
         body = spelt(planted(_base(name), place, secret))
-        answer = sandbox.ask(method, f"/_sandbox{path}", body=body)
+        answer = sandbox.ask(method, path, body=body)
 
         told = answer.json()
         assert (answer.status, told["error"]) == (400, "validation_error"), (place, secret)

@@ -4,7 +4,6 @@ Source: assumed D25; docs/design/worlds.md.
 """
 
 import json
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -136,13 +135,9 @@ def test_a_world_whose_key_another_one_has_by_now_is_not_reset(sandbox, mallory)
 # --- in a file --------------------------------------------------------------------------------
 
 
-def _on(path: Path) -> AbstractContextManager[InProcess]:
-    return kept(fresh(store=path))
-
-
 def test_a_file_in_which_a_world_has_the_key_of_another_is_refused(tmp_path: Path):
     path = tmp_path / "state.json"
-    with _on(path) as sandbox:
+    with kept(fresh(store=path)) as sandbox:
         victim = sandbox.key("merchant")
         make_another(sandbox, "alice")
     document = json.loads(path.read_bytes())

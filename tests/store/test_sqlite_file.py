@@ -17,10 +17,6 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "state.db"
 
 
-def good_copy(path: Path) -> Path:
-    return path.with_name(path.name + ".good")
-
-
 def test_commits_go_into_a_write_ahead_log_which_is_gone_when_the_file_is_closed(path: Path):
     with closing(SqliteFile(path)) as file:
         put(file, document("a", 1))
@@ -148,4 +144,4 @@ def test_no_good_copy_is_made_of_a_large_file(path: Path, monkeypatch: pytest.Mo
         with closing(SqliteFile(path)) as file:
             file.load()
             file.keep_good_copy()
-        assert good_copy(path).exists() == is_kept
+        assert path.with_name(path.name + ".good").exists() == is_kept

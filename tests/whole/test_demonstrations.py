@@ -20,10 +20,7 @@ def test_a_transcript_is_what_the_command_prints(served):
 
 
 def test_the_table_of_the_guide_leads_to_every_transcript():
-    text = "\n".join(line for line in _lines() if line.startswith("| "))
+    lines = (library.folder("scenarios").parent / GUIDE).read_text().splitlines()
+    text = "\n".join(line for line in lines if line.startswith("| "))
 
     assert [f"scenario play {name}" for name in re.findall(r"\[`(\w+)`\]", text)] == [*TRANSCRIPTS]
-
-
-def _lines():
-    return (library.folder("scenarios").parent / GUIDE).read_text().splitlines()

@@ -24,12 +24,6 @@ def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return tmp_path / f"state.{request.param}"
 
 
-def with_a_sale(path: Path) -> str:
-    """The id of a sale in a file that a server has left."""
-    with serving_saved(path, *FROZEN) as server:
-        return str(Remote(server).paid()["transaction_id"])
-
-
 # --- a full disk ------------------------------------------------------------------------------
 
 
@@ -59,7 +53,8 @@ def _pay_until_full(world: Remote) -> list[str]:
 def test_on_a_full_disk_nothing_is_acknowledged_until_there_is_room_and_reading_goes_on(
     path: Path,
 ):
-    first = with_a_sale(path)
+    with serving_saved(path, *FROZEN) as server:
+        first = Remote(server).paid_id()
     with serving_saved(path, before=_limit(path)) as server:
         world = Remote(server)
         kept = _pay_until_full(world)
