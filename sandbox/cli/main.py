@@ -63,6 +63,10 @@ class Commands(Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command that the arguments name."""
+        for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+            # Python has None for a stream that the process was started without.
+            if getattr(sys, name) is None:
+                setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
         if os.environ.get("NO_COLOR"):
             ctx.color = False
         try:
