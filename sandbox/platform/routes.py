@@ -33,11 +33,8 @@ def _is_rarely_asked(row: Row) -> bool:
     return row.path.split("/")[2] in ("accounts", "locations")
 
 
-MOUNTS: Final = sorted(
-    build_mounts("platform", sorted(OPERATIONS, key=_is_rarely_asked)),
-    key=lambda mount: mount.path != "/v3",
-)
+MOUNTS: Final = build_mounts("platform", sorted(OPERATIONS, key=_is_rarely_asked))
 """Starlette's routes to the operations: a mount for each version.
 
-Payments are tried first, accounts and locations last.
+Accounts and locations are tried last.
 """

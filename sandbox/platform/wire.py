@@ -7,7 +7,7 @@ import asyncio
 import re
 from codecs import BOM_UTF8
 from collections.abc import Awaitable, Iterable
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any, Final, TypeVar
 from urllib.parse import parse_qs
 
@@ -235,12 +235,8 @@ def list_header(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> bytes | 
 _WEIGHT: Final = re.compile(r";\s*q=([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*(?:;|$)")
 
 
-@lru_cache(maxsize=256)
 def accepts_json(accept: bytes) -> bool:
-    """Whether an Accept header lets the answer be application/json (RFC 9110, 12.5.1).
-
-    Remembered, because a client sends the same one with every request.
-    """
+    """Whether an Accept header lets the answer be application/json (RFC 9110, 12.5.1)."""
     best, quality = -1, 1.0
     for part in accept.decode("latin-1").lower().split(","):
         media_range = part.partition(";")[0].strip()
@@ -251,7 +247,6 @@ def accepts_json(accept: bytes) -> bool:
     return best >= 0 and quality > 0
 
 
-@lru_cache(maxsize=256)
 def is_json(content_type: bytes) -> bool:
     """Whether a Content-Type header says application/json, with any parameters."""
     return content_type.decode("latin-1").partition(";")[0].strip().lower() == "application/json"
