@@ -145,7 +145,7 @@ class OperationContext(Struct, kw_only=True):
         shown: Record | Transaction | dict[str, Any]
         shown = show(record) if isinstance(record, Payment) else record
         if self.world.readings["unset_strings"] == "as_empty" and not EVENTS[event_type].sparse:
-            shown = filled_body(record)  # assumed D35-unset
+            shown = filled_body(shown)  # assumed D35-unset
         id = self.world.draws.message_id()
         self.unit.emit(
             Message(

@@ -57,6 +57,17 @@ def test_empty_strings_are_shown_and_never_stored(sandbox):
     assert sandbox.get(path).expect(200)["email"] is None
 
 
+@pytest.mark.proves("assumed D35-unset")
+def test_webhooks_of_a_payment_are_the_same_in_a_restored_world(sandbox):
+    sandbox.choose(unset_strings="as_empty")
+    sandbox.sold()
+    messages = sandbox.messages()
+
+    sandbox.load(sandbox.saved())
+
+    assert sandbox.messages() == messages
+
+
 def _malformed(sandbox):
     """Requests that are malformed in a field, in the query, as a whole, and in the target."""
     return [
