@@ -343,7 +343,8 @@ class ClusterServer:
         mean = sum(counts.values()) / max(1, len(counts))
         if mine - mean < 2 or mine < mean * 1.5:
             return
-        idle = sorted(filter(_is_idle, self.worlds), key=lambda world: world.touched_s)
+        idle = [world for world in self.worlds if is_idle(self.worlds, world)]
+        idle.sort(key=lambda world: world.touched_s)
         chosen = idle[: min(SPREAD_MAX, int(mine - mean))]
         await self._give_away(chosen, to=min(counts, key=counts.__getitem__))
 
@@ -406,11 +407,12 @@ class ClusterServer:
         await self._database.close()
 
 
-def _is_idle(world: World) -> bool:
+def is_idle(worlds: Worlds, world: World) -> bool:
     """Whether the world can move without users noticing."""
     return (
         world.id != DEFAULT_WORLD
         and time.monotonic() - world.touched_s > SPREAD_S
         and world.outbox.is_idle
+        and not worlds.lock_of(world.id).locked()
         and not (world.busy or len(world.tap_desk) or len(world.subscriptions))
     )

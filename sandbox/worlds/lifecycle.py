@@ -331,12 +331,11 @@ def _begin(world: World) -> None:
             name: world.cast.resolve(document) for name, document in spec.fixture.endpoints.items()
         }
         declare(world.store, endpoints, chars_of=world.draws.chars_of)
+        _schedule_expiries(world)
     if spec.generated_data is not None:
         generate(
             world.store, spec.generated_data, world.draws, seed=spec.seed, now=world.clock.now()
         )
-    if spec.fixture.snapshot is None:
-        _schedule_expiries(world)
 
 
 def _seed(world: World, store: Store, draws: Ids) -> Cast:

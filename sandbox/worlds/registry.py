@@ -19,6 +19,7 @@ from sandbox.worlds.background import Background, Saver, run_in_thread
 from sandbox.worlds.clock import SystemClock
 from sandbox.worlds.coverage_counters import CoverageCounters
 from sandbox.worlds.due_timers import TIMERS_IN_A_ROW, fire_due
+from sandbox.worlds.elsewhere import WorldLost
 from sandbox.worlds.lifecycle import begin_anew, end_busy_payments, fill
 from sandbox.worlds.spec import (
     OPERATOR,
@@ -133,9 +134,9 @@ class Worlds:
         """Reserve the id inside the block. Raises WorldTaken and TooManyWorlds."""
         if self._is_known(spec.id):
             raise WorldTaken(f"a world {spec.id!r} already exists")
-        team, of_all = team_of(spec.id), len(self._by_id) + len(self._reserved_ids)
-        of_team = sum(team_of(id) == team for id in self._by_id)
-        self.limits.check(team, of_all=of_all, of_team=of_team, holder="this server holds")
+        team, known = team_of(spec.id), (*self._by_id, *self._reserved_ids)
+        of_team = sum(team_of(id) == team for id in known)
+        self.limits.check(team, of_all=len(known), of_team=of_team, holder="this server holds")
         self._reserved_ids.add(spec.id)
         try:
             yield
@@ -305,9 +306,12 @@ class Worlds:
         """Reset the world to its fixture, with the same keys, while other requests are served.
 
         Raises NotRestored if the fixture is a saved world that cannot be used, or if another world
-        now has one of the keys; then nothing changed.
+        now has one of the keys, and WorldLost if another server has the world by then. Then nothing
+        changed.
         """
         fresh = await self._make_aside(world.spec)
+        if self.get(world.id) is not world:
+            raise WorldLost(world.id)
         self._refuse_shared_keys(fresh)
         self._forget_keys(world)
         self.coverage.add(world.coverage)

@@ -1,13 +1,17 @@
 """How worlds are named, counted, dropped and deleted. Source: assumed D25."""
 
+import asyncio
 import gc
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from sandbox.app import build
 from sandbox.settings import Settings
-from sandbox.worlds.spec import Limits
+from sandbox.store.world_state import GeneratedData
+from sandbox.worlds.elsewhere import WorldLost
+from sandbox.worlds.spec import Limits, TooManyWorlds
 from sandbox.worlds.world import World
 from tests.driving import InProcess
 from tests.worlds.worlds import add_world, kept, make_another
@@ -86,6 +90,39 @@ def small(system_clock: list[float], ticks: list[float]) -> InProcess:
 
 def _ids(sandbox: InProcess) -> list[str]:
     return [world["id"] for world in sandbox.control("GET", "/worlds").json()["worlds"]]
+
+
+def test_worlds_that_are_still_being_made_count_for_their_team(system_clock, ticks):
+    worlds = _server(system_clock, ticks, limits=Limits(worlds_per_team_max=1)).sandbox.worlds
+    large = replace(worlds.default.spec, generated_data=GeneratedData(merchants=1))
+
+    async def make_two() -> list[Any]:
+        both = (worlds.create_aside(replace(large, id=f"{name}@qa"), "qa") for name in "ab")
+        return await asyncio.gather(*both, return_exceptions=True)
+
+    made, refused = asyncio.run(make_two())
+
+    assert made is worlds.get("a@qa")
+    assert isinstance(refused, TooManyWorlds)
+    assert worlds.get("b@qa") is None
+
+
+def test_a_world_that_moves_away_while_it_is_reset_leaves_no_keys_behind(sandbox):
+    worlds = sandbox.sandbox.worlds
+    large = replace(worlds.default.spec, id="large", generated_data=GeneratedData(merchants=1))
+    world = worlds.create(large)
+    _, key = world.cast.keys["merchant"]
+
+    async def lose_while_resetting() -> None:
+        resetting = asyncio.create_task(worlds.reset_aside(world))
+        await asyncio.sleep(0)
+        worlds.evict(world)
+        with pytest.raises(WorldLost):
+            await resetting
+
+    asyncio.run(lose_while_resetting())
+
+    assert worlds.is_free(key)
 
 
 def test_more_worlds_than_the_limit_are_refused_until_one_is_deleted(small):
