@@ -214,7 +214,7 @@ class Settings:
     @property
     def advertised_url(self) -> str:
         """The URL at which other servers reach the platform of this one."""
-        return self.advertise or self._url_at(self.port)
+        return self.advertise or self.url_at(self.port)
 
     @property
     def advertised_control_url(self) -> str:
@@ -222,19 +222,18 @@ class Settings:
         if self.control_port is None:
             return self.advertised_url
         if self.advertise is None:
-            return self._url_at(self.control_port)
+            return self.url_at(self.control_port)
         return f"{re.sub(r':[0-9]*$', '', self.advertise)}:{self.control_port}"
 
-    def _url_at(self, port: int) -> str:
+    def url_at(self, port: int) -> str:
+        """Return the URL of this server at one of its ports."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{self.scheme}://{host}:{port}"
 
     @property
     def platform_url(self) -> str:
         """The URL of the platform, as seen from the control API."""
-        if self.control_port is None:
-            return "/"
-        return self._url_at(self.port)
+        return "/" if self.control_port is None else self.url_at(self.port)
 
 
 def is_database(store: str | None) -> bool:

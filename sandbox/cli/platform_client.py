@@ -4,7 +4,7 @@ The control API lists the cast with its keys; the platform gets ordinary request
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,7 +18,7 @@ from sandbox.cli import control_client
 from sandbox.cli.arguments import HintedType, Words, quote_word
 from sandbox.cli.output import EXIT_REFUSED, Options, refuse
 from sandbox.domain.json_text import fields_of, value_of
-from sandbox.domain.text import did_you_mean
+from sandbox.domain.text import suggest_words
 
 USUAL: Final = "merchant"
 """The member that acts, at its terminal, unless a command names another member."""
@@ -274,10 +274,9 @@ class ActorCommand(control_client.WorldCommand):
         return given | {"stage": Stage(given.pop("world"), given.pop("actor"))}
 
 
-def refuse_unknown(what: str, word: str, known: Iterable[str], option: str) -> NoReturn:
+def refuse_unknown(what: str, word: str, known: Collection[str], option: str) -> NoReturn:
     """End the command because of an unknown word, and suggest the nearest."""
-    known = list(dict.fromkeys(known))
-    hint = did_you_mean(word, known) or f"; there are {', '.join(known)}"
+    hint = suggest_words(word, known, shown=len(known))
     refuse(f"{option}: {quote_word(word)} is not a known {what}{hint}")
 
 

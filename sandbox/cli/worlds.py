@@ -186,9 +186,7 @@ def _show_first_request(world: dict[str, Any], server: Remote) -> None:
         line = f"curl -s {url}/v3/payment {header} --json '{body}'"
     else:
         line = f"curl -s {url}/v5/apikeys {header}"
-    output.say()
-    output.say("A first request to paste:")
-    output.say(f"  {line}")
+    output.say_lines(["", "A first request to paste:", f"  {line}"])
 
 
 # --- settings

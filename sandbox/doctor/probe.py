@@ -51,7 +51,7 @@ class ProbeBuilder:
     @cached_property
     def usual(self) -> str:
         """The event that most probes are about."""
-        return next((one for one in self.events if one == "transaction.sale"), self.events[0])
+        return "transaction.sale" if "transaction.sale" in self.events else self.events[0]
 
     @cached_property
     def other_secret(self) -> str:

@@ -6,6 +6,7 @@ import shlex
 import shutil
 import sys
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -88,15 +89,12 @@ def take_leave(sandbox: Sandbox, settings: Settings) -> None:
 
 def facts_of(sandbox: Sandbox, settings: Settings) -> dict[str, Any]:
     """Return all facts about a server that has started, as JSON values."""
-    host = _ANY_ADDRESS.get(settings.host, settings.host)
-    host = f"[{host}]" if ":" in host else host
-    url = f"{settings.scheme}://{host}:{settings.port}"
-    control_port = settings.control_port or settings.port
+    here = replace(settings, host=_ANY_ADDRESS.get(settings.host, settings.host))
     world = sandbox.worlds.default
     return {
         "version": __version__,
-        "url": url,
-        "control_url": f"{settings.scheme}://{host}:{control_port}/_sandbox",
+        "url": here.url_at(here.port),
+        "control_url": f"{here.url_at(here.control_port or here.port)}/_sandbox",
         # A given token is known to the user, and others may read logs (assumed D25-token).
         "token": sandbox.token if settings.token is None else None,
         "needs_token": sandbox.token is not None,
