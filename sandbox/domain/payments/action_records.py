@@ -111,7 +111,9 @@ def _record_of(payment: Payment, attempt: Attempt, earlier: Payment | None) -> P
     """Return the record of an action after an attempt; `earlier` is the one before it."""
     kind, amount, tx = attempt.transaction_type, attempt.amount, payment.transaction
     has_failed = attempt.status in _FAILED
-    status = attempt.status if has_failed or attempt.status == "settled" else _DONE[kind]
+    # A part of a settled payment is refunded too: only the record of a capture settles.
+    is_settled = kind == "capture" and attempt.status == "settled"
+    status = attempt.status if has_failed or is_settled else _DONE[kind]
     amounts, done = Amounts.of(attempt).scaled_to(amount), 0 if has_failed else amount
     refunded, reversed_ = (done if kind == one else 0 for one in ("refund", "reverse"))
     ledger = Ledger(authorized=done, captured=done - reversed_, voided=reversed_, refunded=refunded)
