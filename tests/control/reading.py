@@ -41,18 +41,15 @@ class Reading:
 
     async def event(self) -> tuple[str, int, Any]:
         """The next event: its kind, its number, its data."""
-        return parsed(await self.text())
+        text = await self.text()
+        *lines, end, rest = text.split("\n")
+        assert (end, rest) == ("", ""), text
+        kind, number, data = [line.partition(": ") for line in lines]
+        assert (kind[0], number[0], data[0]) == ("event", "id", "data")
+        return kind[2], int(number[2]), json.loads(data[2])
 
     async def events(self, count: int) -> list[tuple[str, int, Any]]:
         return [await self.event() for _ in range(count)]
-
-
-def parsed(text: str) -> tuple[str, int, Any]:
-    *lines, end, rest = text.split("\n")
-    assert (end, rest) == ("", ""), text
-    kind, number, data = [line.partition(": ") for line in lines]
-    assert (kind[0], number[0], data[0]) == ("event", "id", "data")
-    return kind[2], int(number[2]), json.loads(data[2])
 
 
 def asking_for(path: str, query: str = "") -> dict[str, Any]:

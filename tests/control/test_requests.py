@@ -11,10 +11,6 @@ from tests.support.open_requests import desk_opens, open_request, sale
 REQUESTS = "/worlds/default/requests"
 
 
-def routes(sandbox, **query):
-    return [entry["route"] for entry in sandbox.look("requests", **query)["requests"]]
-
-
 @pytest.fixture(scope="module")
 def day():
     """A sandbox in which a payment was taken, declined, captured, and asked for by a stranger."""
@@ -52,7 +48,8 @@ def test_each_filter_narrows_the_journal(day):
         ({"q": "NO SUCH TEXT"}, []),
         ({"subject": id}, ["payments.preauth", "payments.capture", "payments.capture"]),
     ):
-        assert routes(sandbox, **query) == expected, query
+        found = sandbox.look("requests", **query)["requests"]
+        assert [one["route"] for one in found] == expected, query
 
 
 def test_a_row_is_short_and_has_the_deciding_sentence_of_a_refusal(day):

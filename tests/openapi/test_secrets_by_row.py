@@ -247,7 +247,8 @@ def test_no_path_and_no_query_has_one_kept(sandbox, caplog, surface):
             tried += 1
             for secret in _in_turn(tried):
                 tail = "%20".join(secret.split(" ")).replace("&", "").replace("\n", "%0A")
-                asked = _filled(path.replace("{w}", "default"), secret)
+                parts = path.replace("{w}", "default").split("/")
+                asked = "/".join(secret if part.startswith("{") else part for part in parts)
                 query = "" if pattern == "{}" else pattern.format(tail)
                 answer = sandbox.ask(
                     method, asked, key="merchant", query=query.encode().decode("latin-1")
@@ -257,11 +258,6 @@ def test_no_path_and_no_query_has_one_kept(sandbox, caplog, surface):
                     assert _left_in(answer.body.decode()) == [], (method, asked, query)
 
     _assert_nothing_is_kept(sandbox, caplog.text)
-
-
-def _filled(path: str, secret: str) -> str:
-    """The path with the secret in place of each id."""
-    return "/".join(secret if part.startswith("{") else part for part in path.split("/"))
 
 
 # --- what is written by a server --------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import Any
 from sandbox.app import build
 from sandbox.domain.webhooks import Sent
 from sandbox.settings import Settings
-from tests.driving import FROZEN, InProcess, Response, on_loop
+from tests.driving import FROZEN, InProcess, on_loop
 from tests.worlds.worlds import supplied
 
 STATES = (
@@ -28,6 +28,8 @@ STATES = (
     "canceled",
     "captured, batch submitted",
 )
+
+LISTS = ("/v2/transactions", "/v1/batches", "/v5/apikeys", "/v2/terminals", "/v1/locations")
 
 KEPT_KEY = "svc_uat_Kept00000000_" + "K" * 32
 """A key that the world's operator supplied, which may be read again."""
@@ -102,14 +104,11 @@ def looping(sandbox: InProcess) -> Iterator[InProcess]:
         loop.close()
 
 
-def ok(answer: Response) -> Any:
+def control(sandbox: InProcess, method: str, path: str, body: Any = ...) -> Any:
+    """What the control API of the sandbox's world answers, which is no refusal."""
+    answer = sandbox.manage(method, path, body)
     assert 200 <= answer.status < 300, answer.body
     return answer.json() if answer.body else None
-
-
-def control(sandbox: InProcess, method: str, path: str, body: Any = ...) -> Any:
-    """What the control API of the sandbox's world answers."""
-    return ok(sandbox.control(method, f"/worlds/{sandbox.world}{path}", body))
 
 
 def fill(sandbox: InProcess) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sandbox.store.files.port import FORMAT
 from tests.driving import InProcess
 from tests.properties import examples
-from tests.state.filling import KEPT_KEY, a_sandbox, control, fill
+from tests.state.filling import KEPT_KEY, LISTS, a_sandbox, control, fill
 from tests.support.caller import turns
 from tests.support.open_requests import open_request, sale, taps
 from tests.worlds.worlds import add_world
@@ -373,9 +373,6 @@ def test_nonsense_anywhere_is_refused_or_harmless(full: bytes, data: Any, nonsen
         control(sandbox, "GET", path)
     control(sandbox, "POST", "/clock/advance", {"by": "60d"})
     assert sandbox.saved() != before
-
-
-LISTS = ("/v2/transactions", "/v1/batches", "/v5/apikeys", "/v2/terminals", "/v1/locations")
 
 
 def test_a_key_that_can_be_read_again_stands_with_the_key_and_nowhere_else(sandbox):

@@ -58,7 +58,11 @@ def test_a_damaged_file_is_refused_in_words_or_served(
     beside = good.with_name(good.name + ".good")
     if has_good_copy and beside.exists():
         shutil.copy(beside, path.with_name(path.name + ".good"))
-    path.write_bytes(spoil(good.read_bytes(), edits, ends_at))
+    content = good.read_bytes()
+    for place, removed, added in edits:
+        at = int(place * len(content))
+        content = content[:at] + added + content[at + removed :]
+    path.write_bytes(content if ends_at is None else content[: int(ends_at * len(content))])
 
     refusal = None
     try:
@@ -73,13 +77,6 @@ def test_a_damaged_file_is_refused_in_words_or_served(
         event("served")
         with client:
             assert [one for one in statuses(client) if one >= 500] == []
-
-
-def spoil(content: bytes, edits: list[tuple[float, int, bytes]], ends_at: float | None) -> bytes:
-    for place, removed, added in edits:
-        at = int(place * len(content))
-        content = content[:at] + added + content[at + removed :]
-    return content if ends_at is None else content[: int(ends_at * len(content))]
 
 
 def statuses(client: TestClient) -> list[int]:

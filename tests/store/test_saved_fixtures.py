@@ -201,19 +201,13 @@ def test_a_state_file_is_not_taken_for_a_saved_world(tmp_path):
         begun(state)
 
 
-def fit_for_default_only(friday: Path) -> Path:
-    """Its scenario names a key that no other world takes over."""
-    document = json.loads(friday.read_text(encoding="utf-8"))
-    (own,) = [one for one in document["api_keys"].values() if one["name"] == "own"]
-    scenario = {
-        "name": "Own key",
-        "rule": [{"when": {"key": own["id"]}, "then": {"outcome": "approved"}}],
-    }
-    return write(friday, set_in(document, "world", scenario=scenario))
-
-
 def test_a_world_that_cannot_begin_with_it_is_not_made_and_takes_no_number(friday):
-    sandbox = begun(fit_for_default_only(friday))
+    document = json.loads(friday.read_text(encoding="utf-8"))
+    # No other world takes over this key.
+    (own,) = [one for one in document["api_keys"].values() if one["name"] == "own"]
+    rule = {"when": {"key": own["id"]}, "then": {"outcome": "approved"}}
+    scenario = {"name": "Own key", "rule": [rule]}
+    sandbox = begun(write(friday, set_in(document, "world", scenario=scenario)))
 
     refused = sandbox.control("POST", "/worlds", {"fixture": "friday"})
 

@@ -15,13 +15,12 @@ import pytest
 from sandbox.domain.instants import from_ms, parse_rfc3339
 from tests.driving import NOW, until
 from tests.servers.serving import Database
-from tests.state.filling import STATES, control, fill
+from tests.state.filling import LISTS, STATES, control, fill
 from tests.state.remote import Remote
 from tests.state.saved_worlds import KINDS, SavedWorld, serving_saved
 from tests.webhooks.receiving import Receiver, receiving
 
 FROZEN = ("--clock", NOW)
-LISTS = ("/v2/transactions", "/v1/batches", "/v5/apikeys", "/v2/terminals", "/v1/locations")
 CONTROLLED = ("", "/messages", "/endpoints", "/scenario", "/scenario/next", "/switches", "/clock")
 
 

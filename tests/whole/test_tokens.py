@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.asking import ask, assert_refused, banner_of, refuse, told
-from tests.driving import Served, serving
+from tests.driving import serving
 
 TOKEN = "open-sesame-open-sesame"
 OTHER = "another-one-another-one"
@@ -19,13 +19,6 @@ def file(tmp_path: Path) -> Path:
     path = tmp_path / "token"
     path.write_text(f"{TOKEN}\n", encoding="utf-8")
     return path
-
-
-def statuses(server: Served) -> list[int]:
-    """What the control API answers without the token, and with it."""
-    return [
-        server.control("GET", "/worlds", headers=headers).status_code for headers in ({}, BEARER)
-    ]
 
 
 # --- a server ---------------------------------------------------------------------------------
@@ -41,7 +34,8 @@ def test_a_token_comes_from_an_option_before_a_variable_and_guards_the_control_s
             for name, value in env.items():
                 patch.setenv(name, value)
             with serving(*options) as server:
-                assert statuses(server) == [401, 200], (options, env)
+                answers = [server.control("GET", "/worlds", headers=one) for one in ({}, BEARER)]
+                assert [one.status_code for one in answers] == [401, 200], (options, env)
 
 
 @pytest.mark.proves("assumed D25-token")
