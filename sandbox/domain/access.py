@@ -48,8 +48,13 @@ class Need(Struct, frozen=True, kw_only=True, gc=False):
     sub: str | None = None
     also: str | None = None
 
+    @property
+    def any_of(self) -> tuple[str, ...]:
+        """The permissions of which a key needs one."""
+        return (*self.base, self.sub) if self.sub else self.base
+
     def __str__(self) -> str:
-        text = " or ".join((*self.base, self.sub) if self.sub else self.base)
+        text = " or ".join(self.any_of)
         return f"{text}, and {self.also}" if self.also else text
 
 

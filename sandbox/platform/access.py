@@ -309,5 +309,5 @@ def _missing(context: RequestContext, row: Row, refusal: Refusal) -> tuple[str, 
         held = context.known_caller.grants
         return (also,) if also and any(one in held for one in first) else first
     if context.step == "visibility" and context.holds is Holds.NONE and row.need is not None:
-        return (*row.need.base, *((row.need.sub,) if row.need.sub else ()))
+        return row.need.any_of
     return ()

@@ -167,8 +167,7 @@ class _Platform(Writer):
         if row.run is None:
             more |= {"deprecated": True, "security": []}
         if row.need is not None:
-            base, sub = row.need.base, row.need.sub
-            more["x-permissions"] = [*base, sub] if sub else list(base)
+            more["x-permissions"] = list(row.need.any_of)
             if row.need.also:
                 more["x-also-permission"] = row.need.also
         if row.events:
