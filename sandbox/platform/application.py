@@ -60,8 +60,6 @@ class Platform:
     elsewhere: Elsewhere | None
 
     def __post_init__(self) -> None:
-        self._key_header = self.worlds.profile.api_key_header_bytes
-        self._key_format = self.worlds.profile.key_format
         self._forwarder = None
         if self.elsewhere is not None:
             self._forwarder = Forwarder(self.elsewhere, self.worlds, self.body_bytes_max)
@@ -188,15 +186,16 @@ class Platform:
 
     def _identify(self, incoming: IncomingRequest) -> PresentedKey:
         """Return the world and key that the request's key names, whether or not it may be used."""
+        profile = self.worlds.profile
         try:
-            value = wire.header(incoming.headers, self._key_header)
+            value = wire.header(incoming.headers, profile.api_key_header_bytes)
         except wire.BadInput:
             return _TWO_KEYS
         if not value:
-            hint = _key_hint(incoming.headers, self._key_format)
+            hint = _key_hint(incoming.headers, profile.key_format)
             return PresentedKey(reason=f"no API key was sent{hint}")
         # Whitespace around a value is not part of it (RFC 9110, 5.5); keys are pasted from files.
-        parsed = self._key_format.parse(value.rstrip(b" \t").decode("latin-1"))
+        parsed = profile.key_format.parse(value.rstrip(b" \t").decode("latin-1"))
         if (holder := self.worlds.holder(parsed)) is not None:
             return PresentedKey(*holder)
         return _NOT_FOUND.get(parsed.kind, _UNKNOWN)
@@ -251,6 +250,6 @@ class Platform:
 def _key_hint(headers: Headers, form: KeyFormat) -> str:
     """Return a hint like ` in its header, but authorization has one`, or nothing."""
     for name, value in headers:
-        if form.hint_bytes in value and form.has_key(value.decode("latin-1")):
+        if form.has_key(value.decode("latin-1")):
             return f" in its header, but {name.decode('latin-1')} has one"
     return ""
