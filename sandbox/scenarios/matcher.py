@@ -152,8 +152,8 @@ class Running(Struct, eq=False):
                 values = list(map(PathPattern, values))
             ranges = [value for value in values if hasattr(value, "matches")]
             wanted[word] = frozenset(one for one in values if one not in ranges), ranges
-        if isinstance(rule, Rule) and (window := rule.when.window(self.since)) is not None:
-            wanted["time"] = frozenset[Any](), [window]
+        if isinstance(rule, Rule) and (rule.when.from_ or rule.when.until):
+            wanted["time"] = frozenset[Any](), [rule.when.window(self.since)]
         return _Entry(rule, rule.name or str(number), wanted, [0, 0])
 
     def matched(
@@ -185,9 +185,8 @@ class Running(Struct, eq=False):
         delay_ms, until = rule.then.delay_ms, None
         if not isinstance(delay_ms, int):
             delay_ms = delay_ms.at(self.draw(f"delay {entry.name}/{entry.fitted}"))
-        window = rule.when.window(self.since)
-        if window is not None and rule.when.until is not None and rule.then.probability is None:
-            until = window.end
+        if rule.when.until is not None and rule.then.probability is None:
+            until = rule.when.window(self.since).end
         return MatchedRule(rule.then, entry.name, delay_ms, until)
 
     def for_webhook(self, words: Words) -> "MatchedWebhookRule | None":

@@ -110,7 +110,7 @@ class When(Part):
         if self.from_ and self.until and _is_date(self.from_) != _is_date(self.until):
             raise ValueError("until: give both times, or both durations")
         window = self.window(_AT_ANY_TIME)
-        if window is not None and window.end <= window.begin:
+        if window.end <= window.begin:
             raise ValueError("until: the time ends before it begins")
         return self
 
@@ -136,10 +136,8 @@ class When(Part):
         """Whether the rule is for closing a batch."""
         return self.operation == [CLOSE_BATCH]
 
-    def window(self, since: datetime) -> "Window | None":
+    def window(self, since: datetime) -> "Window":
         """Return the time in which the rule applies in a scenario that began then."""
-        if self.from_ is None and self.until is None:
-            return None
         begin = clock.EARLIEST if self.from_ is None else _moment_of(self.from_, since)
         end = clock.LATEST if self.until is None else _moment_of(self.until, since)
         return Window(begin, end)
