@@ -11,7 +11,6 @@ import asyncio
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from pprint import pformat
 from textwrap import indent
 from typing import Any, Final
@@ -49,18 +48,9 @@ class ExportCase:
     entries: Mapping[str, Entry]
     services: Services
 
-    @property
-    def key_header(self) -> str:
-        """The name of the header with the key."""
-        return self.services.worlds.profile.api_key_header
-
-    @cached_property
-    def _names(self) -> Mapping[str, str]:
-        return cast_names(self.world, "key")
-
     def key_name(self, key_id: str | None) -> str | None:
         """Return the name of the key in the cast, or its id."""
-        return None if key_id is None else self._names.get(key_id, key_id)
+        return None if key_id is None else cast_names(self.world, "key").get(key_id, key_id)
 
     def key_of_cast(self, view: JournalEntry) -> str | None:
         """Return the name in the cast of the key of a request; None without a known key.

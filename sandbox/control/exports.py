@@ -54,7 +54,7 @@ def _curl_of(case: ExportCase, view: JournalEntry) -> str:
     parts = ["curl -sS", f"-X {view.method}", shlex.quote(case.address(view))]
     parts.append("-H 'accept: application/json'")
     if (name := case.key_name(view.key_id)) is not None:
-        parts.append(f'-H "{case.key_header}: ${_variable(name)}"')
+        parts.append(f'-H "{case.world.profile.api_key_header}: ${_variable(name)}"')
     if view.request is not None:
         parts.append("-H 'content-type: application/json'")
         parts.append(f"--data-raw {shlex.quote(body_text(view.request))}")
@@ -91,7 +91,7 @@ def _har_entry(case: ExportCase, view: JournalEntry) -> dict[str, Any]:
     kind = "application/json"
     headers = [{"name": "accept", "value": kind}]
     if view.key is not None:
-        headers.append({"name": case.key_header, "value": view.key})
+        headers.append({"name": case.world.profile.api_key_header, "value": view.key})
     asked = {"method": view.method, "url": case.address(view), "queryString": [], **_NOT_SEEN}
     if view.request is not None:
         asked["postData"] = {"mimeType": kind, "text": body_text(view.request)}
@@ -337,13 +337,12 @@ def _send(
     operation = row.words[0] if row is not None and row.words else ""
     if operation not in {*Operation} or not isinstance(body, dict):
         return None
-    if (key := case.key_of_cast(view)) is None:
-        return None
+    key = case.key_of_cast(view)
     place, field = ("terminal", "terminal_id") if operation in _BEGIN else ("on", "transaction_id")
     # The path of an action names the payment, or else the body does.
     id = view.path.split("/")[3:4] or [str(body.get(field))]
     name = known[place].get(id[0])
-    if name is None:
+    if key is None or name is None:
         return None
     if operation == "tip_adjust" and body.get("type") == "percentage":
         # Examples have no word for a tip in percent, but one for the amount that it came to.
