@@ -26,7 +26,7 @@ from sandbox.domain.payments.amounts import AMOUNT_MAX
 from sandbox.domain.payments.outcomes import Operation
 from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.payments.transitions import BY_ITSELF, SAME, SETTLE, TRANSITIONS
-from sandbox.platform.access import Seen, look
+from sandbox.platform.access import Seen, find_cell, look
 from sandbox.platform.context import OperationContext
 from sandbox.platform.operation import Row
 from sandbox.platform.payments.actions import row_if_approved
@@ -157,20 +157,23 @@ def view_permissions(world: World, key: ApiKey) -> LensTable:
     why, _ = why_unusable(key, world.clock.now()) or (None, "")
     if why is None and (account is None or account.deleted_at is not None):
         why = "its account was deleted"
+    usable_by = account if why is None else None
     return LensTable(
         key=key_name(world, key),
         unusable=why,
-        rows=[_permission_row(row, key, is_usable=why is None) for row in PERMITTED.values()],
+        rows=[_permission_row(world, row, key, usable_by) for row in PERMITTED.values()],
     )
 
 
-def _permission_row(row: Row, key: ApiKey, *, is_usable: bool) -> LensRow:
+def _permission_row(world: World, row: Row, key: ApiKey, account: Account | None) -> LensRow:
+    """Return what a key of the account gets from an operation; without one, it cannot be used."""
     assert row.need
     held, by_verdict = access.holds(key.grants, row.need), {"ok": row.status, **_STATUS}
-    statuses = {
-        relation: by_verdict[access.ACCESS[held][relation].verdict] if is_usable else 401
-        for relation in (Relation.OWN, Relation.DESCENDANT, Relation.OUTSIDE)
-    }
+    relations = (Relation.OWN, Relation.DESCENDANT, Relation.OUTSIDE)
+    statuses = dict.fromkeys(relations, 401)
+    if account is not None:
+        for one in relations:
+            statuses[one] = by_verdict[find_cell(world, account, row, held, one).verdict]
     return LensRow(
         operation=row.name,
         **statuses,

@@ -51,6 +51,23 @@ def test_a_refusal_names_the_permission_that_is_missing_and_the_clause(sandbox):
     assert "merchant" in {one["cast"] for one in seen["could"]}
 
 
+@pytest.mark.proves("assumed D35-admin")
+def test_the_table_of_an_admin_that_sees_all_says_what_the_platform_answers():
+    sandbox = fresh()
+    body = {"name": "reads keys", "permissions": ["apikeys:read"]}
+    key = sandbox.post("/v5/apikeys", body, by="admin").expect(201)
+    query = f"account_id={sandbox.account_id('merchant')}"
+
+    for admin_sees, status in (("own_tree", 401), ("all", 200)):
+        sandbox.choose(admin_sees=admin_sees)
+
+        rows = {one["operation"]: one for one in sandbox.look(f"lens/{key['id']}")["rows"]}
+
+        assert rows["apikeys.list"]["descendant"] == status
+        assert rows["apikeys.create"]["descendant"] == 401
+        assert sandbox.ask("GET", "/v5/apikeys", key=key["key"], query=query).status == status
+
+
 def test_looking_changes_nothing_and_is_not_a_use_of_a_key(sandbox):
     id = sandbox.paid_id()
     before = everything(sandbox)
