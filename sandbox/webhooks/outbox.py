@@ -227,7 +227,8 @@ class Outbox:
 
     def end_delays(self) -> None:
         """Queue all delayed jobs now."""
-        for id in list(self._delayed):
+        for id, (_, call_off) in list(self._delayed.items()):
+            call_off()
             self._release(id)
 
     def _call_off(self, endpoint_id: str | None = None) -> None:

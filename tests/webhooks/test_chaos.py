@@ -328,6 +328,28 @@ def test_what_is_delayed_outlives_the_loop_in_which_it_was_held_back(sandbox):
     assert sorted(receiver.ids()) == sorted(ids)
 
 
+def test_a_delay_that_the_start_ended_does_not_end_again(sandbox):
+    run(sandbox, rule(delay_ms=50))
+    failed = []
+
+    async def start_late():
+        loop, is_over = asyncio.get_running_loop(), asyncio.Event()
+        loop.set_exception_handler(lambda loop, context: failed.append(context))
+        id = sandbox.emit()
+        loop.call_later(0.05, is_over.set)
+        async with sandbox.living():
+            await asyncio.to_thread(receiver.wait_for, 1)
+            await is_over.wait()
+        return id
+
+    with receiving() as receiver:
+        sandbox.add_endpoint(url=receiver.url, id="e")
+        id = asyncio.run(start_late())
+
+    assert receiver.ids() == [id]
+    assert failed == []
+
+
 NEXT = "/webhooks/next"
 
 
