@@ -93,6 +93,8 @@ def test_a_profile_that_cannot_be_used_is_refused_with_file_and_field(tmp_path):
         "[key_prefixes]\nuat = 'ends_'": ["key_prefixes", "uat"],
         "[date_filters]\nend = 'start_date'": ["date_filters", "differ"],
         "[errors]\nshape = 'xml'": ["errors.shape", "detail"],
+        "[verified]\n'spec 4.1' = 'yesterday'": ["verified", "is not a date"],
+        "production_hosts = ['https://api.example.com']": ["production_hosts", "is not a host"],
     }.items():
         path.write_text(toml, encoding="utf-8")
 
@@ -205,17 +207,9 @@ def test_variables_set_a_server_up_and_those_of_others_or_misspelt_ones_are_told
 # --- servers ----------------------------------------------------------------------------------
 
 PROFILE = """
-name = "mine"
 api_key_header = "X-Acme-Token"
-supplied_key_field = "own_key"
-
-[key_prefixes]
-uat = "acme_test"
-production = "acme_prod"
-legacy = "acme"
-
-[errors]
-shape = "detail"
+key_prefixes = { uat = "acme_test", production = "acme_prod", legacy = "acme" }
+errors.shape = "detail"
 """
 
 

@@ -304,15 +304,6 @@ def test_a_sandbox_with_the_profile_of_a_run_has_its_readings_and_shows_the_day(
     assert days["assumed D35-tip"] is None
 
 
-def test_a_day_or_a_host_in_a_profile_that_is_none_is_refused():
-    for document, words in (
-        ({"verified": {"spec 4.1": "yesterday"}}, "is not a date"),
-        ({"production_hosts": ["https://api.example.com"]}, "is not a host"),
-    ):
-        with pytest.raises(ValueError, match=words):
-            parse_profile(document)
-
-
 def test_the_plan_says_what_is_made_and_shows_each_body():
     account = "64e24377-b0e9-4882-9386-a4e53c72c012"
     shown = ask(

@@ -12,7 +12,6 @@ from sandbox.scenario_examples.own_sandbox import run_examples
 from sandbox.scenarios.parser import parse_scenario
 from tests.control.exports import export, exported
 from tests.control.refusals import assert_refused
-from tests.driving import fresh
 
 
 @pytest.fixture
@@ -77,8 +76,7 @@ def test_an_export_of_large_bodies_has_the_newest_requests_within_a_limit(sandbo
 
 
 @pytest.mark.proves("assumed D25-export")
-def test_a_scenario_makes_the_same_outcomes_happen():
-    sandbox = fresh()
+def test_a_scenario_makes_the_same_outcomes_happen(sandbox):
     sale = sandbox.paid()
     sandbox.act(sale, "refund", amount=300)
     tipped = sandbox.paid()
@@ -115,8 +113,7 @@ def test_a_scenario_makes_the_same_outcomes_happen():
     assert any(one.mistakes for one in run_examples(parse_scenario(document), build))
 
 
-def test_a_sale_that_a_maintenance_refused_is_refused_in_the_scenario():
-    sandbox = fresh()
+def test_a_sale_that_a_maintenance_refused_is_refused_in_the_scenario(sandbox):
     sandbox.manage("PUT", "/maintenance", {"lasts": "10m"})
     assert sandbox.pay().status == 503
     sandbox.advance("10m")
@@ -129,8 +126,7 @@ def test_a_sale_that_a_maintenance_refused_is_refused_in_the_scenario():
 
 
 @pytest.mark.proves("assumed D25-export")
-def test_what_does_not_come_true_is_refused_with_what_differs():
-    sandbox = fresh()
+def test_what_does_not_come_true_is_refused_with_what_differs(sandbox):
     sandbox.manage("PUT", "/readings", {"status_after_partial_refund": "refunded"})
     sale = sandbox.paid()
     sandbox.act(sale, "refund", amount=300)
@@ -141,8 +137,7 @@ def test_what_does_not_come_true_is_refused_with_what_differs():
     assert "2 refund: status: expected 'refunded', got 'captured'" in answer.json()["message"]
 
 
-def test_what_scenarios_have_no_word_for_is_refused():
-    sandbox = fresh()
+def test_what_scenarios_have_no_word_for_is_refused(sandbox):
     assert_refused(export(sandbox, "scenario"), 409, "nothing_to_export")
     sandbox.ask("GET", "/v5/apikeys")
     assert_refused(export(sandbox, "scenario"), 409, "nothing_to_export")

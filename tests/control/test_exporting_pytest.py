@@ -200,8 +200,7 @@ def test_a_test_passes_where_all_is_right_and_fails_where_something_is_otherwise
 # --- what is exported -------------------------------------------------------------------------
 
 
-def test_requests_come_with_those_that_made_what_they_name():
-    sandbox = fresh()
+def test_requests_come_with_those_that_made_what_they_name(sandbox):
     sale = sandbox.paid()
     sandbox.paid(777)
     sandbox.act(sale, "refund", amount=300)
@@ -214,8 +213,7 @@ def test_requests_come_with_those_that_made_what_they_name():
 
 
 @pytest.mark.proves("assumed D25-export")
-def test_a_test_that_would_fail_in_a_world_of_its_own_is_refused():
-    sandbox = fresh()
+def test_a_test_that_would_fail_in_a_world_of_its_own_is_refused(sandbox):
     when = {"operation": "sale", "nth": 2}
     running(sandbox, {"when": when, "then": {"outcome": "lost_card"}})
     sandbox.paid()
@@ -229,8 +227,7 @@ def test_a_test_that_would_fail_in_a_world_of_its_own_is_refused():
     assert exported(sandbox)["content"].count("assert answer_") == 2
 
 
-def test_a_key_that_only_this_world_has_is_refused():
-    sandbox = fresh()
+def test_a_key_that_only_this_world_has_is_refused(sandbox):
     body = {"name": "made", "permissions": ["payments:read"], "always_retrievable": False}
     made = sandbox.ask("POST", "/v5/apikeys", key="merchant", json_body=body).json()
     sandbox.ask("GET", "/v2/transactions", key=made["key"])
@@ -238,8 +235,7 @@ def test_a_key_that_only_this_world_has_is_refused():
     assert_refused(sandbox.control("POST", EXPORT, {"as": "pytest"}), 409, "not_exportable")
 
 
-def test_whatever_was_sent_the_test_is_a_program():
-    sandbox = fresh()
+def test_whatever_was_sent_the_test_is_a_program(sandbox):
     id = sandbox.paid()["transaction_id"]
     for path in (f"/v1/transactions/{id}", "/v1/it's {odd}", '/"', "/a\\b"):
         sandbox.ask("GET", path, key="partner", query="q='{x}%22&y=1\"")

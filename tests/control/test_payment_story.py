@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.driving import InProcess, fresh
+from tests.driving import InProcess
 from tests.scenarios.running import after, running
 
 
@@ -154,8 +154,7 @@ def test_the_limits_are_those_at_which_the_platform_begins_to_refuse(sandbox):
         assert (shown["min"], shown["max"], shown["possible"]) == (least, most, True)
 
 
-def test_a_surcharge_can_be_accepted_with_its_own_total_or_declined():
-    sandbox = fresh()
+def test_a_surcharge_can_be_accepted_with_its_own_total_or_declined(sandbox):
     tx = sandbox.pay(7942, at="surcharge_merchant").json()
     assert tx["status"] == "surcharge_pending"
 

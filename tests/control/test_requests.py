@@ -69,8 +69,7 @@ def test_a_row_is_short_and_has_the_deciding_sentence_of_a_refusal(day):
     assert max(len(json.dumps(one)) for one in rows) < 1000
 
 
-def test_an_entry_says_which_program_asked_and_about_what():
-    sandbox = fresh()
+def test_an_entry_says_which_program_asked_and_about_what(sandbox):
     agent = b"till/2.1 (kiosk) svc_uat_demomerchant_Rahy5R22dHat85afU6lKXIXOEWGwLG82"
     headers = [(b"user-agent", agent), (b"authorization", b"Bearer secret")]
     id = sandbox.paid_id()
