@@ -98,14 +98,15 @@ class LocalReceivers:
         """Pass all webhooks for this origin, `http://HOST:PORT`, to this receiver."""
         self._receivers[origin] = take
 
-    def has(self, url: str) -> bool:
-        """Whether a receiver in this process has this URL."""
-        return bool(self._receivers) and _origin_of(url) in self._receivers
+    def send(self, url: str, body: bytes, headers: Mapping[str, str]) -> Sent | None:
+        """Make one attempt, and judge the answer like one from the network.
 
-    def send(self, url: str, body: bytes, headers: Mapping[str, str]) -> Sent:
-        """Make one attempt, and judge the answer like one from the network."""
-        started = perf_counter()
-        parts = urlsplit(url)
+        Returns None if no receiver in this process has this URL.
+        """
+        started, parts = perf_counter(), urlsplit(url)
+        take = self._receivers.get(f"{parts.scheme}://{parts.netloc}")
+        if take is None:
+            return None
         sent = {
             "host": parts.netloc,
             "user-agent": self._user_agent,
@@ -115,15 +116,10 @@ class LocalReceivers:
             **headers,
         }
         target = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
-        status, answered, answer = self._receivers[_origin_of(url)](target, sent, body)
+        status, answered, answer = take(target, sent, body)
         if status in (204, 304):
             answer = b""
-        retry_after = answered.get("retry-after")
-        return judge(started, status, answer, retry_after, self._mask)
-
-
-def _origin_of(url: str) -> str:
-    return "/".join(url.split("/", 3)[:3])
+        return judge(started, status, answer, answered.get("retry-after"), self._mask)
 
 
 # --- receivers inside a world -------------------------------------------------------------------

@@ -173,8 +173,8 @@ class DeliveryWorker:
             sent = await world.inbox.take(
                 endpoint, body, headers, prefix=prefix, now=now, at_s=at_s
             )
-        elif self.local_receivers.has(endpoint.url):
-            sent = self.local_receivers.send(endpoint.url, body, headers)
+        elif (local := self.local_receivers.send(endpoint.url, body, headers)) is not None:
+            sent = local
         else:
             client = self.client or await self._get_client()
             sent = await client.send(endpoint.url, body, headers)
