@@ -1,6 +1,7 @@
 """The money invariants, from outside: over bodies, histories and batches. Source: assumed 2.4."""
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 from tests.support.payments import ledger, parts
@@ -61,6 +62,13 @@ def check_amounts(body: dict[str, Any]) -> None:
     for name, amount in body.get("additional_details", {}).items():
         assert type(amount) is int, name
         assert amount >= 0, name
+
+
+def check_payments(transactions: list[Transaction]) -> None:
+    """What holds of each payment, and of their event_ids together."""
+    for transaction in transactions:
+        check_payment(transaction)
+    check_event_ids(transactions)
 
 
 def check_payment(transaction: Transaction) -> None:
@@ -199,16 +207,32 @@ def shown_sums(batch: Batch) -> tuple[int, int, int]:
     return batch["captured_amount"], batch["refunded_amount"], batch["transaction_count"]
 
 
-def check_open_batches(batches: list[Batch]) -> None:
-    """One open batch of each terminal: assumed B1."""
+def check_batches(
+    transactions: list[Transaction],
+    batches: list[Batch],
+    *,
+    frozen: Mapping[str, tuple[int, ...]] = {},
+    given_back: Mapping[str, int] = {},
+) -> None:
+    """M10, M13, and that each terminal has one open batch at most (B1).
+
+    `frozen` are the sums with which a batch was closed, `given_back` what one that was accepted in
+    part did not take.
+    """
     at = Counter(batch["terminal_id"] for batch in batches if batch["status"] == "open")
     assert set(at.values()) <= {1}
+    for batch in batches:
+        expected = frozen.get(batch["id"]) or sums_of(batch["id"], transactions)
+        assert shown_sums(batch) == expected, "M10"
+    for account in {batch["account_id"] for batch in batches}:
+        own = [one for one in transactions if one["account_id"] == account]
+        _check_account(own, [one for one in batches if one["account_id"] == account], given_back)
 
 
-def check_account(
-    transactions: list[Transaction], batches: list[Batch], given_back: dict[str, int]
+def _check_account(
+    transactions: list[Transaction], batches: list[Batch], given_back: Mapping[str, int]
 ) -> None:
-    """M13. `given_back` is what a batch that was accepted in part did not take."""
+    """M13."""
     there = sum(kept(one) - one["refunded"] for one in transactions)
     batched = sum(
         batch["captured_amount"] - batch["refunded_amount"] - given_back.get(batch["id"], 0)

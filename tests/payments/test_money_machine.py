@@ -15,16 +15,13 @@ from hypothesis.stateful import (
 from sandbox.domain.payments.edits import broken
 from tests.driving import fresh
 from tests.payments.driving_money import (
-    check_account,
     check_amounts,
-    check_event_ids,
+    check_batches,
     check_it_is_untouched,
     check_it_only_grew,
-    check_open_batches,
-    check_payment,
+    check_payments,
     kept,
     shown_sums,
-    sums_of,
 )
 from tests.properties import examples
 from tests.support.payments import PATHS, ledger
@@ -302,12 +299,11 @@ class Money(RuleBasedStateMachine):
 
     def check_payments(self):
         now = {id: self.sandbox.read(id) for id in self.known}
+        check_payments(list(now.values()))
         for id, transaction in now.items():
-            check_payment(transaction)
             check_it_only_grew(self.known[id], transaction)
             assert broken(self.sandbox.record_of(id)) == []
         self.known = now
-        check_event_ids(list(now.values()))
 
     def check_events(self):
         told = self.sandbox.messages(offset=self.seen)
@@ -317,17 +313,11 @@ class Money(RuleBasedStateMachine):
                 check_amounts(message["body"])
 
     def check_batches(self):
-        all_payments, all_batches = list(self.known.values()), self.sandbox.batches()
-        check_open_batches(all_batches)
-        for one in all_batches:
-            frozen = self.frozen.get(one["id"])
-            assert shown_sums(one) == (frozen or sums_of(one["id"], all_payments)), "M10"
-            if frozen is None:
-                assert one["status"] in ("open", "rejected")
-        for account in {one["account_id"] for one in all_batches}:
-            payments = [one for one in all_payments if one["account_id"] == account]
-            own = [one for one in all_batches if one["account_id"] == account]
-            check_account(payments, own, self.given_back)
+        batches = self.sandbox.batches()
+        sums = {"frozen": self.frozen, "given_back": self.given_back}
+        check_batches(list(self.known.values()), batches, **sums)
+        for one in batches:
+            assert one["id"] in self.frozen or one["status"] in ("open", "rejected")
 
     def teardown(self):
         """M12: no payment is a member of two batches."""

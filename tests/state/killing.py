@@ -16,15 +16,7 @@ from typing import Any
 import httpx2
 
 from tests.driving import until
-from tests.payments.driving_money import (
-    check_account,
-    check_event_ids,
-    check_it_only_grew,
-    check_open_batches,
-    check_payment,
-    shown_sums,
-    sums_of,
-)
+from tests.payments.driving_money import check_batches, check_it_only_grew, check_payments
 from tests.state.saved_worlds import SavedWorld, serving_saved
 from tests.support.payments import PATHS
 from tests.webhooks.receiving import Received, Receiver
@@ -176,19 +168,8 @@ class Witness:
         assert len(set(self._request_ids)) == len(self._request_ids)
 
     def _check_money(self, server: SavedWorld, transactions: list[dict[str, Any]]) -> None:
-        for transaction in transactions:
-            check_payment(transaction)
-        check_event_ids(transactions)
-        batches = list(self._pages(server, "/v1/batches", "batches"))
-        check_open_batches(batches)
-        for batch in batches:
-            assert shown_sums(batch) == sums_of(batch["id"], transactions), "M10"
-        for account_id in {batch["account_id"] for batch in batches}:
-            check_account(
-                [one for one in transactions if one["account_id"] == account_id],
-                [one for one in batches if one["account_id"] == account_id],
-                {},
-            )
+        check_payments(transactions)
+        check_batches(transactions, list(self._pages(server, "/v1/batches", "batches")))
 
     def _check_attempts_by_event_id(self, server: SavedWorld) -> None:
         """Each of the last attempts is found once, or was never made."""
