@@ -168,7 +168,8 @@ def view_permissions(world: World, key: ApiKey) -> LensTable:
 def _permission_row(world: World, row: Row, key: ApiKey, account: Account | None) -> LensRow:
     """Return what a key of the account gets from an operation; without one, it cannot be used."""
     assert row.need
-    held, by_verdict = access.holds(key.grants, row.need), {"ok": row.status, **_STATUS}
+    held = access.holds(key.grants, row.need)
+    by_verdict = {"ok": row.status_under(world.readings), **_STATUS}
     relations = (Relation.OWN, Relation.DESCENDANT, Relation.OUTSIDE)
     statuses = dict.fromkeys(relations, 401)
     if account is not None:

@@ -311,7 +311,7 @@ def look(world: World, key: keys.ApiKey, row: Row, target: str | None) -> Seen:
         return Seen(status, context.decisions, missing, refusal.fault.code)
     if row.needs_besides:
         context.explain("body", "note", row.about_besides, "assumed D37")
-    return Seen(row.status, context.decisions, (), None)
+    return Seen(row.status_under(world.readings), context.decisions, (), None)
 
 
 def _missing(context: RequestContext, row: Row, refusal: Refusal) -> tuple[str, ...]:

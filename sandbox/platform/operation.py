@@ -16,7 +16,7 @@ from sandbox.domain.access import Need, need
 from sandbox.domain.directory import Account, Relation, relate, relate_with_admin_reach
 from sandbox.domain.faults import Fault
 from sandbox.domain.json_text import fields_of
-from sandbox.domain.operations import ApiOperation
+from sandbox.domain.operations import NO_CONTENT, ApiOperation
 from sandbox.domain.payments.cards import CARD_FIELDS
 from sandbox.domain.payments.outcomes import Operation
 from sandbox.domain.payments.transactions import Payment
@@ -138,6 +138,11 @@ class Row(ApiOperation, frozen=True, kw_only=True, eq=False):
     refuses: tuple[Fault, ...] = ()
     refuses_where: tuple[tuple[str, str, Fault], ...] = ()
     example: Example = Example()
+
+    def status_under(self, readings: Mapping[str, str]) -> int:
+        """Return the status of a success under these readings (assumed D35-deletion)."""
+        shows_deleted = readings["delete_answers"] == "resource"
+        return 200 if self.status == NO_CONTENT and shows_deleted else self.status
 
     def is_stopped_by(self, block: str) -> bool:
         """Whether a block stops it, by the reading block_stops (assumed D35-block-stops)."""

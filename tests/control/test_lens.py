@@ -68,6 +68,19 @@ def test_the_table_of_an_admin_that_sees_all_says_what_the_platform_answers():
         assert sandbox.ask("GET", "/v5/apikeys", key=key["key"], query=query).status == status
 
 
+def test_a_deletion_is_said_to_be_answered_as_the_readings_of_the_world_have_it():
+    sandbox = fresh()
+    sandbox.choose(delete_answers="resource")
+    terminal = sandbox.terminal_id("merchant")
+
+    seen = looked(sandbox, "merchant", "terminals.delete", terminal)
+    rows = {one["operation"]: one for one in sandbox.look("lens/merchant")["rows"]}
+
+    path = next(row.path for row in OPERATIONS if row.name == "terminals.delete")
+    answer = sandbox.ask("DELETE", path.partition("{")[0] + terminal, key="merchant")
+    assert (seen["status"], rows["terminals.delete"]["own"]) == (answer.status, answer.status)
+
+
 def test_looking_changes_nothing_and_is_not_a_use_of_a_key(sandbox):
     id = sandbox.paid_id()
     before = everything(sandbox)

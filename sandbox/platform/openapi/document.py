@@ -233,9 +233,7 @@ class _Platform(Writer):
     def _success(self, row: Row) -> dict[str, Schema]:
         if row.run is None:
             return {}
-        status = row.status
-        if status == NO_CONTENT and self._readings["delete_answers"] == "resource":
-            status = OK
+        status = row.status_under(self._readings)
         shown: Schema = {"description": _DONE.get(status, "Done.")}
         if not self.is_pure:
             request_id = self.reference("headers", "SandboxRequestId", _REQUEST_ID)
