@@ -17,7 +17,7 @@ from sandbox.domain import batches
 from sandbox.domain.clock import BATCH_CLOSES, BATCH_RESULT, Timer
 from sandbox.domain.currencies import in_letters
 from sandbox.domain.directory import Account, Terminal
-from sandbox.domain.payments.action_records import record_id
+from sandbox.domain.payments.action_records import payment_of, record_id, records_of
 from sandbox.domain.payments.transactions import Attempt, Payment
 from sandbox.domain.records import to_bytes
 from sandbox.domain.text import expects
@@ -306,17 +306,25 @@ def _parse_result(body: BatchAnswer, members: list[Payment]) -> batches.Result:
 
 
 def _rejected_members(wanted: int | list[str] | None, members: list[Payment]) -> tuple[str, ...]:
-    """Return the ids of the refused members: the named ones, or the first ones."""
+    """Return the ids of the refused members: the named ones, or the first ones.
+
+    The record of a capture stands for its payment (assumed D35-action).
+    """
     if wanted is None:
         raise invalid("rejected: say which members, by their ids, or how many")
-    ids = [payment.id for payment in members]
     if isinstance(wanted, int):
-        if not 1 <= wanted <= len(ids):
-            raise invalid(f"rejected: the batch has {len(ids)} members")
-        return tuple(ids[:wanted])
-    for stranger in (id for id in wanted or [""] if id not in ids):
+        if not 1 <= wanted <= len(members):
+            raise invalid(f"rejected: the batch has {len(members)} members")
+        return tuple(payment.id for payment in members[:wanted])
+    standing = {
+        one.id: payment.id
+        for payment in members
+        for one in (payment, *records_of(payment))
+        if payment_of(one) == payment.id
+    }
+    for stranger in (id for id in wanted or [""] if id not in standing):
         raise invalid(f"rejected: {(stranger or 'an empty id')[:80]} is not a member of the batch")
-    return tuple(dict.fromkeys(wanted))
+    return tuple(dict.fromkeys(standing[id] for id in wanted))
 
 
 @shows(batches.BatchSchedule)

@@ -182,3 +182,23 @@ def test_the_record_of_a_refund_or_a_reversal_is_not_moved_out_of_its_batch(own,
 
     assert "is not a member of this batch" in own.refused(removed)
     assert (own.batch(sale["batch_id"]), own.read(record)) == (before, record)
+
+
+def test_the_processor_can_send_a_capture_back_by_its_record(own):
+    own.control("PUT", "/worlds/default/switches", {"batch.settlement": "manual"})
+    hold, sale = own.held(), own.sold()
+    capture = own.acted(hold, "capture")
+    refund = own.acted(sale, "refund", amount=400)
+    own.close_batch(sale["batch_id"])
+
+    def send_back(*payments):
+        ids = [one["transaction_id"] for one in payments]
+        sent = {"answer": "partially_accepted", "rejected": ids}
+        return own.control("POST", f"/worlds/default/batches/{sale['batch_id']}/answer", sent)
+
+    assert send_back(refund).status == 400
+    assert send_back(capture, hold).json()["response"] == {"accepted": 2, "rejected": 1}
+    assert own.read(sale)["status"] == "settled"
+    for one in (hold, capture):
+        left = own.read(one)
+        assert (left["status"], left["batch_id"]) == ("captured", None)
