@@ -90,8 +90,8 @@ def test_no_pin_is_in_a_listing_a_message_or_the_journal(sandbox):
 
     for read in (
         sandbox.get(PATH, by="merchant"),
-        sandbox.control("GET", "/worlds/default/messages"),
-        sandbox.control("GET", "/worlds/default/requests"),
+        sandbox.manage("GET", "/messages"),
+        sandbox.manage("GET", "/requests"),
     ):
         assert b"731926" not in read.body
         assert b"847362" not in read.body

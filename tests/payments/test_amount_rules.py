@@ -202,7 +202,7 @@ def test_a_confirmation_can_be_approved_in_part(sandbox, reading, total, left):
     sandbox.choose(total_of_partial_approval=reading)
     tx = sandbox.in_state("surcharge_pending")
     part = {"outcome": "partial_approval", "operation": "confirm", "approved_amount": 500}
-    sandbox.control("POST", "/worlds/default/scenario/next", part)
+    sandbox.manage("POST", "/scenario/next", part)
 
     after = sandbox.acted(tx, "confirm", confirm=True)
 
@@ -213,7 +213,7 @@ def test_a_confirmation_can_be_approved_in_part(sandbox, reading, total, left):
     assert broken(sandbox.record_of(tx["transaction_id"])) == []
     # A part that is all of it approves it.
     other = sandbox.in_state("surcharge_pending")["transaction_id"]
-    sandbox.control("POST", "/worlds/default/scenario/next", part | {"approved_amount": 5000})
+    sandbox.manage("POST", "/scenario/next", part | {"approved_amount": 5000})
     answer = sandbox.operate(other, "confirm", confirm=True)
     assert kind(answer.json()) == "sale/captured/approved"
     assert answer.outcome == "approved; source=queue; rule=queue"

@@ -81,14 +81,14 @@ def test_the_scenario_that_runs_says_what_becomes_of_it(sandbox):
 def test_a_snapshot_keeps_the_schedule_and_one_that_makes_no_sense_is_refused(sandbox):
     scheduled(sandbox, "23:30", zone="America/New_York")
     before = sandbox.look("batch-schedules")["schedules"]
-    kept = sandbox.control("GET", "/worlds/default/snapshot")
+    kept = sandbox.manage("GET", "/snapshot")
     sandbox.reset()
     assert sandbox.look("batch-schedules")["schedules"] == []
 
-    assert sandbox.control("PUT", "/worlds/default/snapshot", kept.json()).status == 200
+    assert sandbox.manage("PUT", "/snapshot", kept.json()).status == 200
     assert sandbox.look("batch-schedules")["schedules"] == before
     broken = kept.body.replace(b"America/New_York", b"America/Gotham_City")
-    assert sandbox.control("PUT", "/worlds/default/snapshot", json.loads(broken)).status == 400
+    assert sandbox.manage("PUT", "/snapshot", json.loads(broken)).status == 400
     assert sandbox.look("batch-schedules")["schedules"] == before
 
 

@@ -184,7 +184,7 @@ def test_each_of_several_attempts_is_answered_by_its_event_id_and_a_snapshot_has
         assert_refused(
             sandbox.answer_payment(sale, event_id="r-10"), 400, "validation_error", "r-100"
         )
-        assert sandbox.control("PUT", "/worlds/default/snapshot", snapshot).status == 200
+        assert sandbox.manage("PUT", "/snapshot", snapshot).status == 200
         assert sandbox.read(sale)["refunded"] == 0
 
 
@@ -222,7 +222,7 @@ def test_the_agenda_says_what_a_late_answer_to_an_action_leads_to(sandbox):
     told = []
     for _ in range(2):
         sandbox.acted(sale, "refund")
-        agenda = sandbox.control("GET", "/worlds/default/agenda", query="kind=late_answer").json()
+        agenda = sandbox.look("agenda", kind="late_answer")
         told += [(one["says"], one["then"]) for one in agenda["agenda"]]
 
     says = "the processor answers late to the refund: approved"

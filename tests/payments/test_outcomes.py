@@ -196,7 +196,7 @@ def test_an_outcome_is_refused_where_nothing_is_paid(sandbox):
 def test_a_partial_approval_that_leaves_nothing_over_is_an_approval(sandbox):
     for amount, approved in ((500, 600), (500, 500), (1, None)):
         then = {"outcome": "partial_approval", "approved_amount": approved}
-        sandbox.control("POST", "/worlds/default/scenario/next", then)
+        sandbox.manage("POST", "/scenario/next", then)
 
         answer = sandbox.pay(amount)
 

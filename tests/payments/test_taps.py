@@ -120,7 +120,7 @@ def test_header_and_queue_come_before_the_desk_then_scenario_card_and_amount(san
         desk_opens(sandbox, **then)
         answer, _ = requests.tapped(sale(sandbox, amount=amount), card=card)
         assert answer.outcome == said
-    sandbox.control("POST", "/worlds/default/scenario/next", {"outcome": "lost_card"})
+    sandbox.manage("POST", "/scenario/next", {"outcome": "lost_card"})
     assert sandbox.pay().outcome == "lost_card; source=queue; rule=queue"
     assert sandbox.pay(outcome="approved").outcome == "approved; source=header; rule=header"
 
@@ -235,7 +235,7 @@ def test_a_payment_that_ended_before_its_tap_shows_no_card_and_is_found_by_none(
     at_once = sandbox.pay(card="tok_amex", outcome="user_canceled")
     kept += [at_once.json(), *(one["body"] for one in sandbox.events_of(at_once))]
     snapshot = sandbox.look("snapshot")
-    assert sandbox.control("PUT", "/worlds/default/snapshot", snapshot).status == 200
+    assert sandbox.manage("PUT", "/snapshot", snapshot).status == 200
     for one in (*kept, *(sandbox.read(one) for one in kept)):
         assert [one[name] for name in CARD_FIELDS if one.get(name)] == []
     assert found_by_card(sandbox) == [0, 0, 0]

@@ -250,7 +250,7 @@ def test_an_attempt_that_is_refused_anyway_uses_up_nothing_of_the_queue(sandbox,
 
 def test_an_invalid_payment_is_not_counted_by_the_rule_of_a_scenario(sandbox):
     rule = {"name": "first", "then": {"outcome": "lost_card", "times": 1}}
-    sandbox.control("PUT", "/worlds/default/scenario", {"name": "once", "rule": [rule]})
+    sandbox.manage("PUT", "/scenario", {"name": "once", "rule": [rule]})
 
     sandbox.refused(sandbox.pay(1000, breakdown={"subtotal": 1}))
 

@@ -56,8 +56,8 @@ def test_a_key_needs_both_permissions_and_a_refusal_names_the_second(sandbox):
         answer = sandbox.get(path, by=key["key"])
 
         seen = {"key": key["id"], "operation": "accounts.audit", "target": "merchant"}
-        lens = sandbox.control("POST", "/worlds/default/lens", seen).json()
-        rows = sandbox.control("GET", f"/worlds/default/lens/{key['id']}").json()["rows"]
+        lens = sandbox.manage("POST", "/lens", seen).json()
+        rows = sandbox.manage("GET", f"/lens/{key['id']}").json()["rows"]
         (shown,) = (one for one in rows if one["operation"] == "accounts.audit")
         assert [answer.status, lens["status"], shown["descendant"]] == [status] * 3, granted
         if granted == ["accounts:read"]:

@@ -64,7 +64,7 @@ def test_an_encoded_body_is_a_415_that_names_the_encoding(sandbox):
 def test_a_filter_by_processor_selects_events_of_batches_too(sandbox):
     for processor in ("tsys", "other"):
         body = {"url": "http://receiver.invalid/", "filters": {"processor": [processor]}}
-        assert sandbox.control("POST", "/worlds/default/endpoints", body).status == 201
+        assert sandbox.manage("POST", "/endpoints", body).status == 201
     sandbox.sold()
 
     (opened,) = sandbox.look("messages", event_type="batch.opened")["messages"]

@@ -2,8 +2,6 @@
 
 import pytest
 
-WORLD = "/worlds/default"
-
 
 def get(sandbox, path="/v2/terminals", by="psp"):
     return sandbox.get(path, by=by)
@@ -13,7 +11,7 @@ def get(sandbox, path="/v2/terminals", by="psp"):
 
 
 def begin(sandbox, lasts):
-    return sandbox.control("PUT", f"{WORLD}/maintenance", {"lasts": lasts})
+    return sandbox.manage("PUT", "/maintenance", {"lasts": lasts})
 
 
 @pytest.mark.proves("assumed 5.3-gateway")
@@ -32,12 +30,12 @@ def test_in_a_maintenance_every_request_is_refused_until_it_is_over(sandbox):
     decision = sandbox.journal(sale)["decisions"][-1]
     assert (decision["step"], decision["clause"]) == ("gateway", "assumed 5.3-gateway")
     assert (get(sandbox).status, sandbox.all_transactions()) == (200, 0)
-    assert sandbox.control("GET", f"{WORLD}/maintenance").json() == {"until": None}
+    assert sandbox.look("maintenance") == {"until": None}
 
 
 def test_a_maintenance_can_be_ended_and_a_reset_ends_it(sandbox):
     begin(sandbox, "10m")
-    ended = sandbox.control("DELETE", f"{WORLD}/maintenance")
+    ended = sandbox.manage("DELETE", "/maintenance")
     after = get(sandbox)
     begin(sandbox, "10m")
     sandbox.reset()
@@ -47,12 +45,12 @@ def test_a_maintenance_can_be_ended_and_a_reset_ends_it(sandbox):
 
 def test_a_snapshot_keeps_the_maintenance(sandbox):
     begin(sandbox, "10m")
-    saved = sandbox.control("GET", f"{WORLD}/snapshot").body
-    sandbox.control("DELETE", f"{WORLD}/maintenance")
+    saved = sandbox.manage("GET", "/snapshot").body
+    sandbox.manage("DELETE", "/maintenance")
 
-    sandbox.ask("PUT", f"/_sandbox{WORLD}/snapshot", body=saved)
+    sandbox.ask("PUT", "/_sandbox/worlds/default/snapshot", body=saved)
 
-    assert sandbox.control("GET", f"{WORLD}/maintenance").json()["until"] is not None
+    assert sandbox.look("maintenance")["until"] is not None
 
 
 def test_a_maintenance_needs_a_length(sandbox):
@@ -66,7 +64,7 @@ def test_a_maintenance_needs_a_length(sandbox):
 
 def limit(sandbox, **quotas):
     wanted = {f"quota.per_{name}": count for name, count in quotas.items()}
-    return sandbox.control("PUT", f"{WORLD}/switches", wanted)
+    return sandbox.manage("PUT", "/switches", wanted)
 
 
 def limits_of(answer):

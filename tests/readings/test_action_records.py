@@ -120,7 +120,7 @@ def test_the_record_of_a_capture_stands_for_its_payment_and_has_its_moves(own):
             assert own.act(refund, operation, amount=5).status == 400
     assert (own.search()["total"], own.read(refund)) == (total, refund)
     moves, of_payment = (
-        own.control("GET", f"/worlds/default/payments/{one['transaction_id']}/moves").json()
+        own.manage("GET", f"/payments/{one['transaction_id']}/moves").json()
         for one in (capture, hold)
     )
     assert (moves["state"], moves) == ("captured", of_payment)
@@ -165,7 +165,7 @@ def test_the_records_move_and_settle_with_the_batch_of_their_payment(own):
     saved = own.look("snapshot")
     before = own.read(capture)
     own.acted(hold, "refund")
-    assert own.control("PUT", "/worlds/default/snapshot", saved).status == 200
+    assert own.manage("PUT", "/snapshot", saved).status == 200
     assert (own.read(capture), own.search()["total"]) == (before, 4)
     own.acted(capture, "refund")
     assert (own.read(capture)["status"], own.read(hold)["status"]) == ("settled", "refunded")

@@ -52,7 +52,7 @@ def test_a_snapshot_may_name_a_reading_by_its_former_switch():
     state = snapshot["world"]["0"]
     state["switches"]["refund.partial_status"] = "refunded"
 
-    assert sandbox.control("PUT", "/worlds/default/snapshot", snapshot).status in (200, 204)
+    assert sandbox.manage("PUT", "/snapshot", snapshot).status in (200, 204)
 
     readings = sandbox.look("readings")
     assert readings["status_after_partial_refund"] == "refunded"

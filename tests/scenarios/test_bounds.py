@@ -109,9 +109,9 @@ def test_an_entry_of_the_journal_is_small_whatever_was_asked(sandbox):
 def test_of_many_scenarios_the_first_are_counted_by_name_and_the_rest_together(sandbox):
     for number in range(SCENARIOS_MAX + 7):
         body = {"name": f"mine {number}", "rule": [{"then": LOST}]}
-        assert sandbox.control("PUT", "/worlds/default/scenario", body).status == 200
+        assert sandbox.manage("PUT", "/scenario", body).status == 200
     again = {"name": "mine 0", "rule": [{"then": LOST}]}
-    sandbox.control("PUT", "/worlds/default/scenario", again)
+    sandbox.manage("PUT", "/scenario", again)
 
     for path in ("/worlds/default/coverage", "/coverage"):
         ran = sandbox.control("GET", path).json()["scenarios"]["exercised"]

@@ -99,10 +99,7 @@ def played() -> dict[str, Any]:
     frozen = ClockSetting(now=parse_rfc3339(NOW), mode="frozen")
     sandbox = InProcess(build(Settings(clock=frozen), system_clock=lambda: WALL_S, sender=receiver))
     answers = asyncio.run(story(sandbox))
-    left = {
-        name: sandbox.control("GET", f"/worlds/default/{name}", query="limit=200").json()[name]
-        for name in ("messages", "requests")
-    }
+    left = {name: sandbox.look(name, limit=200)[name] for name in ("messages", "requests")}
     for entry in left["requests"]:
         del entry["duration_ms"]
     return {"answers": answers, "webhooks": receiver.got, **left}

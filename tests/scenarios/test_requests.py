@@ -7,7 +7,6 @@ from tests.driving import NOW
 from tests.scenarios.running import LOST, counts, put, running
 
 FAILS = {"fault": "http_503"}
-WORLD = "/worlds/default"
 
 
 WHENS = [
@@ -30,7 +29,7 @@ WHENS = [
 
 @pytest.mark.proves("assumed 5.3-anywhere")
 def test_a_rule_fits_the_requests_that_it_names(sandbox):
-    terminal = sandbox.control("GET", WORLD).json()["terminals"]["merchant"]
+    terminal = sandbox.terminal_id("merchant")
     for when, failing in WHENS:
         running(sandbox, {"when": when, "then": FAILS})
 
@@ -66,7 +65,7 @@ def test_a_rule_applies_from_a_time_until_another(sandbox):
         {"from": "1m", "until": "11m"},
         {"from": "2026-03-01T12:01:00Z", "until": "2026-03-01T12:11:00Z"},
     ):
-        sandbox.control("PUT", f"{WORLD}/clock", {"now": NOW, "mode": "frozen"})
+        sandbox.manage("PUT", "/clock", {"now": NOW, "mode": "frozen"})
         running(sandbox, {"name": "maintenance", "when": when, "then": FAILS})
 
         seen = [sandbox.get("/v2/terminals", by="psp")]

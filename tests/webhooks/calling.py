@@ -8,7 +8,6 @@ from sandbox.webhooks.client import WebhookClient
 from tests.driving import InProcess
 
 WORLD = "/worlds/default"
-ENDPOINTS = f"{WORLD}/endpoints"
 
 
 def deliver_sample(sandbox: InProcess) -> str:

@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 import pytest
 import standardwebhooks
 
-from tests.webhooks.calling import WORLD
 from tests.webhooks.hooked import rule, triggers
 from tests.webhooks.receiving import Received, receiving
 
@@ -146,7 +145,7 @@ def test_an_old_secret_is_the_newest_that_was_rotated_out_and_signs_alone(hooked
 def run(sandbox, *rules):
     """A scenario of these rules runs from here on."""
     scenario = {"name": "mine", "webhook": list(rules)}
-    assert sandbox.control("PUT", f"{WORLD}/scenario", scenario).status == 200
+    assert sandbox.manage("PUT", "/scenario", scenario).status == 200
 
 
 def counts(ask) -> list[tuple[int, int]]:
@@ -209,7 +208,7 @@ def test_nth_counts_what_fits_otherwise_and_what_is_used_up_leaves_the_rest_unti
     fared = [list(statuses(sandbox, event).values()) for event in (SALE, REFUND, SALE)]
 
     assert fared == [["pending", "dropped"], ["dropped", "pending"], ["pending", "pending"]]
-    assert counts(sandbox.control("GET", f"{WORLD}/scenario")) == [(4, 1), (2, 1)]
+    assert counts(sandbox.manage("GET", "/scenario")) == [(4, 1), (2, 1)]
     sandbox.reset()
     assert statuses(sandbox, REFUND) == {"a": "dropped", "b": "pending"}
 

@@ -13,7 +13,6 @@ from sandbox.store.fixture import FixtureError
 from sandbox.webhooks.signing import write_secret
 from tests.control.refusals import assert_refused
 from tests.driving import InProcess
-from tests.webhooks.calling import ENDPOINTS
 
 URL, OTHER = "http://127.0.0.1:9/one", "http://127.0.0.1:9/two"
 IMPOSSIBLE = "http://receiver.invalid/?answers=999"
@@ -26,7 +25,7 @@ def started(**settings):
 
 
 def endpoints(sandbox):
-    return {one["id"]: one for one in sandbox.control("GET", ENDPOINTS).json()["endpoints"]}
+    return {one["id"]: one for one in sandbox.look("endpoints")["endpoints"]}
 
 
 @pytest.mark.proves("assumed 8.3-declared")
@@ -83,7 +82,7 @@ def test_a_fixture_has_endpoints(tmp_path):
     assert made | asked == made
     assert (made["id"], made["account_id"]) == ("shop", sandbox.account_id("merchant"))
     assert sandbox.types_reached("shop") == ["transaction.sale"]
-    sandbox.control("DELETE", f"{ENDPOINTS}/shop")
+    sandbox.manage("DELETE", "/endpoints/shop")
     sandbox.reset()
     assert endpoints(sandbox) == {"shop": made}
 
@@ -122,7 +121,7 @@ def test_a_scenario_registers_its_endpoints_and_they_stay_after_it(sandbox):
     assert first["filters"] == {"status": ["captured"]}
     assert sandbox.types_reached("mine") == ["transaction.sale"]
     # They keep their state when it starts again.
-    sandbox.control("PATCH", f"{ENDPOINTS}/mine", {"disabled": True})
+    sandbox.manage("PATCH", "/endpoints/mine", {"disabled": True})
     sandbox.control("PUT", SCENARIO, scenario(url=OTHER))
     (kept,) = endpoints(sandbox).values()
     assert (kept["url"], kept["disabled_reason"]) == (OTHER, "disabled by hand")

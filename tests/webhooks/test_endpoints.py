@@ -14,7 +14,7 @@ from sandbox.settings import Settings
 from sandbox.webhooks.signing import write_secret
 from tests.control.refusals import assert_refused
 from tests.driving import NOW
-from tests.webhooks.calling import ENDPOINTS, WORLD
+from tests.webhooks.calling import WORLD
 from tests.webhooks.hooked import START
 
 URL = "http://127.0.0.1:9/hooks"
@@ -92,9 +92,9 @@ def test_an_endpoint_is_disabled_enabled_and_deleted(sandbox):
     missed = sandbox.emit()
     again = sandbox.change_endpoint(id, disabled=True)
     enabled = sandbox.change_endpoint(id, disabled=False)
-    answer = sandbox.control("POST", f"{ENDPOINTS}/{id}/enable")
+    answer = sandbox.manage("POST", f"/endpoints/{id}/enable")
     heard = sandbox.emit()
-    deleted = sandbox.control("DELETE", f"{ENDPOINTS}/{id}")
+    deleted = sandbox.manage("DELETE", f"/endpoints/{id}")
 
     assert (disabled["disabled"], disabled["disabled_reason"]) == (True, "disabled by hand")
     assert again == disabled
@@ -131,7 +131,7 @@ def test_a_v2_creation_provisions_an_application_to_which_endpoints_belong(sandb
     # The platform's answer has no field for it: spec 2.6 lists them.
     assert "application_id" not in account
     document = sandbox.look("snapshot")
-    sandbox.control("DELETE", f"{ENDPOINTS}/{hook['id']}")
+    sandbox.manage("DELETE", f"/endpoints/{hook['id']}")
     sandbox.delete(f"/v1/accounts/{account['id']}")
     assert sandbox.look("applications")["total"] == 0
     sandbox.control("PUT", SNAPSHOT, document)
@@ -167,12 +167,12 @@ def test_one_endpoint_more_than_may_be_is_refused_until_one_is_deleted(sandbox):
     more = {"url": URL}
     scenario = {"name": "mine", "endpoint": [more | {"name": "mine"}]}
 
-    refused = sandbox.control("POST", ENDPOINTS, more)
-    by_scenario = sandbox.control("PUT", f"{WORLD}/scenario", scenario)
+    refused = sandbox.manage("POST", "/endpoints", more)
+    by_scenario = sandbox.manage("PUT", "/scenario", scenario)
     elsewhere = sandbox.control("POST", "/worlds/other/endpoints", more)
     changed = sandbox.change_endpoint("e0", description="as before")
-    sandbox.control("DELETE", f"{ENDPOINTS}/e1")
-    taken = sandbox.control("POST", ENDPOINTS, more)
+    sandbox.manage("DELETE", "/endpoints/e1")
+    taken = sandbox.manage("POST", "/endpoints", more)
 
     assert_refused(refused, 409, "too_many_endpoints")
     assert f"{ENDPOINTS_MAX} endpoints are already in this world" in refused.json()["message"]
@@ -209,7 +209,7 @@ def test_recovering_ends_where_its_endpoint_is_deleted_meanwhile(sandbox):
 
     recovering = sandbox.get_world().outbox.recover("e", START)
     first = next(recovering)
-    sandbox.control("DELETE", f"{ENDPOINTS}/e")
+    sandbox.manage("DELETE", "/endpoints/e")
 
     assert (first, list(recovering)) == (True, [])
 

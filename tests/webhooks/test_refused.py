@@ -4,7 +4,6 @@ from typing import Any
 
 from tests.control.refusals import assert_refused
 from tests.driving import NOW
-from tests.webhooks.calling import WORLD
 
 URL = "http://127.0.0.1:9/hooks"
 
@@ -95,7 +94,7 @@ def test_a_field_of_an_endpoint_that_cannot_be_is_named(sandbox):
                 ("POST", "endpoints", {"url": URL}),
                 ("PATCH", "endpoints/mine", {}),
             ):
-                answer = sandbox.control(method, f"{WORLD}/{path}", more | fields)
+                answer = sandbox.manage(method, f"/{path}", more | fields)
 
                 assert_refused(answer, *INVALID, nearest)
                 assert answer.json()["message"].startswith(next(iter(fields)))
@@ -109,7 +108,7 @@ def test_what_cannot_be_asked_of_webhooks_is_refused_and_changes_nothing(sandbox
 
     with sandbox.unchanged():
         for method, path, body, refusal, nearest in MORE:
-            answer = sandbox.control(method, WORLD + path.format(id=id), body)
+            answer = sandbox.manage(method, path.format(id=id), body)
 
             assert_refused(answer, *refusal, nearest)
             if refusal is DISABLED:
@@ -117,4 +116,4 @@ def test_what_cannot_be_asked_of_webhooks_is_refused_and_changes_nothing(sandbox
                 assert path.endswith("resend") or "enable" in answer.json()["details"]
             if "receiver.invalid" in str(body):
                 assert "a receiver inside" in answer.json()["message"]
-    assert sandbox.control("GET", f"{WORLD}/webhooks/next").json()["total"] == 0
+    assert sandbox.look("webhooks/next")["total"] == 0

@@ -8,7 +8,6 @@ import pytest
 from sandbox.domain.webhooks import ATTEMPTS_MAX, Sent
 from sandbox.webhooks.signing import write_secret
 from tests.driving import until
-from tests.webhooks.calling import ENDPOINTS, WORLD
 from tests.webhooks.hooked import triggers
 from tests.webhooks.receiving import Answer
 
@@ -94,7 +93,7 @@ def test_of_very_many_attempts_the_newest_are_kept(sandbox):
     outbox = sandbox.get_world().outbox
 
     for number in range(ATTEMPTS_MAX + 5):
-        assert sandbox.control("POST", f"{WORLD}/messages/{id}/resend", {}).status == 202
+        assert sandbox.manage("POST", f"/messages/{id}/resend", {}).status == 202
         while (job := outbox.take("e")) is not None:
             outbox.conclude(
                 job, Sent(status_code=200, duration_ms=0, response=str(number), error=None)
@@ -115,10 +114,10 @@ OTHER_SECRET = write_secret(b"o" * 32)
 def test_a_secret_is_rotated_to_a_new_or_a_given_one(sandbox):
     for grace in ({}, {"grace_s": None}, {"grace_s": 0}, {"grace_s": 604_800}):
         before = sandbox.add_endpoint(secret=SECRET)
-        path = f"{ENDPOINTS}/{before['id']}/rotate-secret"
+        path = f"/endpoints/{before['id']}/rotate-secret"
 
-        drawn = sandbox.control("POST", path, grace)
-        given = sandbox.control("POST", path, grace | {"secret": OTHER_SECRET})
+        drawn = sandbox.manage("POST", path, grace)
+        given = sandbox.manage("POST", path, grace | {"secret": OTHER_SECRET})
 
         assert (drawn.status, given.status) == (200, 200)
         assert drawn.json()["secret"] not in (SECRET, OTHER_SECRET)
@@ -127,8 +126,8 @@ def test_a_secret_is_rotated_to_a_new_or_a_given_one(sandbox):
         assert old == ([] if grace == {"grace_s": 0} else [drawn.json()["secret"], SECRET])
         assert given.json()["secret"] == OTHER_SECRET
     # At most ten old secrets sign at a time.
-    answers = [sandbox.control("POST", path).status for _ in range(9)]
-    at_once = sandbox.control("POST", path, {"grace_s": 0})
+    answers = [sandbox.manage("POST", path).status for _ in range(9)]
+    at_once = sandbox.manage("POST", path, {"grace_s": 0})
     assert (answers, at_once.status) == ([200] * 8 + [409], 200)
 
 

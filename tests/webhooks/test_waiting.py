@@ -192,7 +192,7 @@ def test_delivered_waits_until_some_endpoint_has_it_however_long_that_takes(sand
                 await asyncio.to_thread(receiver.wait_for, 2)
                 assert not waiting.done()
                 receiver.behave(200)
-                sandbox.control("POST", f"{WORLD}/messages/{first}/resend", {})
+                sandbox.manage("POST", f"/messages/{first}/resend", {})
                 found = (await waiting).json()
                 await turns()
                 # What was delivered is not after the first message.
