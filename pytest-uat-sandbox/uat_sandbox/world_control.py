@@ -190,8 +190,9 @@ class WorldControl:
     ) -> dict[str, Any]:
         """Set the clock; omitted values stay. Moving it ahead fires all timers that become due."""
         fields = {"now": instant(now), "mode": mode, "rate": rate}
-        body = {name: value for name, value in fields.items() if value is not None}
-        return self._object("PUT", "/clock", body)
+        return self._object(
+            "PUT", "/clock", {name: value for name, value in fields.items() if value}
+        )
 
     def advance(
         self, by: str | timedelta | None = None, *, to: str | datetime | None = None
@@ -202,7 +203,7 @@ class WorldControl:
         Returns these events in order: `at`, `kind` and `subject`.
         """
         if isinstance(by, timedelta):
-            by = f"P{by.days}DT{by.seconds}.{by.microseconds // 1_000:03}S"
+            by = f"PT{by.total_seconds():.3f}S"
         fields = {"by": by, "to": instant(to)}
         body = {name: value for name, value in fields.items() if value is not None}
         fired: list[dict[str, Any]] = self._object("POST", "/clock/advance", body)["fired"]
@@ -296,7 +297,8 @@ class WorldControl:
         return found
 
     def _list(self, plural: str, **query: Any) -> list[dict[str, Any]]:
-        return self._control.list_of_world(self.id, plural, **query)
+        found: list[dict[str, Any]] = self.control("GET", f"/{plural}", query=query)[plural]
+        return found
 
 
 def request_number(entry: Mapping[str, Any]) -> int:

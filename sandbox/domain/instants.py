@@ -7,6 +7,7 @@ Durations are written `30s`, `5m`, `2h`, `3d`, or in ISO 8601 like `PT36H`.
 
 import re
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Annotated, Final
 
 from pydantic import AfterValidator, BeforeValidator, PlainSerializer, Strict, WithJsonSchema
@@ -18,8 +19,12 @@ _RFC3339 = re.compile(
 )
 
 
+@lru_cache(maxsize=8192)
 def to_wire(instant: datetime) -> str:
-    """Return the instant as `2026-11-21T10:37:51.000Z`."""
+    """Return the instant as `2026-11-21T10:37:51.000Z`.
+
+    Remembered, because the same instants of a record are written each time it is read.
+    """
     # A datetime in UTC prints "+00:00"; the platform writes "Z" for the same thing.
     return instant.isoformat(timespec="milliseconds")[:-6] + "Z"
 

@@ -17,13 +17,7 @@ from sandbox.domain.payments.action_records import payment_of
 from sandbox.domain.payments.outcomes import Operation
 from sandbox.domain.payments.transactions import Payment
 from sandbox.platform import wire
-from sandbox.platform.context import (
-    Caller,
-    IncomingRequest,
-    OperationContext,
-    PresentedKey,
-    RequestContext,
-)
+from sandbox.platform.context import IncomingRequest, OperationContext, PresentedKey, RequestContext
 from sandbox.platform.form import malformed, read_object
 from sandbox.platform.operation import Row, Target
 from sandbox.platform.routing import Match
@@ -43,15 +37,17 @@ def authenticate(context: RequestContext, worlds: Worlds) -> None:
     presented = context.presented
     if presented.is_production:
         context.note(presented.reason)
-    context.caller = caller = get_caller(presented, context.unit, context.now)
-    context.unit.put(keys.KeyUsage(key_id=caller.key.id, last_used_at=context.now))
+    key, account = usable(presented, context.unit, context.now)
+    context.caller = caller = presented.caller(account)
+    context.unit.put(keys.KeyUsage(key_id=key.id, last_used_at=context.now))
     worlds.touch(context.world)
-    reason = f"{name_key(caller.key)} of {caller.account.id}"
-    context.explain("authenticate", "ok", reason, "spec 5.1")
+    context.decisions += (caller.decision,)
 
 
-def get_caller(presented: PresentedKey, records: UnitOfWork | Store, now: Instant) -> Caller:
-    """Return the caller with this key. Raises Refusal if the key may not be used now.
+def usable(
+    presented: PresentedKey, records: UnitOfWork | Store, now: Instant
+) -> tuple[keys.ApiKey, Account]:
+    """Return the presented key, with its account. Raises Refusal if it may not be used now.
 
     This runs before the body is read, and again with the whole request.
     """
@@ -64,7 +60,7 @@ def get_caller(presented: PresentedKey, records: UnitOfWork | Store, now: Instan
     elif account is None or account.deleted_at is not None:
         reason, source = f"the account of {name_key(key)} was deleted", "assumed C4"
     else:
-        return Caller(key, account, key.grants)
+        return key, account
     raise Refusal(AUTHENTICATION_FAILED, reason=reason, source=source)
 
 
@@ -293,15 +289,15 @@ def look(world: World, key: keys.ApiKey, row: Row, target: str | None) -> Seen:
         now=world.clock.now(),
         request_id="lens",
         world=world,
-        incoming=IncomingRequest(row.method, row.path, query, [], b"", match),
+        incoming=IncomingRequest(row.method, row.path, query, [], b"", {}, match),
         presented=PresentedKey(world, key),
         sent=sent,
     )
     try:
         context.step = "authenticate"
-        context.caller = get_caller(context.presented, context.unit, context.now)
-        reason = f"{key.id} of {key.account_id} may be used"
-        context.explain("authenticate", "ok", reason, "spec 5.1")
+        _, account = usable(context.presented, context.unit, context.now)
+        context.caller = context.presented.caller(account)
+        context.explain("authenticate", "ok", f"{key.id} of {account.id} may be used", "spec 5.1")
         check_visibility(context, row)
         find_target(context, row)
     except Refusal as refusal:

@@ -9,10 +9,10 @@ from starlette.types import Receive, Scope, Send
 
 from sandbox.domain import faults
 from sandbox.domain.faults import Refusal
-from sandbox.domain.keys import KeyFormat, KeyKind, KeyUsage
+from sandbox.domain.keys import ApiKey, KeyFormat, KeyKind, KeyUsage
 from sandbox.domain.operations import NO_CONTENT
 from sandbox.platform import gateway, responses, wire
-from sandbox.platform.access import get_caller
+from sandbox.platform.access import usable
 from sandbox.platform.context import Answer, Headers, IncomingRequest, PresentedKey, RequestContext
 from sandbox.platform.form import OUTCOME_HEADER
 from sandbox.platform.forwarding import Forwarder
@@ -49,6 +49,10 @@ _NOT_FOUND: Final = {
 """Keys of a kind that no world ever has, with the reason."""
 
 
+KEYS_MAX: Final = 1_000
+"""How many recognized keys to remember before all are forgotten."""
+
+
 @dataclass(eq=False, repr=False)
 class Platform:
     """Answers every request of the platform, for all worlds."""
@@ -60,16 +64,21 @@ class Platform:
     elsewhere: Elsewhere | None
 
     def __post_init__(self) -> None:
+        self._key_header = self.worlds.profile.api_key_header_bytes
+        self._key_format = self.worlds.profile.key_format
         self._forwarder = None
         if self.elsewhere is not None:
             self._forwarder = Forwarder(self.elsewhere, self.worlds, self.body_bytes_max)
+        self._known: dict[bytes, tuple[PresentedKey, World, ApiKey]] = self.worlds.recognized
         self._recorder = Recorder(self.worlds, log_requests=self.log_requests)
 
     async def respond(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, whether or not its path leads to an operation."""
-        path, query, headers = path_of(scope), scope["query_string"], scope["headers"]
-        incoming = IncomingRequest(scope["method"], path, query, headers, b"", match_of(scope))
-        row = incoming.row
+        match, headers = match_of(scope), scope["headers"]
+        incoming = IncomingRequest(
+            scope["method"], path_of(scope), scope["query_string"], headers, b"", match=match
+        )
+        incoming.fields, row = wire.by_name(headers), incoming.row
         incoming.has_unread_body = row is not None and row.body is not None
         try:
             presented = await self._find_world(incoming, scope, receive, send)
@@ -186,19 +195,34 @@ class Platform:
 
     def _identify(self, incoming: IncomingRequest) -> PresentedKey:
         """Return the world and key that the request's key names, whether or not it may be used."""
-        profile = self.worlds.profile
         try:
-            value = wire.header(incoming.headers, profile.api_key_header_bytes)
+            value = incoming.header(self._key_header)
         except wire.BadInput:
             return _TWO_KEYS
         if not value:
-            hint = _key_hint(incoming.headers, profile.key_format)
+            hint = _key_hint(incoming.headers, self._key_format)
             return PresentedKey(reason=f"no API key was sent{hint}")
         # Whitespace around a value is not part of it (RFC 9110, 5.5); keys are pasted from files.
-        parsed = profile.key_format.parse(value.rstrip(b" \t").decode("latin-1"))
-        if (holder := self.worlds.holder(parsed)) is not None:
-            return PresentedKey(*holder)
-        return _NOT_FOUND.get(parsed.kind, _UNKNOWN)
+        return self._recognize(value.rstrip(b" \t"))
+
+    def _recognize(self, sent: bytes) -> PresentedKey:
+        """Return the key that was sent, with its world, or the reason why it has none.
+
+        It is remembered while its world has it. Whether it may be used is checked every time.
+        """
+        if (known := self._known.get(sent)) is not None:
+            presented, world, key = known
+            if world.store.get(ApiKey, key.id) is key and self.worlds.get(world.id) is world:
+                return presented
+            del self._known[sent]
+        parsed = self._key_format.parse(sent.decode("latin-1"))
+        if (holder := self.worlds.holder(parsed)) is None:
+            return _NOT_FOUND.get(parsed.kind, _UNKNOWN)
+        if len(self._known) >= KEYS_MAX:
+            self._known.clear()
+        presented = PresentedKey(*holder)
+        self._known[sent] = presented, *holder
+        return presented
 
     def _is_usable(self, presented: PresentedKey) -> bool:
         world = presented.world
@@ -206,7 +230,7 @@ class Platform:
             return False
         fire_due(world)
         try:
-            get_caller(presented, world.store, world.clock.now())
+            usable(presented, world.store, world.clock.now())
         except Refusal:
             return False
         return True
@@ -250,6 +274,6 @@ class Platform:
 def _key_hint(headers: Headers, form: KeyFormat) -> str:
     """Return a hint like ` in its header, but authorization has one`, or nothing."""
     for name, value in headers:
-        if form.has_key(value.decode("latin-1")):
+        if form.hint_bytes in value and form.has_key(value.decode("latin-1")):
             return f" in its header, but {name.decode('latin-1')} has one"
     return ""

@@ -20,10 +20,10 @@ from sandbox.domain.states import Step
 from sandbox.domain.transport_faults import TransportFault
 from sandbox.platform.operation import Row
 from sandbox.platform.routing import Match
-from sandbox.platform.wire import read_body
+from sandbox.platform.wire import header, list_header, read_body
 from sandbox.scenarios.outcome_choice import ChosenOutcome
 from sandbox.store.store import UnitOfWork
-from sandbox.worlds.journal import SHOWN_HEADERS, Decision, Origin
+from sandbox.worlds.journal import Decision, Origin
 from sandbox.worlds.quotas import Quota
 from sandbox.worlds.world import World
 
@@ -34,8 +34,9 @@ class IncomingRequest(Struct):
     """An incoming request. `body` is None if it was too large to read.
 
     While it `has_unread_body`, that is yet to be read, which needs a key that may be used.
-    `match` is what the route table has for the path. `origin` says who sent it, see `Entry`.
-    `taken_keys` are the keys in the body that worlds on other servers have.
+    `fields` are the headers by name, or None if one of them was sent more than once. `match` is
+    what the route table has for the path. `origin` says who sent it, see `Entry`. `taken_keys` are
+    the keys in the body that worlds on other servers have.
     """
 
     method: str
@@ -43,6 +44,7 @@ class IncomingRequest(Struct):
     query_string: bytes
     headers: Headers
     body: bytes | None
+    fields: dict[bytes, bytes] | None = None
     match: Match[Row] | None = None
     origin: Origin = "client"
     has_unread_body: bool = False
@@ -65,18 +67,29 @@ class IncomingRequest(Struct):
             self.body = None if body is None else bytes(body)
             self.has_unread_body = False
 
+    def header(self, name: bytes) -> bytes | None:
+        """Return the value of a header, as `wire.header` finds it. Raises BadInput."""
+        return header(self.headers, name) if self.fields is None else self.fields.get(name)
+
     @property
     def shown_headers(self) -> tuple[bytes | None, ...]:
         """The values of the journal's SHOWN_HEADERS: of one that was sent twice, the last."""
-        return tuple(map(dict(self.headers).get, SHOWN_HEADERS))
+        fields = dict(self.headers) if self.fields is None else self.fields
+        # Written out, because this is done for every request.
+        return fields.get(b"user-agent"), fields.get(b"accept"), fields.get(b"content-type")
+
+    def list_header(self, name: bytes) -> bytes | None:
+        """Return the value of a header that is a list, as `wire.list_header` finds it."""
+        return list_header(self.headers, name) if self.fields is None else self.fields.get(name)
 
 
 class Caller(Struct):
-    """The caller: the key, its account and its grants."""
+    """The caller: the key, its account, its grants, and the decision that it may call."""
 
     key: ApiKey
     account: Account
     grants: Grants
+    decision: Decision
 
 
 class PresentedKey(Struct):
@@ -87,6 +100,18 @@ class PresentedKey(Struct):
     reason: str = ""
     source: str = "spec 5.1"
     is_production: bool = False
+    _caller: Caller | None = None
+
+    def caller(self, account: Account) -> Caller:
+        """Return the caller with this key of that account. Remembered for the next request."""
+        known = self._caller
+        if known is None or known.account is not account:
+            key = self.key
+            assert key is not None
+            introduction = f"key {key.id} ({key.name!r}) of {account.id}"
+            decision = ("authenticate", "ok", introduction, "spec 5.1")
+            known = self._caller = Caller(key, account, key.grants, decision)
+        return known
 
 
 class OperationContext(Struct, kw_only=True):

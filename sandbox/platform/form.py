@@ -37,7 +37,7 @@ def check_form(context: RequestContext, row: Row) -> None:
     """Parse the body and query into the row's models, and check the headers. Fills `context`."""
     context.step, where = "body", "header"
     try:
-        accept = wire.list_header(context.incoming.headers, b"accept")
+        accept = context.incoming.list_header(b"accept")
         if accept and not wire.accepts_json(accept):
             raise Refusal(faults.NOT_ACCEPTABLE)
         if accept is None:
@@ -201,13 +201,13 @@ def read_object(context: RequestContext) -> dict[str, Any]:
     body = context.incoming.body
     if body is None:
         raise Refusal(faults.BODY_TOO_LARGE)
-    coding = (wire.header(context.incoming.headers, b"content-encoding") or b"identity").lower()
+    coding = (context.incoming.header(b"content-encoding") or b"identity").lower()
     if body and coding != b"identity":
         what = f"Content-Encoding: {wire.quote(coding)}"
         context.note(f"{what} is not read; send the body as it is")
         why = f"{what}: a body is taken without an encoding"
         raise Refusal(faults.UNSUPPORTED_MEDIA_TYPE, why, source="assumed D46")
-    content_type = wire.header(context.incoming.headers, b"content-type")
+    content_type = context.incoming.header(b"content-type")
     if body and content_type and not wire.is_json(content_type):
         raise Refusal(faults.UNSUPPORTED_MEDIA_TYPE)
     if body and not content_type:
@@ -267,7 +267,7 @@ def _forced_outcome(context: RequestContext, row: Row) -> str | None:
     It must be possible for what the row attempts (assumed D41). `approved` is accepted anywhere and
     changes nothing.
     """
-    sent = wire.header(context.incoming.headers, OUTCOME_HEADER)
+    sent = context.incoming.header(OUTCOME_HEADER)
     if not sent:
         return None
     try:

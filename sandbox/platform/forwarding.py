@@ -11,7 +11,7 @@ from sandbox.domain.faults import MISDIRECTED, NOT_READ, UNAVAILABLE, Refusal
 from sandbox.domain.keys import ParsedKey
 from sandbox.platform.context import Headers, IncomingRequest
 from sandbox.platform.responses import render_refusal, send_answer
-from sandbox.platform.wire import BadInput, header
+from sandbox.platform.wire import BadInput
 from sandbox.store.files.port import StoreError, Unavailable
 from sandbox.worlds.elsewhere import Elsewhere
 from sandbox.worlds.registry import Worlds
@@ -108,8 +108,7 @@ class Forwarder:
         return False
 
     def _read_key(self, incoming: IncomingRequest) -> bytes:
-        name = self.worlds.profile.api_key_header_bytes
         try:
-            return (header(incoming.headers, name) or b"").rstrip(b" \t")
+            return (incoming.header(self.worlds.profile.api_key_header_bytes) or b"").rstrip(b" \t")
         except BadInput:
             return b""

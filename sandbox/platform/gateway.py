@@ -62,6 +62,8 @@ def strike(context: RequestContext) -> None:
     Raises Refusal or Dropped for a fault that comes before anything is done.
     """
     world = context.world
+    if context.forced is None and world.scenario is None and not world.queue.entries:
+        return
     account = context.account or context.known_caller.account
     terminal_id = getattr(context.record, "terminal_id", None)
     words = {**request_words(context), "account": account.id, "terminal": terminal_id}

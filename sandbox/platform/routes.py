@@ -33,8 +33,11 @@ def _is_rarely_asked(row: Row) -> bool:
     return row.path.split("/")[2] in ("accounts", "locations")
 
 
-MOUNTS: Final = build_mounts("platform", sorted(OPERATIONS, key=_is_rarely_asked))
+MOUNTS: Final = sorted(
+    build_mounts("platform", sorted(OPERATIONS, key=_is_rarely_asked)),
+    key=lambda mount: mount.path != "/v3",
+)
 """Starlette's routes to the operations: a mount for each version.
 
-Accounts and locations are tried last.
+Payments are tried first, accounts and locations last.
 """

@@ -6,8 +6,8 @@ Malformed input is refused here, by raising `BadInput` or by returning False.
 import asyncio
 import re
 from codecs import BOM_UTF8
-from collections.abc import Awaitable, Iterable
-from functools import cache
+from collections.abc import Awaitable, Iterable, Sequence
+from functools import cache, lru_cache
 from typing import Any, Final, TypeVar
 from urllib.parse import parse_qs
 
@@ -223,6 +223,15 @@ def header(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> bytes | None:
     return next(iter(found), None)
 
 
+def by_name(headers: Sequence[tuple[bytes, bytes]]) -> dict[bytes, bytes] | None:
+    """Return the headers by name, or None if one occurs more than once.
+
+    This is the fast path: few clients send a header twice.
+    """
+    found = dict(headers)
+    return found if len(found) == len(headers) else None
+
+
 def list_header(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> bytes | None:
     """Return the value of a header that is a list, its lines joined (RFC 9110, 5.3).
 
@@ -235,8 +244,12 @@ def list_header(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> bytes | 
 _WEIGHT: Final = re.compile(r";\s*q=([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*(?:;|$)")
 
 
+@lru_cache(maxsize=256)
 def accepts_json(accept: bytes) -> bool:
-    """Whether an Accept header lets the answer be application/json (RFC 9110, 12.5.1)."""
+    """Whether an Accept header lets the answer be application/json (RFC 9110, 12.5.1).
+
+    Remembered, because a client sends the same one with every request.
+    """
     best, quality = -1, 1.0
     for part in accept.decode("latin-1").lower().split(","):
         media_range = part.partition(";")[0].strip()
@@ -247,6 +260,7 @@ def accepts_json(accept: bytes) -> bool:
     return best >= 0 and quality > 0
 
 
+@lru_cache(maxsize=256)
 def is_json(content_type: bytes) -> bool:
     """Whether a Content-Type header says application/json, with any parameters."""
     return content_type.decode("latin-1").partition(";")[0].strip().lower() == "application/json"

@@ -8,7 +8,7 @@ from asyncio import Lock
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from time import monotonic
-from typing import Final
+from typing import Any, Final
 from weakref import WeakValueDictionary
 
 from msgspec.structs import replace
@@ -78,6 +78,8 @@ class Worlds:
         )
         if saver is not None:
             saver.measured = self.measured
+        # The keys that the platform has recognized; they hold their worlds.
+        self.recognized: dict[bytes, Any] = {}
         # A world like `default` at its beginning, if another server may have the real one.
         self.likeness: World | None = None
         # Counts of deleted and reset worlds, and of requests outside all worlds.
@@ -301,6 +303,7 @@ class Worlds:
         if self._by_id.get(world.id) is world:
             del self._by_id[world.id]
             self._forget_keys(world)
+            self.recognized.clear()
 
     async def reset_aside(self, world: World) -> None:
         """Reset the world to its fixture, with the same keys, while other requests are served.

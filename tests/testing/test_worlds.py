@@ -20,8 +20,7 @@ def test_the_cast_is_asked_for_by_name(world):
     assert world.key("partner") == world.view["keys"]["partner"]["key"]
     headers = {"accept": "application/json", "x-service-apikey": world.key("partner")}
     assert world.headers("partner") == headers
-    for any_key in ("svc_uat_x", ""):
-        assert world.headers(plaintext=any_key)["x-service-apikey"] == any_key
+    assert world.headers(plaintext="svc_uat_x")["x-service-apikey"] == "svc_uat_x"
     assert world.headers(None) == {"accept": "application/json"}
     said = "the cast has no key 'merchnt'; did you mean 'merchant'"
     with pytest.raises(SandboxError, match=said):
@@ -89,10 +88,6 @@ def test_the_clock_is_set_and_advances_by_a_duration_a_timedelta_or_to_an_instan
     assert world.clock["now"] == "2026-03-06T00:00:00.000Z"
     with pytest.raises(ValueError, match="has no time zone"):
         world.advance(to=datetime(2026, 3, 6))
-    with pytest.raises(SandboxRefused, match="rate: input should be greater than 0"):
-        world.set_clock(rate=0)
-    world.advance(timedelta(days=36_525))
-    assert world.clock["now"] == "2126-03-07T00:00:00.000Z"
 
 
 def test_advance_tells_what_fell_due(kit):
@@ -194,34 +189,6 @@ def test_a_saved_world_is_loaded_into_another_in_any_form_of_it(world, tmp_path)
     other.next("lost_card")
     lost = pay(other)
     other.webhooks.wait_for("transaction.sale", subject=lost["transaction_id"])
-
-
-def test_webhooks_of_a_loaded_world_have_the_timestamps_that_its_switches_say(kit):
-    dated = {"switches": {"webhooks.timestamp": "world"}, "clock": "2026-03-01T12:00:00Z"}
-    with kit.world(**dated) as world, kit.world() as other:
-        other.load(world.save())
-        pay(other)
-
-        other.webhooks.wait_for("transaction.sale")
-        other.webhooks.expect_accepted()
-
-
-def test_a_world_that_loads_another_does_not_send_its_webhooks_again(world):
-    other = world.new_world()
-    for _ in range(5):
-        pay(world)
-        other.load(world.save())
-    world.webhooks.settle()
-    other.webhooks.settle()
-
-    assert {one.attempt for one in world.webhooks.received} == {1}
-
-
-def test_a_world_lists_more_than_a_page_of_events(world):
-    for _ in range(1_001):
-        world.control("POST", "/messages", {"event_type": "location.created"})
-
-    assert len(world.messages) == 1_001
 
 
 def test_a_world_begins_as_it_is_told(kit):
