@@ -13,7 +13,7 @@ from sandbox.scenarios.scenario import Scenario
 from sandbox.store.files.port import FILE, FIXTURE, WORLD, fields_of
 from sandbox.store.fixture import Fixture, FixtureError, fixture_with, read_fixture
 from sandbox.store.world_documents import SavedWorld, only, place
-from sandbox.store.world_state import OF_THE_SERVER, WorldState
+from sandbox.store.world_state import DEFAULT_SEED, OF_THE_SERVER, WorldState
 from sandbox.worlds.spec import AS_GIVEN, WorldSpec
 
 _PACKAGE: Final = Path(__file__).parent
@@ -134,7 +134,10 @@ def _rewind(read: Fixture) -> Fixture:
     snapshot, name, own = _beginning(read.snapshot)
     began = fixture_of(name, own)
     document = None if read.document is None else snapshot
-    return replace(began, name=read.name, document=document, snapshot=snapshot)
+    (state,) = snapshot["world"].values()
+    begins = state["begins"]
+    cast_seed = begins.get("cast_seed", begins.get("seed", DEFAULT_SEED))
+    return replace(began, name=read.name, document=document, snapshot=snapshot, cast_seed=cast_seed)
 
 
 def _beginning(saved: Mapping[str, Any]) -> tuple[Mapping[str, Any], str, Any]:

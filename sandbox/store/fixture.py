@@ -45,7 +45,7 @@ class Fixture(Struct, frozen=True, gc=False):
     """A checked fixture: documents by cast name, in file order, parents before children.
 
     `document` is the content of a file that is not bundled with the sandbox. With a `snapshot` the
-    world begins like the saved one.
+    world begins like the saved one, whose cast has the ids of `cast_seed`.
     """
 
     name: str
@@ -56,6 +56,7 @@ class Fixture(Struct, frozen=True, gc=False):
     endpoints: Documents = field(default_factory=dict)
     document: Mapping[str, Any] | None = None
     snapshot: Mapping[str, Any] | None = None
+    cast_seed: int | None = None
 
 
 _CastName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$")]
@@ -139,9 +140,10 @@ def parse_fixture(name: str, document: Any) -> Fixture:
         tables = _Tables.model_validate(document)
     except ValidationError as error:
         raise FixtureError("; ".join(map(_mistake, error.errors()))) from None
-    fixture = Fixture(
-        name, **{table: _by_cast(table, getattr(tables, table)) for table in _DOCUMENTS}
-    )
+    checked: dict[str, Any] = {
+        table: _by_cast(table, getattr(tables, table)) for table in _DOCUMENTS
+    }
+    fixture = Fixture(name, **checked)
     _check_names(fixture)
     return fixture
 

@@ -66,12 +66,21 @@ AS_IT_IS: Final = ClockSetting()
 """A setting that changes nothing."""
 
 
+DEFAULT_SEED: Final = 1
+"""The seed of a world for which none is chosen; documents omit it."""
+
+
 class Beginning(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
-    """How a world began, to which a reset returns it. `fixture` is a name."""
+    """How a world began, to which a reset returns it.
+
+    `fixture` is a name. The ids of the cast follow from `cast_seed` if the world began like a saved
+    one, and otherwise from `seed`.
+    """
 
     fixture: str
     name: WorldName = ""
-    seed: Seed = 1
+    seed: Seed = DEFAULT_SEED
+    cast_seed: Seed | None = None
     keys: Annotated[str, one_of(repr(OF_THE_SERVER), ("", OF_THE_SERVER))] = ""
     clock: ClockSetting = AS_IT_IS
     generated_data: Annotated[GeneratedData, AfterValidator(GeneratedData.check)] | None = None

@@ -110,8 +110,9 @@ def _restore(world: World, saved: SavedWorld, *, is_beginning: bool = False) -> 
     state, counters = only(saved, WORLD, WorldState), only(saved, COUNTERS, Counters)
     tables = saved.tables
     scratch = Store()
-    # The ids of the cast were drawn with the seed of the saved world.
-    world.cast = cast = _seed(world, scratch, world.draws_of(state.begins.seed))
+    begins = state.begins
+    cast_seed = begins.seed if begins.cast_seed is None else begins.cast_seed
+    world.cast = cast = _seed(world, scratch, world.draws_of(cast_seed))
     if saved.is_from_file and state.id != world.id:
         raise NotRestored(f"{WORLD}, {state.id[:80]}: id: must be that of the world")
     for what, held, most in (

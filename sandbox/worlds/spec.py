@@ -110,7 +110,8 @@ class WorldSpec(Struct, frozen=True, kw_only=True, gc=False):
         # Omitted for known keys, as in files from before other keys existed.
         keys = "" if self.are_keys_known else OF_THE_SERVER
         given = {name: getattr(self, name) for name in AS_GIVEN}
-        return Beginning(fixture=self.fixture.name, keys=keys, **given)
+        fixture = self.fixture
+        return Beginning(fixture=fixture.name, cast_seed=fixture.cast_seed, keys=keys, **given)
 
     def first_state(self, system_s: float) -> WorldState:
         """Return the state of a new world that begins at this system time."""
