@@ -240,11 +240,17 @@ def _fixture(request: ControlRequest, name: str | None) -> Fixture:
     services = request.services
     if name is None or name == services.default_fixture.name:
         return services.default_fixture
-    if name not in (known := library.fixture_names()):
+    if name not in library.fixture_names():
+        known = _fixture_names(request)
         why, there = f"fixture: there is no {name!r}", f"there are: {', '.join(known)}"
         near = nearest(name, known)
         raise ControlFault(400, "unknown_fixture", why, details=there, nearest=near)
     return library.fixture(name)
+
+
+def _fixture_names(request: ControlRequest) -> list[str]:
+    """Return the names of all fixtures: the bundled ones, and that of the server."""
+    return sorted({*library.fixture_names(), request.services.default_fixture.name})
 
 
 @contextmanager
@@ -361,4 +367,4 @@ def world_row(world: World, server: str | None = None) -> WorldRow:
 @get(f"{PREFIX}/fixtures", "fixtures.list")
 def list_fixtures(request: ControlRequest) -> Fixtures:
     """List the fixtures that a world can start from."""
-    return Fixtures(fixtures=library.fixture_names())
+    return Fixtures(fixtures=_fixture_names(request))

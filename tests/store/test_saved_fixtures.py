@@ -48,6 +48,7 @@ def test_a_saved_world_is_a_fixture_with_its_clock_and_a_reset_goes_back_to_it(f
     sandbox = begun(friday, clock=ClockSetting())
 
     assert statuses(sandbox) == ["captured", "captured"]
+    assert "friday" in sandbox.look("/fixtures")["fixtures"]
     shown = sandbox.manage("GET", "").json()
     assert shown["fixture"] == "friday"
     assert {"partner", "merchant"} <= set(shown["accounts"])
