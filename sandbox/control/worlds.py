@@ -310,7 +310,8 @@ async def _view_stored(
         # It started from a fixture file whose content only its own documents have.
         await others.have_world(kept.id)
         return None if (here := worlds.get(kept.id)) is None else view_world(here)
-    about: Any = {"name": begins.name, "seed": begins.seed, "readings": state.readings}
+    given = {name: getattr(begins, name) for name in ("name", "seed", "key_seed")}
+    about: Any = {**given, "readings": state.readings}
     is_known = begins.keys != world_state.OF_THE_SERVER
     spec = WorldSpec(id=kept.id, fixture=fixture, are_keys_known=is_known, **about)
     view = view_world(worlds.make(spec))

@@ -33,13 +33,15 @@ class Ids:
         *,
         seed: int,
         world_id: str,
+        key_seed: int | None = None,
         counters: Counters | None = None,
         secret: bytes = b"",
         is_taken: Callable[[str], bool] = lambda _: False,
     ) -> None:
-        self._key = _digest(b"seed", str(seed).encode(), 32)
+        self._key = _key_of_seed(seed)
         # Only key material depends on the world; everything else is the same for one seed.
-        self._key_of_keys = _digest(self._key, world_id.encode(), 32)
+        seed_of_keys = self._key if key_seed is None else _key_of_seed(key_seed)
+        self._key_of_keys = _digest(seed_of_keys, world_id.encode(), 32)
         if secret:
             self._key_of_keys = _digest(secret, self._key_of_keys, 32)
         self._secret = secret
@@ -111,6 +113,10 @@ class Ids:
             self._number, self._block = number, _digest(self._key, b"%d" % number, _BLOCK)
         counters.drawn = number * _BLOCK + end
         return self._block[start:end]
+
+
+def _key_of_seed(seed: int) -> bytes:
+    return _digest(b"seed", str(seed).encode(), 32)
 
 
 def _digest(key: bytes, value: bytes, size: int) -> bytes:

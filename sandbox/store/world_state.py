@@ -74,13 +74,15 @@ class Beginning(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True)
     """How a world began, to which a reset returns it.
 
     `fixture` is a name. The ids of the cast follow from `cast_seed` if the world began like a saved
-    one, and otherwise from `seed`.
+    one, and otherwise from `seed`. Key material follows from `key_seed` if the world was loaded and
+    kept the keys of another seed.
     """
 
     fixture: str
     name: WorldName = ""
     seed: Seed = DEFAULT_SEED
     cast_seed: Seed | None = None
+    key_seed: Seed | None = None
     keys: Annotated[str, one_of(repr(OF_THE_SERVER), ("", OF_THE_SERVER))] = ""
     clock: ClockSetting = AS_IT_IS
     generated_data: Annotated[GeneratedData, AfterValidator(GeneratedData.check)] | None = None

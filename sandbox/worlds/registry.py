@@ -216,10 +216,14 @@ class Worlds:
 
     def _restore_spec(self, spec: WorldSpec, saved: SavedWorld) -> WorldSpec:
         if not saved.is_from_file:
-            # The world gets its own keys, independent of the saved world's keys.
-            before = self._by_id.get(spec.id)
-            known = self.known_keys if before is None else before.spec.are_keys_known
-            return replace(spec, are_keys_known=known)
+            # The world keeps its own keys, independent of the saved world's keys.
+            spec = replace(spec, are_keys_known=self.known_keys, key_seed=None)
+            if (before := self._by_id.get(spec.id)) is None:
+                return spec
+            seed = before.spec.seed_of_cast_keys
+            key_seed = None if seed == spec.seed_of_cast_keys else seed
+            known = before.spec.are_keys_known
+            return replace(spec, are_keys_known=known, key_seed=key_seed)
         if not (spec.are_keys_known or self.secret):
             raise NotRestored("its keys need the server's secret, which is missing in the file")
         return spec

@@ -85,25 +85,33 @@ DEFAULT_WORLD: Final = "default"
 """The world that exists from the start, with fixed keys."""
 
 
-AS_GIVEN: Final = ("name", "seed", "clock", "generated_data")
+AS_GIVEN: Final = ("name", "seed", "key_seed", "clock", "generated_data")
 """The fields of a spec that are stored unchanged."""
 
 
 class WorldSpec(Struct, frozen=True, kw_only=True, gc=False):
     """How a world begins, to which a reset returns it.
 
-    With `are_keys_known` its key material follows from seed and id alone, without a secret.
+    With `are_keys_known` its key material follows from seed and id alone, without a secret. That
+    seed is `key_seed` in a world that kept its keys when one of another seed was loaded.
     """
 
     id: str
     fixture: Fixture
     name: str = ""
     seed: int = 1
+    key_seed: int | None = None
     clock: ClockSetting = field(default_factory=ClockSetting)
     switches: Mapping[str, Any] = field(default_factory=dict)
     readings: Mapping[str, str] = field(default_factory=dict)
     generated_data: GeneratedData | None = None
     are_keys_known: bool = True
+
+    @property
+    def seed_of_cast_keys(self) -> int:
+        """The seed from which the keys of the cast follow."""
+        cast_seed = self.seed if self.fixture.cast_seed is None else self.fixture.cast_seed
+        return cast_seed if self.key_seed is None else self.key_seed
 
     def beginning(self) -> Beginning:
         """Return the spec as it is stored."""

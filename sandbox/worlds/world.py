@@ -234,6 +234,7 @@ class World:
         return Ids(
             seed=seed,
             world_id=self.spec.id,
+            key_seed=self.spec.key_seed,
             counters=self.store.counters,
             secret=self._secret,
             is_taken=self.store.has_id,

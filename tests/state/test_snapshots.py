@@ -135,9 +135,10 @@ def test_a_payment_that_waited_for_its_processor_gets_404_and_ends_in_the_world_
 # --- into another world -----------------------------------------------------------------------
 
 
-def test_in_another_world_the_ids_are_the_same_and_the_keys_its_own(full: bytes):
+@pytest.mark.parametrize("seed", [1, 5])
+def test_in_another_world_the_ids_are_the_same_and_the_keys_its_own(full: bytes, seed: int):
     sandbox = a_sandbox()
-    other = add_world(sandbox, "other")
+    other = add_world(sandbox, "other", seed=seed)
     keys = {name: control(other, "GET", "")["keys"][name]["key"] for name in ("partner", "psp")}
 
     view = other.load(full).expect(200)
@@ -161,6 +162,8 @@ def test_in_another_world_the_ids_are_the_same_and_the_keys_its_own(full: bytes)
     assert other.ask("GET", "/v2/transactions", key=KEPT_KEY).status == 401
     other.load(once).expect(200)
     assert other.saved() == once
+    again = control(other, "POST", "/reset")
+    assert {name: again["keys"][name]["key"] for name in keys} == keys
 
 
 # --- refused ----------------------------------------------------------------------------------

@@ -179,13 +179,14 @@ def test_a_saved_world_is_loaded_into_another_in_any_form_of_it(world, tmp_path)
     saved, file = world.save(), tmp_path / "world.json"
     file.write_bytes(saved)
     other = world.new_world(seed=9)
+    client = other.client()
 
     for form in (saved, saved.decode(), json.loads(saved), file):
         other.reset()
         other.load(form)
 
         path = f"/v1/transactions/{payment['transaction_id']}"
-        assert other.client().get(path).json()["status"] == "captured"
+        assert client.get(path).json()["status"] == "captured"
     other.next("lost_card")
     lost = pay(other)
     other.webhooks.wait_for("transaction.sale", subject=lost["transaction_id"])
