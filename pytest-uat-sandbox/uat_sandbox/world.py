@@ -145,8 +145,10 @@ class World(WorldControl):
         With neither of them they contain no key.
         """
         headers = {"accept": "application/json"}
-        if plaintext is not None or key is not None:
-            headers[self._server.api_key_header] = plaintext or self.key(str(key))
+        if plaintext is None and key is not None:
+            plaintext = self.key(key)
+        if plaintext is not None:
+            headers[self._server.api_key_header] = plaintext
         return headers
 
     def client(self, key: str | None = "merchant", *, plaintext: str | None = None) -> "Client":

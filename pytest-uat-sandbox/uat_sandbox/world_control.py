@@ -190,9 +190,8 @@ class WorldControl:
     ) -> dict[str, Any]:
         """Set the clock; omitted values stay. Moving it ahead fires all timers that become due."""
         fields = {"now": instant(now), "mode": mode, "rate": rate}
-        return self._object(
-            "PUT", "/clock", {name: value for name, value in fields.items() if value}
-        )
+        body = {name: value for name, value in fields.items() if value is not None}
+        return self._object("PUT", "/clock", body)
 
     def advance(
         self, by: str | timedelta | None = None, *, to: str | datetime | None = None
@@ -203,7 +202,7 @@ class WorldControl:
         Returns these events in order: `at`, `kind` and `subject`.
         """
         if isinstance(by, timedelta):
-            by = f"PT{by.total_seconds():.3f}S"
+            by = f"P{by.days}DT{by.seconds}.{by.microseconds // 1_000:03}S"
         fields = {"by": by, "to": instant(to)}
         body = {name: value for name, value in fields.items() if value is not None}
         fired: list[dict[str, Any]] = self._object("POST", "/clock/advance", body)["fired"]

@@ -20,7 +20,8 @@ def test_the_cast_is_asked_for_by_name(world):
     assert world.key("partner") == world.view["keys"]["partner"]["key"]
     headers = {"accept": "application/json", "x-service-apikey": world.key("partner")}
     assert world.headers("partner") == headers
-    assert world.headers(plaintext="svc_uat_x")["x-service-apikey"] == "svc_uat_x"
+    for any_key in ("svc_uat_x", ""):
+        assert world.headers(plaintext=any_key)["x-service-apikey"] == any_key
     assert world.headers(None) == {"accept": "application/json"}
     said = "the cast has no key 'merchnt'; did you mean 'merchant'"
     with pytest.raises(SandboxError, match=said):
@@ -88,6 +89,10 @@ def test_the_clock_is_set_and_advances_by_a_duration_a_timedelta_or_to_an_instan
     assert world.clock["now"] == "2026-03-06T00:00:00.000Z"
     with pytest.raises(ValueError, match="has no time zone"):
         world.advance(to=datetime(2026, 3, 6))
+    with pytest.raises(SandboxRefused, match="rate: input should be greater than 0"):
+        world.set_clock(rate=0)
+    world.advance(timedelta(days=36_525))
+    assert world.clock["now"] == "2126-03-07T00:00:00.000Z"
 
 
 def test_advance_tells_what_fell_due(kit):
