@@ -1,16 +1,20 @@
 """How the httpx2 clients of all worlds reach the platform."""
 
+import asyncio
 import ssl
 from email.utils import formatdate
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from uat_sandbox.trust import trusting_context
 
 if TYPE_CHECKING:
     import httpx2
 
-    from sandbox.server.embedded import Embedded
+    from sandbox.server.embedded import Embedded, ThreadedApp
+
+_TIMED_OUT: Final = "timed out"
+_DISCONNECTED: Final = "Server disconnected without sending a response."
 
 
 def shared_transport(url: str, embedded: "Embedded | None" = None) -> "httpx2.HTTPTransport":
@@ -38,15 +42,39 @@ def shared_transport(url: str, embedded: "Embedded | None" = None) -> "httpx2.HT
                     request.method, str(request.url), sent, request.read(), timeout_s=limit_s
                 )
             except TimeoutError:
-                raise httpx2.ReadTimeout("timed out", request=request) from None
+                raise httpx2.ReadTimeout(_TIMED_OUT, request=request) from None
             except ConnectionError:
-                why = "Server disconnected without sending a response."
-                raise httpx2.RemoteProtocolError(why, request=request) from None
+                raise httpx2.RemoteProtocolError(_DISCONNECTED, request=request) from None
             date = (b"date", formatdate(usegmt=True).encode())
             return httpx2.Response(status, headers=[*headers, date], content=body)
 
     limits = httpx2.Limits(max_connections=None, max_keepalive_connections=20)
     return SharedTransport(verify=context_for(url), trust_env=False, limits=limits)
+
+
+def asyncio_transport(asgi: "ThreadedApp") -> "httpx2.ASGITransport":
+    """Return a transport for asyncio that needs no connection.
+
+    Time limits, transport faults and the header `Date` are those of a connection. Raises
+    ImportError without httpx2.
+    """
+    import httpx2
+
+    class AsyncioTransport(httpx2.ASGITransport):
+        async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+            """Send the request and return the answer."""
+            limit_s = request.extensions.get("timeout", {}).get("read")
+            try:
+                async with asyncio.timeout(limit_s):
+                    response = await super().handle_async_request(request)
+            except TimeoutError:
+                raise httpx2.ReadTimeout(_TIMED_OUT, request=request) from None
+            except ConnectionError:
+                raise httpx2.RemoteProtocolError(_DISCONNECTED, request=request) from None
+            response.headers["date"] = formatdate(usegmt=True)
+            return response
+
+    return AsyncioTransport(asgi)
 
 
 def close_connections(transport: Any) -> None:

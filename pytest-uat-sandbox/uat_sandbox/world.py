@@ -178,7 +178,10 @@ class World(WorldControl):
     def transport(self) -> "ASGITransport":
         """Return a transport for an httpx2.AsyncClient without a socket. Raises SandboxError."""
         asgi = self._server.asgi
-        return cast("ASGITransport", _httpx2().ASGITransport(asgi))
+        _httpx2()
+        from uat_sandbox.connections import asyncio_transport
+
+        return asyncio_transport(asgi)
 
     def async_client(
         self, key: str | None = "merchant", *, plaintext: str | None = None

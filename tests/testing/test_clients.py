@@ -43,6 +43,25 @@ def test_who_stops_waiting_ends_the_request_and_nothing_else(world):
     assert pay(world)["status"] == "captured"
 
 
+@pytest.mark.parametrize(
+    ("planned", "error"),
+    [
+        ({"fault": "drop_before"}, httpx2.RemoteProtocolError),
+        ({"fault": "half_answer"}, httpx2.RemoteProtocolError),
+        ({"outcome": "approved", "delay_ms": 60_000}, httpx2.ReadTimeout),
+    ],
+)
+def test_an_asyncio_client_meets_transport_faults_and_its_own_timeout(world, planned, error):
+    world.next(**planned)
+
+    async def pay_quickly():
+        async with world.async_client() as client:
+            await client.post("/v3/payment", json=sale(world), timeout=0.05)
+
+    with pytest.raises(error):
+        asyncio.run(pay_quickly())
+
+
 def test_it_can_be_given_to_whatever_takes_an_application(kit, world):
     with TestClient(kit.asgi, headers=world.headers()) as client:
         answer = client.get("/v5/apikeys")
