@@ -44,6 +44,9 @@ WORLD_OPTIONS: Final = (
 )
 """The options of a new world, see `Server.world`."""
 
+_DEMO: Final = "demo"
+"""The fixture of worlds for which none is chosen."""
+
 _LOOPBACK: Final = "127.0.0.1"
 _ANY: Final = ("0.0.0.0", "::")  # noqa: S104 - hosts in URLs to which clients cannot connect
 
@@ -157,7 +160,11 @@ class Server:
         body = {option: value for option, value in fields.items() if value is not None}
         with naming(scenario):
             world = World(self, *self._create_world(body))
-        world.note_switches(switches or {})
+        if world.view["fixture"] == _DEMO:
+            world.note_switches(switches or {})
+        else:
+            # A saved world brings switches along.
+            world.switches()
         self._worlds[world.id] = world
         return world
 

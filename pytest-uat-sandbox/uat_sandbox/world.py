@@ -265,6 +265,13 @@ class World(WorldControl):
 
     # --- the world as a whole
 
+    def save(self) -> bytes:
+        """Return the whole world as one document, for `load` or a file."""
+        if self._webhooks is not None:
+            # Otherwise a world that loads this would send webhooks in flight a second time.
+            self._webhooks.settle()
+        return super().save()
+
     def reset(self) -> None:
         """Reset the world to its fixture, with the same keys, and forget received webhooks."""
         self._note_coverage()
@@ -298,6 +305,8 @@ class World(WorldControl):
         if self._webhooks is not None:
             self._webhooks.forget()
             self._webhooks.register_anew()
+            # The receiver depends on some of them, and they are those of the saved world now.
+            self.switches()
 
     def switches(self, changes: Mapping[str, Any] | None = None, **more: Any) -> dict[str, Any]:
         """Change switches of the world, if any are given, and return them all.

@@ -197,6 +197,27 @@ def test_a_saved_world_is_loaded_into_another_in_any_form_of_it(world, tmp_path)
     other.webhooks.wait_for("transaction.sale", subject=lost["transaction_id"])
 
 
+def test_webhooks_of_a_loaded_world_have_the_timestamps_that_its_switches_say(kit):
+    dated = {"switches": {"webhooks.timestamp": "world"}, "clock": "2026-03-01T12:00:00Z"}
+    with kit.world(**dated) as world, kit.world() as other:
+        other.load(world.save())
+        pay(other)
+
+        other.webhooks.wait_for("transaction.sale")
+        other.webhooks.expect_accepted()
+
+
+def test_a_world_that_loads_another_does_not_send_its_webhooks_again(world):
+    other = world.new_world()
+    for _ in range(5):
+        pay(world)
+        other.load(world.save())
+    world.webhooks.settle()
+    other.webhooks.settle()
+
+    assert {one.attempt for one in world.webhooks.received} == {1}
+
+
 def test_a_world_begins_as_it_is_told(kit):
     with kit.world(
         seed=7,
