@@ -107,6 +107,16 @@ class Control:
             return None
         return found["event_type"], found["subject"]
 
+    def list_of_world(self, world_id: str, plural: str, **query: Any) -> list[dict[str, Any]]:
+        """Return all items of a list, or the newest if the query has a `limit`, oldest first."""
+        path = f"/worlds/{world_id}/{plural}"
+        page = self.ask("GET", path, query=query)
+        found: list[dict[str, Any]] = page[plural]
+        while "limit" not in query and page.get("next") is not None:
+            page = self.ask("GET", path, query={**query, "before": page["next"]})
+            found = page[plural] + found
+        return found
+
     def close(self) -> None:
         """Close all connections."""
         self._client.close()

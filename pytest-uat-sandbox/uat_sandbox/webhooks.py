@@ -194,7 +194,7 @@ class Webhooks:
         """
         warn_in_loop("expect_accepted")
         self._settle()
-        messages = self._control.ask("GET", f"/worlds/{self.world_id}/messages")["messages"]
+        messages = self._control.list_of_world(self.world_id, "messages")
         failed = [
             f"{message['event_type']} {message['id']}: {attempt['error']}"
             for message in messages

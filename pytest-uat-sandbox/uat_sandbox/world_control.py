@@ -296,8 +296,7 @@ class WorldControl:
         return found
 
     def _list(self, plural: str, **query: Any) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self.control("GET", f"/{plural}", query=query)[plural]
-        return found
+        return self._control.list_of_world(self.id, plural, **query)
 
 
 def request_number(entry: Mapping[str, Any]) -> int:

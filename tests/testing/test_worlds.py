@@ -218,6 +218,13 @@ def test_a_world_that_loads_another_does_not_send_its_webhooks_again(world):
     assert {one.attempt for one in world.webhooks.received} == {1}
 
 
+def test_a_world_lists_more_than_a_page_of_events(world):
+    for _ in range(1_001):
+        world.control("POST", "/messages", {"event_type": "location.created"})
+
+    assert len(world.messages) == 1_001
+
+
 def test_a_world_begins_as_it_is_told(kit):
     with kit.world(
         seed=7,
