@@ -264,9 +264,13 @@ class Webhooks:
     def register_anew(self) -> None:
         """Register the receiver in the world, which was replaced by another one."""
         path = f"/worlds/{self.world_id}/endpoints"
-        if any(one["id"] == ENDPOINT_ID for one in self._control.ask("GET", path)["endpoints"]):
-            self._control.ask("DELETE", f"{path}/{ENDPOINT_ID}")
-        self._control.ask("POST", path, self.endpoint)
+        if all(one["id"] != ENDPOINT_ID for one in self._control.ask("GET", path)["endpoints"]):
+            self._control.ask("POST", path, self.endpoint)
+            return
+        # Retries of the saved world come here, too.
+        here = {"url": self.url, "secret": self.secret, "disabled": False}
+        everything: dict[str, Any] = {"event_types": [], "account_id": None, "filters": {}}
+        self._control.ask("PATCH", f"{path}/{ENDPOINT_ID}", here | everything)
 
     @property
     def endpoint(self) -> dict[str, str]:

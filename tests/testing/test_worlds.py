@@ -218,6 +218,19 @@ def test_a_world_that_loads_another_does_not_send_its_webhooks_again(world):
     assert {one.attempt for one in world.webhooks.received} == {1}
 
 
+def test_a_retry_of_a_saved_world_comes_to_the_world_that_loads_it(kit):
+    with kit.world(clock="2026-03-01T12:00:00Z") as world, kit.world() as other:
+        world.webhooks.listen(["transaction.sale"])
+        world.webhooks.respond(503)
+        pay(world)
+        other.load(world.save())
+
+        other.advance("1m")
+
+        assert [one.event_type for one in other.webhooks.received] == ["transaction.sale"]
+        assert len(world.webhooks.received) == 1
+
+
 def test_a_world_lists_more_than_a_page_of_events(world):
     for _ in range(1_001):
         world.control("POST", "/messages", {"event_type": "location.created"})
