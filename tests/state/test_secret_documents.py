@@ -55,11 +55,6 @@ def _put(sandbox: InProcess, saved: dict[str, Any]) -> tuple[int, str]:
     return answer.status, str(answer.json().get("message"))
 
 
-def _tables(full: dict[str, Any]) -> list[tuple[str, str]]:
-    """Every table with its first document, and of records one of each shape."""
-    return [(table, number) for table, found in full.items() for number in list(found)[:2]]
-
-
 @pytest.mark.proves("assumed D26")
 def test_a_saved_world_with_masked_cards_and_readable_keys_is_as_good_as_ever(full):
     assert KEPT_KEY in json.dumps(full)
@@ -78,7 +73,9 @@ def test_no_text_of_a_saved_world_may_hold_one(full, what):
     before = sandbox.saved()
     said = []
 
-    for table, number in _tables(full):
+    # Of records there is one of each shape.
+    tables = [(table, number) for table, found in full.items() for number in list(found)[:2]]
+    for table, number in tables:
         if table == "file":
             continue
         places = list(_texts(full[table][number]))

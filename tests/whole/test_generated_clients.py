@@ -4,6 +4,7 @@ Each program makes a sale and a decline, reads the second page of a search, and 
 that is not there. What a machine does not have is skipped, with the reason.
 """
 
+import re
 import shutil
 from pathlib import Path
 
@@ -57,13 +58,6 @@ def modules(folder: Path, *packages: str) -> Path:
     return found / ".bin"
 
 
-def packages_of_the_guide() -> list[str]:
-    """The packages that the guide says to install for TypeScript."""
-    text = (ROOT / GUIDE).read_text(encoding="utf-8")
-    (line,) = [one for one in text.splitlines() if one.startswith("npm install ")]
-    return line.split()[2:]
-
-
 def block(name: str) -> str:
     (found,) = [one.text for one in blocks_of(GUIDE) if one.file_name == name]
     return found
@@ -88,7 +82,9 @@ def generate(server: Served, folder: Path, *options: str) -> Path:
 
 
 def test_the_program_of_the_guide_pays_and_does_not_compile_without_an_amount(served, tmp_path):
-    commands = modules(tmp_path, *packages_of_the_guide())
+    guide = (ROOT / GUIDE).read_text(encoding="utf-8")
+    (packages,) = re.findall("^npm install (.+)$", guide, re.MULTILINE)
+    commands = modules(tmp_path, *packages.split())
     document = document_of(served, tmp_path)
     (tmp_path / "shop.mts").write_text(block("shop.mts"), encoding="utf-8")
 
