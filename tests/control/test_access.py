@@ -147,7 +147,7 @@ def test_with_a_control_port_each_port_serves_its_own_surface_only():
 
 def _answers(sandbox: InProcess) -> list[Response]:
     return [
-        sandbox.ask("GET", "/v5/apikeys", key="merchant"),
+        sandbox.get("/v5/apikeys", by="merchant"),
         sandbox.ask("GET", "/v5/apikeys"),
         sandbox.ask("GET", "/nowhere"),
         sandbox.ask("PATCH", "/v5/apikeys"),

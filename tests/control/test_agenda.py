@@ -119,11 +119,11 @@ def test_the_result_of_a_batch_is_told_before_it_comes(sandbox):
     batch_id = sandbox.read(sandbox.paid_id())["batch_id"]
     planned = {"batch": "rejected", "reason": "hash_mismatch", "after": "1h"}
     running(sandbox, {"when": {"operation": "close_batch"}, "then": planned})
-    sandbox.ask("POST", f"/v1/batches/{batch_id}/close", key="partner", json_body={})
+    sandbox.post(f"/v1/batches/{batch_id}/close", {})
     (one,) = agenda(sandbox, subject=batch_id)
 
     advance(sandbox, to=one["due"])
-    batch = sandbox.ask("GET", f"/v1/batches/{batch_id}", key="partner").json()
+    batch = sandbox.get(f"/v1/batches/{batch_id}").json()
 
     assert (one["kind"], one["subject"]["kind"]) == ("batch_result", "batch")
     assert one["then"] == {"status": "rejected", "status_reason": "hash_mismatch"}

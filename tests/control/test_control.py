@@ -23,13 +23,13 @@ def test_a_world_is_shown_with_its_cast_listed_read_and_deleted(sandbox):
     assert (world["id"], world["name"], world["seed"]) == ("mine", "Mine", 7)
     assert (world["fixture"], world["scenario"]) == ("demo", None)
     assert world["clock"] == {"now": NOW, "mode": "frozen", "rate": 1.0}
-    listed = sandbox.control("GET", "/worlds").json()
+    listed = sandbox.look("/worlds")
     assert [one["id"] for one in listed["worlds"]] == ["default", "mine"]
     assert (listed["total"], listed["worlds"][1]) == (2, world)
-    assert sandbox.control("GET", "/worlds/mine").json() == world
+    assert sandbox.look("/worlds/mine") == world
     deleted = sandbox.control("DELETE", "/worlds/mine")
     assert (deleted.status, deleted.body) == (204, b"")
-    assert sandbox.control("GET", "/worlds").json()["total"] == 1
+    assert sandbox.look("/worlds")["total"] == 1
     assert_refused(sandbox.control("GET", "/worlds/mine"), 404, "unknown_world")
     assert_refused(sandbox.manage("DELETE", ""), 409, "protected")
 
@@ -67,7 +67,7 @@ def test_a_world_is_created_with_its_endpoints(sandbox):
     world = create(sandbox, id="hooked", scenario="duplicate_event", endpoints=endpoints)
 
     assert world.status == 201
-    first, second = sandbox.control("GET", "/worlds/hooked/endpoints").json()["endpoints"]
+    first, second = sandbox.look("/worlds/hooked/endpoints")["endpoints"]
     assert (first["id"], first["url"], first["account_id"]) == ("ours", url, None)
     partner = world.json()["accounts"]["partner"]
     assert (second["url"], second["account_id"]) == (url, partner)
@@ -97,7 +97,7 @@ def test_a_body_that_is_not_an_object_makes_no_world(sandbox):
         answer = sandbox.ask("POST", "/_sandbox/worlds", body=body)
         assert_refused(answer, 400, "validation_error")
 
-    assert sandbox.control("GET", "/worlds").json()["total"] == 1
+    assert sandbox.look("/worlds")["total"] == 1
 
 
 # --- clocks and switches ----------------------------------------------------------------------
@@ -109,7 +109,7 @@ def test_a_clock_can_be_set_to_either_of_its_bounds_and_the_platform_still_answe
         set_to = sandbox.manage("PUT", "/clock", {"now": instant})
 
         assert set_to.json()["now"] == instant
-        assert sandbox.ask("POST", "/v5/apikeys", key="admin", json_body=key).status == status
+        assert sandbox.post("/v5/apikeys", key, by="admin").status == status
 
 
 @pytest.mark.proves("assumed 10, D8")

@@ -37,8 +37,8 @@ def total(sandbox: InProcess) -> dict[str, dict[str, int]]:
 def test_at_first_nothing_was_exercised_and_all_of_every_table_never_was(sandbox, world):
     shown = sandbox.look("/coverage" if world is None else "coverage")
 
-    listed = sandbox.control("GET", "/scenarios").json()["scenarios"]
-    outcomes = sandbox.control("GET", "/outcomes").json()
+    listed = sandbox.look("/scenarios")["scenarios"]
+    outcomes = sandbox.look("/outcomes")
     never = {name: section["never"] for name, section in shown.items()}
     assert list(shown) == SECTIONS
     assert [list(section) for section in shown.values()] == [["exercised", "never"]] * 8
@@ -134,7 +134,7 @@ def test_a_transport_fault_is_counted_beside_the_outcome_that_it_leaves():
 
 
 def test_scenarios_of_the_library_and_own_ones_are_counted_by_name_and_again_after_a_reset(sandbox):
-    library = sandbox.control("GET", "/scenarios").json()["scenarios"]
+    library = sandbox.look("/scenarios")["scenarios"]
     first, second = library[0], library[1]
     for wanted in (first["name"], second["title"], first["name"]):
         sandbox.manage("PUT", "/scenario", {"name": wanted})
@@ -165,16 +165,16 @@ def test_a_part_of_a_key_in_the_name_of_a_scenario_is_masked(sandbox):
 
 def test_what_reaches_no_world_or_no_operation_is_counted_as_its_refusal_alone(sandbox):
     sandbox.ask("GET", "/v5/apikeys")
-    sandbox.ask("GET", "/v5/apikeys", key="svc_uat_nobody0has1it_" + "a" * 40)
+    sandbox.get("/v5/apikeys", by="svc_uat_nobody0has1it_" + "a" * 40)
     sandbox.ask("GET", "/v5/nothing")
-    sandbox.ask("GET", "/v5/nothing", key="merchant")
+    sandbox.get("/v5/nothing", by="merchant")
 
     assert exercised(sandbox) == NOTHING
     assert total(sandbox) == NOTHING | {"refusals": {"authentication_failed": 2, "not_found": 2}}
     # A key that is known and not usable belongs to its world. The search by POST is retired.
-    sandbox.ask("GET", "/v5/apikeys", key="revoked")
-    sandbox.ask("PUT", "/v5/apikeys", key="merchant", json_body={})
-    sandbox.ask("POST", "/v1/transactions/search", key="partner", json_body={})
+    sandbox.get("/v5/apikeys", by="revoked")
+    sandbox.put("/v5/apikeys", {}, by="merchant")
+    sandbox.post("/v1/transactions/search", {})
     assert exercised(sandbox) == NOTHING | {
         "operations": {"apikeys.list": 1},
         "answers": {"apikeys.list 401": 1},
@@ -187,7 +187,7 @@ def test_a_world_that_begins_again_or_is_gone_counts_nothing_and_the_total_keeps
     sandbox = InProcess(build(Settings(), ticks=lambda: ticks[0]))
     mine = add_world(sandbox, "mine")
     saved = mine.saved()
-    sandbox.ask("GET", "/v5/apikeys", key="merchant")
+    sandbox.get("/v5/apikeys", by="merchant")
     for method, path, body in (
         ("POST", "/worlds/mine/reset", b""),
         ("PUT", "/worlds/mine/snapshot", saved),
@@ -208,12 +208,12 @@ def test_a_world_that_begins_again_or_is_gone_counts_nothing_and_the_total_keeps
     mine.pay()
     before = total(sandbox)
     ticks[0] = 90_000.0
-    assert sandbox.control("GET", "/worlds").json()["total"] == 1
+    assert sandbox.look("/worlds")["total"] == 1
     assert total(sandbox) == before
 
 
 def test_what_a_fixture_brings_along_was_not_exercised(sandbox):
     add_world(sandbox, "mine", fixture="busy", clock=None)
 
-    assert sandbox.control("GET", "/worlds/mine/messages").json()["total"] > 0
+    assert sandbox.look("/worlds/mine/messages")["total"] > 0
     assert exercised(sandbox, "mine") == NOTHING

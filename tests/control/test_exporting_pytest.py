@@ -229,8 +229,8 @@ def test_a_test_that_would_fail_in_a_world_of_its_own_is_refused(sandbox):
 
 def test_a_key_that_only_this_world_has_is_refused(sandbox):
     body = {"name": "made", "permissions": ["payments:read"], "always_retrievable": False}
-    made = sandbox.ask("POST", "/v5/apikeys", key="merchant", json_body=body).json()
-    sandbox.ask("GET", "/v2/transactions", key=made["key"])
+    made = sandbox.post("/v5/apikeys", body, by="merchant").json()
+    sandbox.get("/v2/transactions", by=made["key"])
 
     assert_refused(sandbox.control("POST", EXPORT, {"as": "pytest"}), 409, "not_exportable")
 
@@ -238,7 +238,7 @@ def test_a_key_that_only_this_world_has_is_refused(sandbox):
 def test_whatever_was_sent_the_test_is_a_program(sandbox):
     id = sandbox.paid()["transaction_id"]
     for path in (f"/v1/transactions/{id}", "/v1/it's {odd}", '/"', "/a\\b"):
-        sandbox.ask("GET", path, key="partner", query="q='{x}%22&y=1\"")
+        sandbox.get(path, query="q='{x}%22&y=1\"")
     sandbox.ask("POST", "/v3/payment", key="partner", body=b"\xe5\xff not JSON")
     sandbox.ask("POST", f"/v3/payments/{id}/capture", key="partner", body=b'"\'{}"')
 

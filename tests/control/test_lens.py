@@ -65,7 +65,7 @@ def test_the_table_of_an_admin_that_sees_all_says_what_the_platform_answers():
 
         assert rows["apikeys.list"]["descendant"] == status
         assert rows["apikeys.create"]["descendant"] == 401
-        assert sandbox.ask("GET", "/v5/apikeys", key=key["key"], query=query).status == status
+        assert sandbox.get("/v5/apikeys", by=key["key"], query=query).status == status
 
 
 def test_a_deletion_is_said_to_be_answered_as_the_readings_of_the_world_have_it():
@@ -77,7 +77,7 @@ def test_a_deletion_is_said_to_be_answered_as_the_readings_of_the_world_have_it(
     rows = {one["operation"]: one for one in sandbox.look("lens/merchant")["rows"]}
 
     path = next(row.path for row in OPERATIONS if row.name == "terminals.delete")
-    answer = sandbox.ask("DELETE", path.partition("{")[0] + terminal, key="merchant")
+    answer = sandbox.delete(path.partition("{")[0] + terminal, by="merchant")
     assert (seen["status"], rows["terminals.delete"]["own"]) == (answer.status, answer.status)
 
 

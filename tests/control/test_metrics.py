@@ -36,7 +36,7 @@ def read(sandbox: InProcess) -> dict[str, dict[tuple[str, ...], float]]:
 @pytest.mark.proves("assumed D25-metrics")
 def test_requests_are_counted_by_route_and_status(sandbox):
     assert [sandbox.pay(amount).status for amount in (100, 100, -1)] == [200, 200, 400]
-    sandbox.ask("GET", "/nowhere", key="merchant")
+    sandbox.get("/nowhere", by="merchant")
     sandbox.control("GET", "/worlds/nowhere")
 
     found = read(sandbox)

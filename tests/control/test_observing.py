@@ -51,7 +51,7 @@ def test_messages_are_filtered_by_type_subject_and_time(sandbox):
     first, second = make_keys(sandbox, 2)
     sandbox.set_clock("2026-04-01T00:00:00Z")
     path = f"/v5/apikeys/{first}"
-    sandbox.ask("PUT", path, key="merchant", json_body={"status": "revoked"})
+    sandbox.put(path, {"status": "revoked"}, by="merchant")
 
     for query, total in (
         ({"event_type": "api_key.created"}, 2),
@@ -73,7 +73,7 @@ def test_messages_are_filtered_by_type_subject_and_time(sandbox):
 
 
 def test_an_entry_tells_a_request_from_its_beginning_to_its_answer(sandbox):
-    answer = sandbox.ask("POST", "/v5/apikeys", key="merchant", json_body=KEY, query="x=1%202")
+    answer = sandbox.post("/v5/apikeys", KEY, by="merchant", query="x=1%202")
 
     entry = sandbox.journal(answer)
 
@@ -90,11 +90,11 @@ def test_an_entry_tells_a_request_from_its_beginning_to_its_answer(sandbox):
 
 def test_an_emptied_journal_goes_on_numbering(sandbox):
     for path in ("/v5/apikeys", "/v5/apikeys/nowhere", "/nowhere"):
-        sandbox.ask("GET", path, key="merchant")
+        sandbox.get(path, by="merchant")
 
     cleared = sandbox.manage("DELETE", "/requests")
     after = sandbox.look("requests")
-    next_one = sandbox.ask("GET", "/v5/apikeys", key="merchant")
+    next_one = sandbox.get("/v5/apikeys", by="merchant")
 
     assert (cleared.status, cleared.body) == (204, b"")
     assert (after["requests"], after["total"]) == ([], 0)
@@ -112,9 +112,7 @@ def test_requests_of_the_control_api_and_of_other_origins_leave_no_trace(sandbox
 
 
 def test_large_bodies_are_kept_cut_off(sandbox):
-    answer = sandbox.ask(
-        "POST", "/v5/apikeys", key="merchant", json_body=KEY | {"name": "n" * 60_000}
-    )
+    answer = sandbox.post("/v5/apikeys", KEY | {"name": "n" * 60_000}, by="merchant")
 
     entry = sandbox.journal(answer)
     assert answer.status == 201

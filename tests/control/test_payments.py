@@ -44,9 +44,9 @@ def test_a_queued_fault_is_for_the_next_request_that_it_names(sandbox):
     ):
         assert queue(sandbox, fault="http_503", **entry).items() >= entry.items()
         if entry:
-            assert sandbox.ask("POST", "/v1/batches/open", key="psp").status != 503
+            assert sandbox.post("/v1/batches/open", by="psp").status != 503
 
-        failed, spared = (sandbox.ask("GET", "/v2/terminals", key="psp") for _ in range(2))
+        failed, spared = (sandbox.get("/v2/terminals", by="psp") for _ in range(2))
 
         assert (failed.status, spared.status) == (503, 200), entry
         assert failed.headers["x-sandbox-outcome"] == "http_503; source=queue; rule=queue"

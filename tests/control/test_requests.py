@@ -76,7 +76,7 @@ def test_an_entry_says_which_program_asked_and_about_what(sandbox):
     key = sandbox.manage("GET", "").json()["keys"]["partner"]["key"]
     headers.append((b"x-service-apikey", key.encode()))
     sandbox.ask("GET", f"/v1/transactions/{id}", headers=headers)
-    sandbox.ask("GET", "/nowhere", key="partner")
+    sandbox.get("/nowhere")
 
     sale, reading, nothing = sandbox.look("requests")["requests"]
 
@@ -137,7 +137,7 @@ def test_a_request_that_waits_for_a_card_is_listed_without_a_status(sandbox):
 
 
 def test_a_page_of_waiting_requests_begins_after_all_that_have_an_answer(sandbox):
-    sandbox.ask("GET", "/v5/apikeys", key="merchant")
+    sandbox.get("/v5/apikeys", by="merchant")
 
     async def story():
         desk_opens(sandbox)

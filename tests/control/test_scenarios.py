@@ -64,7 +64,7 @@ def test_a_scenario_that_cannot_be_used_is_a_400_and_leaves_the_one_before_and_m
         assert said in begun.json()["message"]
     assert counts(sandbox) == [("before", 1, 1, False)]
     assert source(sandbox.pay()) == "scenario before"
-    assert sandbox.control("GET", "/worlds").json()["total"] == 1
+    assert sandbox.look("/worlds")["total"] == 1
 
 
 # --- worlds -----------------------------------------------------------------------------------
@@ -78,7 +78,7 @@ def test_a_world_can_begin_with_a_scenario_by_name_or_written_out(sandbox):
 
     assert (named.status, written.status) == (201, 201)
     assert named.json()["scenario"] == TITLE
-    assert sandbox.control("GET", "/worlds/written").json()["scenario"] == "Mine"
+    assert sandbox.look("/worlds/written")["scenario"] == "Mine"
     assert sandbox.manage("GET", "").json()["scenario"] is None
     # The names in a scenario are those of its world.
     fixture = {"id": "mine", "fixture": "empty"}
@@ -115,7 +115,7 @@ def test_a_scenario_that_is_written_as_a_file_says_the_same():
 
 
 def test_a_scenario_of_the_library_is_read_as_its_file(sandbox):
-    shown = sandbox.control("GET", "/scenarios/late_answer").json()
+    shown = sandbox.look("/scenarios/late_answer")
 
     file = FILES[0].with_stem("late_answer").read_text(encoding="utf-8")
     assert shown["toml"] == file

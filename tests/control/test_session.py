@@ -115,7 +115,7 @@ def test_a_page_of_another_origin_signs_no_user_in_or_out(locked):
 
 
 def test_without_a_token_everybody_is_signed_in(sandbox):
-    read = sandbox.control("GET", "/session").json()
+    read = sandbox.look("/session")
     begun = sandbox.control("POST", "/session", {"token": "whatever"})
 
     assert (read["needs_token"], read["signed_in"]) == (False, True)

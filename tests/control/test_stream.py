@@ -92,7 +92,7 @@ def test_a_clock_that_is_set_or_advanced_is_told(sandbox):
 
 def test_only_the_kinds_that_are_asked_for_are_told_and_numbers_are_those_of_the_world(sandbox):
     # What was before is not told, nor does it have a number.
-    sandbox.ask("GET", "/v5/apikeys", key="merchant")
+    sandbox.get("/v5/apikeys", by="merchant")
 
     def pays_and_waits() -> None:
         sandbox.pay()
@@ -125,9 +125,9 @@ def test_a_key_is_masked_wherever_it_stands(sandbox):
     keys: list[str] = [sandbox.key("merchant")]
 
     def makes_a_key() -> None:
-        made = sandbox.ask("POST", "/v5/apikeys", key="merchant", json_body=body)
+        made = sandbox.post("/v5/apikeys", body, by="merchant")
         keys.append(made.json()["key"])
-        sandbox.ask("GET", f"/v5/apikeys/{keys[1]}", key="merchant", query=f"search={keys[1]}")
+        sandbox.get(f"/v5/apikeys/{keys[1]}", by="merchant", query=f"search={keys[1]}")
 
     happened = json.dumps(told(sandbox, makes_a_key, 3))
 
@@ -178,7 +178,7 @@ def test_a_silent_stream_says_that_it_is_there_and_its_world_is_in_use():
             return [await stream.text(), await stream.text()]
 
     assert asyncio.run(read()) == [": here\n\n", ": here\n\n"]
-    listed = sandbox.control("GET", "/worlds").json()
+    listed = sandbox.look("/worlds")
     assert [world["id"] for world in listed["worlds"]] == ["default", "watched"]
 
 
@@ -204,7 +204,7 @@ def test_a_server_that_says_by_an_error_that_the_client_has_gone_is_understood(s
 def test_a_stream_ends_when_its_world_is_deleted_after_all_that_happened_before(sandbox, mine):
     async def read() -> tuple[str, str]:
         async with reading(sandbox, "/worlds/mine/stream") as stream:
-            replace(sandbox, world="mine").ask("GET", "/v5/apikeys", key="merchant")
+            replace(sandbox, world="mine").get("/v5/apikeys", by="merchant")
             sandbox.control("DELETE", "/worlds/mine")
             return (await stream.event())[0], await stream.text()
 

@@ -63,8 +63,8 @@ def test_a_team_calls_its_worlds_by_plain_names_or_ids_or_has_them_numbered(shar
     assert shared.mobile.make(id="default")["id"] == "default@mobile"
 
     for id in ("default", "default@mobile"):
-        assert shared.mobile.control("GET", f"/worlds/{id}").json()["id"] == "default@mobile"
-    assert shared.operator.control("GET", "/worlds/default").json()["id"] == "default"
+        assert shared.mobile.look(f"/worlds/{id}")["id"] == "default@mobile"
+    assert shared.operator.look("/worlds/default")["id"] == "default"
     assert [shared.web.make()["id"] for _ in range(3)][-1] == "world-3@web"
     assert shared.mobile.make()["id"] == "world-1@mobile"
     assert shared.operator.make()["id"] == "world-1"
@@ -78,10 +78,10 @@ def test_each_team_sees_the_worlds_that_it_made_with_keys_of_their_own(shared):
     assert shared.web.ids() == ["checkout@web"]
     assert shared.operator.ids() == ["default", "checkout@mobile", "checkout@web"]
     assert one["keys"]["merchant"]["key"] != other["keys"]["merchant"]["key"]
-    answer = shared.sandbox.ask("GET", "/v1/accounts", key=one["keys"]["partner"]["key"])
+    answer = shared.sandbox.get("/v1/accounts", by=one["keys"]["partner"]["key"])
     assert answer.status == 200
-    assert shared.mobile.control("GET", "/worlds/checkout/requests").json()["total"] == 1
-    assert shared.web.control("GET", "/worlds/checkout/requests").json()["total"] == 0
+    assert shared.mobile.look("/worlds/checkout/requests")["total"] == 1
+    assert shared.web.look("/worlds/checkout/requests")["total"] == 0
 
 
 def test_a_team_makes_no_world_under_another_name(shared):
@@ -128,7 +128,7 @@ def secretive() -> Shared:
     made = shared.web.make(id="secret-plans", name="Plans of the others")
     key, terminal = made["keys"]["merchant"]["key"], made["terminals"]["merchant"]
     body = {"amount": 4711, "terminal_id": terminal}
-    assert shared.sandbox.ask("POST", "/v3/payment", key=key, json_body=body).status == 200
+    assert shared.sandbox.post("/v3/payment", body, by=key).status == 200
     shared.web.control(
         "PUT", "/worlds/secret-plans/scenario", {"toml": 'name = "Plans of the others"'}
     )
@@ -157,7 +157,7 @@ def test_no_answer_about_the_server_tells_of_a_world_of_others(secretive):
 
 
 def test_nothing_is_found_in_a_world_of_others_and_nothing_is_counted(secretive):
-    sold = secretive.web.control("GET", "/worlds/secret-plans/payments").json()["payments"][0]
+    sold = secretive.web.look("/worlds/secret-plans/payments")["payments"][0]
     id = sold["id"]
 
     def find(caller: Caller, query: str) -> Response:
@@ -166,14 +166,14 @@ def test_nothing_is_found_in_a_world_of_others_and_nothing_is_counted(secretive)
     assert find(secretive.web, f"q={id}").json()["found"][0]["world"] == "secret-plans@web"
     assert find(secretive.mobile, f"q={id}").json() == {"found": [], "more": False}
     assert find(secretive.mobile, f"q={id}&world=secret-plans@web").status == 404
-    counted = secretive.mobile.control("GET", "/coverage").json()
+    counted = secretive.mobile.look("/coverage")
     assert all(section["exercised"] == {} for section in counted.values())
-    mine = secretive.web.control("GET", "/coverage").json()
+    mine = secretive.web.look("/coverage")
     assert mine["operations"]["exercised"] == {"payments.create": 1}
 
 
 def test_a_snapshot_with_a_key_of_others_says_nothing_of_their_world(secretive):
-    saved = secretive.web.control("GET", "/worlds/secret-plans/snapshot").json()
+    saved = secretive.web.look("/worlds/secret-plans/snapshot")
     secretive.mobile.make(id="copy")
 
     refused = secretive.mobile.control("PUT", "/worlds/copy/snapshot", saved)
@@ -229,7 +229,7 @@ def test_a_token_expires_at_its_moment(shared):
         for at_s, status in ((NOW_S + HOUR_S - 0.001, 200), (NOW_S + HOUR_S, 401)):
             shared.now_s = at_s
             assert caller.control("GET", "/worlds").status == status
-        assert shared.operator.control("GET", "/tokens").json()["tokens"][-1]["expired"] is True
+        assert shared.operator.look("/tokens")["tokens"][-1]["expired"] is True
 
 
 def test_a_browser_signs_in_for_a_team_and_loses_its_session_with_the_token(shared):
@@ -241,12 +241,12 @@ def test_a_browser_signs_in_for_a_team_and_loses_its_session_with_the_token(shar
     browser = Caller(shared.sandbox.sandbox, defaults={"cookie": cookie})
 
     assert begun.json()["team"] == "mobile"
-    assert browser.control("GET", "/session").json()["team"] == "mobile"
+    assert browser.look("/session")["team"] == "mobile"
     assert browser.ids() == ["checkout@mobile"]
     assert browser.control("GET", "/tokens").status == 403
     shared.operator.control("DELETE", f"/tokens/{issued['id']}")
     assert browser.control("GET", "/worlds").status == 401
-    assert browser.control("GET", "/session").json()["signed_in"] is False
+    assert browser.look("/session")["signed_in"] is False
 
 
 def test_where_no_token_is_needed_a_team_still_sees_its_own_worlds_alone():

@@ -86,7 +86,7 @@ def _hidden(request: Request) -> Response:
     of_batches = {"name": "batches only", "permissions": ["batches:read"]}
     of_payments = {"name": "payments only", "permissions": ["payments:read"]}
     body = of_payments if request.operation["tags"] == ["batches"] else of_batches
-    made = request.sandbox.ask("POST", "/v5/apikeys", key=request.by, json_body=body)
+    made = request.sandbox.post("/v5/apikeys", body, by=request.by)
     return request.send(key=made.json()["key"])
 
 
@@ -129,7 +129,7 @@ def _conflicting(request: Request) -> Response:
         return request.send()
     if name == "batches.edit":
         rejected = _sold(sandbox, amount=REJECTED)["batch_id"]
-        sandbox.ask("POST", f"/v1/batches/{rejected}/close", key="merchant")
+        sandbox.post(f"/v1/batches/{rejected}/close", by="merchant")
         _sold(sandbox)
         return request.send(id=rejected)
     request.send()
@@ -145,7 +145,7 @@ def _blocked(request: Request) -> Response:
     """The same, once the account in question is blocked."""
     of_partner = request.operation["operationId"].startswith("payments.confirm")
     account = request.sandbox.account_id("surcharge_merchant" if of_partner else "merchant")
-    request.sandbox.ask("POST", f"/v1/accounts/{account}/block", key="partner")
+    request.sandbox.post(f"/v1/accounts/{account}/block")
     if request.operation["operationId"].startswith("accounts."):
         request.body = request.body and {"status": "active"}
         return request.send(id=account, key="merchant")

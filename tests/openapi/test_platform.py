@@ -81,7 +81,7 @@ def test_a_batch_is_described_with_its_members_too(sandbox):
     sale = Request(sandbox, "payments.create").send().json()
     path, query = f"/v1/batches/{sale['batch_id']}", "include_transactions=true"
 
-    answer = sandbox.ask("GET", path, key="merchant", query=query)
+    answer = sandbox.get(path, by="merchant", query=query)
 
     (member,) = answer.json()["transactions"]
     assert member["transaction_id"] == sale["transaction_id"]

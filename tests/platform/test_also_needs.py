@@ -57,7 +57,7 @@ def test_a_key_needs_both_permissions_and_a_refusal_names_the_second(sandbox):
 
         seen = {"key": key["id"], "operation": "accounts.audit", "target": "merchant"}
         lens = sandbox.manage("POST", "/lens", seen).json()
-        rows = sandbox.manage("GET", f"/lens/{key['id']}").json()["rows"]
+        rows = sandbox.look(f"lens/{key['id']}")["rows"]
         (shown,) = (one for one in rows if one["operation"] == "accounts.audit")
         assert [answer.status, lens["status"], shown["descendant"]] == [status] * 3, granted
         if granted == ["accounts:read"]:
@@ -66,7 +66,7 @@ def test_a_key_needs_both_permissions_and_a_refusal_names_the_second(sandbox):
 
 
 def test_the_document_names_both_permissions(sandbox):
-    shown = sandbox.control("GET", "/platform/openapi.json").json()
+    shown = sandbox.look("/platform/openapi.json")
 
     operation = shown["paths"]["/v9/audits/{account_id}"]["get"]
     assert operation["description"].startswith(

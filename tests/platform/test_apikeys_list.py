@@ -23,7 +23,7 @@ def listing(sandbox, *, key, account=None):
 
 def names(sandbox, listed):
     """The cast names of the listed keys; of one that a test minted, its own name."""
-    world = sandbox.control("GET", "/worlds/default").json()
+    world = sandbox.look("/worlds/default")
     cast = {key["id"]: name for name, key in world["keys"].items()}
     return [cast.get(key["id"], key["name"]) for key in listed]
 

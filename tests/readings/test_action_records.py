@@ -120,8 +120,7 @@ def test_the_record_of_a_capture_stands_for_its_payment_and_has_its_moves(own):
             assert own.act(refund, operation, amount=5).status == 400
     assert (own.search()["total"], own.read(refund)) == (total, refund)
     moves, of_payment = (
-        own.manage("GET", f"/payments/{one['transaction_id']}/moves").json()
-        for one in (capture, hold)
+        own.look(f"payments/{one['transaction_id']}/moves") for one in (capture, hold)
     )
     assert (moves["state"], moves) == ("captured", of_payment)
     path = f"/worlds/default/payments/{hold['transaction_id']}"

@@ -64,7 +64,7 @@ def test_the_answer_of_a_v2_creation_names_the_application(sandbox):
 @pytest.mark.proves("assumed D35-deletion")
 def test_the_document_describes_the_answer_of_the_profile():
     sandbox = fresh(profile=Profile(readings={"delete_answers": "resource"}))
-    document = sandbox.control("GET", "/platform/openapi.json").json()
+    document = sandbox.look("/platform/openapi.json")
 
     described = document["paths"]["/v1/locations/{location_id}"]["delete"]["responses"]
 

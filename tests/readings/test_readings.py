@@ -104,7 +104,7 @@ def test_the_world_chooses_before_the_profile_and_null_returns_to_the_profile():
     sandbox.reset()
     kept = sandbox.look("readings")
 
-    world = sandbox.control("GET", "/worlds/default").json()
+    world = sandbox.look("/worlds/default")
     assert world["readings"] == {
         "key_deletes_itself": "allowed",
         "stored_transaction_type": "first",
@@ -118,12 +118,12 @@ def test_the_world_chooses_before_the_profile_and_null_returns_to_the_profile():
 def test_worlds_choose_apart_and_snapshots_keep_the_choice(sandbox):
     mine = {"id": "mine", "readings": {"stored_transaction_type": "first"}}
     assert sandbox.control("POST", "/worlds", mine).status == 201
-    snapshot = sandbox.control("GET", "/worlds/mine/snapshot").json()
+    snapshot = sandbox.look("/worlds/mine/snapshot")
     replace(sandbox, world="mine").choose(stored_transaction_type="last")
 
     assert sandbox.control("PUT", "/worlds/mine/snapshot", snapshot).status in (200, 204)
 
-    chosen = sandbox.control("GET", "/worlds/mine/readings").json()
+    chosen = sandbox.look("/worlds/mine/readings")
     assert chosen == DEFAULTS | {"stored_transaction_type": "first"}
     assert sandbox.look("readings") == DEFAULTS
 

@@ -138,7 +138,7 @@ def test_the_document_describes_the_refusals_of_the_profile():
             readings={"validation_status": "unprocessable", "validation_detail": "objects"}
         )
     )
-    described = Described(sandbox.control("GET", "/platform/openapi.json").json())
+    described = Described(sandbox.look("/platform/openapi.json"))
 
     body, query, *_ = _malformed(sandbox)
 

@@ -68,7 +68,7 @@ def test_a_rule_applies_to_the_attempts_that_fit_all_its_words(sandbox):
 
 
 def test_what_is_in_the_world_is_named_by_its_cast_name_or_its_id(sandbox):
-    world = sandbox.control("GET", "/worlds/default").json()
+    world = sandbox.look("/worlds/default")
     ids = {word: world[f"{word}s"]["merchant"] for word in ("terminal", "location", "account")}
     ids["key"] = world["keys"]["partner"]["id"]
     for word, id in ids.items():

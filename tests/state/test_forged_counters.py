@@ -47,6 +47,6 @@ def test_no_new_record_replaces_an_old_one_whatever_the_number_of_draws(
         ids += _payments(sandbox, 5, "restarted")
 
         assert len(set(ids)) == 15
-        assert sandbox.ask("GET", "/v2/transactions", key="psp").json()["total"] == 15
+        assert sandbox.get("/v2/transactions", by="psp").json()["total"] == 15
         found = sandbox.look("messages", limit=200)["messages"]
         assert len({one["id"] for one in found}) == len(found)

@@ -79,7 +79,7 @@ def test_a_key_of_the_cast_keeps_its_material_whatever_a_snapshot_says(sandbox, 
     )
 
     assert answer.status == 200
-    assert mallory.ask("GET", "/v5/apikeys", key=own).status == 200
+    assert mallory.get("/v5/apikeys", by=own).status == 200
     sandbox.reset()
     sandbox.paid()
     assert totals(sandbox)[0] > 0
@@ -128,8 +128,8 @@ def test_a_world_whose_key_another_one_has_by_now_is_not_reset(sandbox, mallory)
     assert answer.status == 400
     assert "the world 'default' has this key" in answer.json()["details"]
     # Nothing was changed: the key leads to the world that has it, the others to theirs.
-    assert sandbox.ask("GET", "/v5/apikeys", key=plaintext).status == 404
-    assert mallory.ask("GET", "/v5/apikeys", key="partner").status == 200
+    assert sandbox.get("/v5/apikeys", by=plaintext).status == 404
+    assert mallory.get("/v5/apikeys").status == 200
 
 
 # --- in a file --------------------------------------------------------------------------------
@@ -169,7 +169,7 @@ def test_supplied_keys_of_worlds_to_come_do_not_stop_the_creation_of_worlds(sand
     assert [one.status for one in made] == [201, 201]
     assert [one.json()["id"] for one in made] == ["world-3", "world-4"]
     key = made[0].json()["keys"]["merchant"]["key"]
-    assert sandbox.ask("GET", "/v5/apikeys", key=key).status == 200
+    assert sandbox.get("/v5/apikeys", by=key).status == 200
 
 
 def test_a_world_that_is_asked_for_by_name_is_refused_where_its_keys_are_taken(sandbox):
@@ -179,4 +179,4 @@ def test_a_world_that_is_asked_for_by_name_is_refused_where_its_keys_are_taken(s
 
     assert (answer.status, answer.json()["error"]) == (409, "world_taken")
     assert "'merchant'" in answer.json()["message"]
-    assert sandbox.control("GET", "/worlds").json()["total"] == 1
+    assert sandbox.look("/worlds")["total"] == 1

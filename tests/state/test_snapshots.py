@@ -75,7 +75,7 @@ def test_a_world_that_came_back_is_shown_and_goes_on_as_before(full: bytes):
     for path in ("", "/messages", "/endpoints", "/scenario", "/scenario/next", "/switches"):
         assert control(other, "GET", path) == control(sandbox, "GET", path), path
     for path in ("/v2/transactions", "/v1/batches", "/v5/apikeys", "/v2/terminals"):
-        shown = [one.ask("GET", path, key="psp").body for one in (sandbox, other)]
+        shown = [one.get(path, by="psp").body for one in (sandbox, other)]
         assert shown[0] == shown[1], path
     for one in (sandbox, other):
         one.paid(56)
@@ -148,9 +148,9 @@ def test_in_another_world_the_ids_are_the_same_and_the_keys_its_own(full: bytes,
     ids = [[one["_id"] for one in table(body, "transactions")] for body in (once, full)]
     assert ids[0] == ids[1]
     assert {name: view["keys"][name]["key"] for name in keys} == keys
-    theirs = other.ask("GET", "/v2/transactions", key=keys["partner"]).json()
+    theirs = other.get("/v2/transactions", by=keys["partner"]).json()
     assert theirs["total"] > 0
-    assert sandbox.ask("GET", "/v2/transactions", key="partner").json()["total"] == 0
+    assert sandbox.get("/v2/transactions").json()["total"] == 0
     # Keys that are not of its cast are left out.
     before, now = (
         {one["name"]: one.get("readable_key") for one in table(body, "api_keys")}
@@ -159,7 +159,7 @@ def test_in_another_world_the_ids_are_the_same_and_the_keys_its_own(full: bytes,
     assert KEPT_KEY in before.values()
     assert KEPT_KEY not in now.values()
     assert set(now) < set(before)
-    assert other.ask("GET", "/v2/transactions", key=KEPT_KEY).status == 401
+    assert other.get("/v2/transactions", by=KEPT_KEY).status == 401
     other.load(once).expect(200)
     assert other.saved() == once
     again = control(other, "POST", "/reset")
@@ -371,7 +371,7 @@ def test_nonsense_anywhere_is_refused_or_harmless(full: bytes, data: Any, nonsen
         assert sandbox.saved() == before
         return
     assert answer.status == 200, answer.body
-    assert [path for path in LISTS if sandbox.ask("GET", path, key="psp").status >= 500] == []
+    assert [path for path in LISTS if sandbox.get(path, by="psp").status >= 500] == []
     for path in ("", "/messages", "/endpoints", "/scenario/next", "/clock"):
         control(sandbox, "GET", path)
     control(sandbox, "POST", "/clock/advance", {"by": "60d"})

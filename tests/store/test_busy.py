@@ -124,7 +124,7 @@ def test_a_world_made_from_it_goes_on_from_the_end_of_the_month_or_at_its_own_cl
     clocks = []
     for id, clock in (("busy", None), ("timed", "2026-02-28T12:00:00Z")):
         add_world(sandbox, id, fixture="busy", clock=clock)
-        clocks.append(sandbox.control("GET", f"/worlds/{id}/clock").json())
+        clocks.append(sandbox.look(f"/worlds/{id}/clock"))
 
     assert clocks[0]["mode"] == "running"
     assert END <= clocks[0]["now"] < "2026-03-01T06:05"

@@ -69,7 +69,7 @@ PARENTS = {
 def test_the_demo_accounts_stand_below_each_other_as_described(sandbox):
     for parent, name in [(parent, name) for parent, names in PARENTS.items() for name in names]:
         path = f"/v1/accounts/{sandbox.account_id(name)}"
-        above = sandbox.ask("GET", path, key="admin").json()["parent_account_ids"]
+        above = sandbox.get(path, by="admin").json()["parent_account_ids"]
 
         assert (above[0], above[-1]) == (sandbox.account_id("psp"), sandbox.account_id(parent)), (
             name
@@ -82,7 +82,7 @@ def test_the_demo_accounts_stand_below_each_other_as_described(sandbox):
 def test_a_fixture_can_be_a_file_anywhere(tmp_path):
     sandbox = begun(tmp_path, SMALL)
 
-    account = sandbox.ask("GET", f"/v1/accounts/{sandbox.account_id('merchant')}", key="partner")
+    account = sandbox.get(f"/v1/accounts/{sandbox.account_id('merchant')}")
     assert sandbox.manage("GET", "").json()["fixture"] == "mine"
     assert account.json()["name"] == "Merchant"
     assert sandbox.key("merchant").startswith("svc_uat_smallmercha1_")

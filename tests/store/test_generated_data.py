@@ -20,7 +20,7 @@ def listed(world: InProcess, plural: str, *, by: str = "psp") -> list[dict[str, 
     path = {"accounts": "/v1/accounts", "terminals": "/v2/terminals"}.get(plural, "/v1/locations")
     rows: list[dict[str, Any]] = []
     while True:
-        answer = world.ask("GET", path, key=by, query=f"limit=200&offset={len(rows)}")
+        answer = world.get(path, by=by, query=f"limit=200&offset={len(rows)}")
         assert answer.status == 200, answer.body
         page = answer.json()
         rows += page[plural]
@@ -56,7 +56,7 @@ def test_a_world_has_as_many_invented_records_as_were_asked_for_beside_its_cast(
 
         found = [len(invented(world, plural)) for plural in ("accounts", "terminals", "locations")]
         assert tuple(found) == counts, sizes
-        told = sandbox.control("GET", "/worlds/much").json()
+        told = sandbox.look("/worlds/much")
         assert (told["accounts"], told["keys"]) == (plain["accounts"], plain["keys"])
 
 
@@ -171,7 +171,7 @@ def test_a_reset_brings_the_same_invention_back(sandbox):
     world = add_world(sandbox, "again", invent=SOME)
     before = state(world)
     terminal = invented(world, "terminals")[0]["terminal_id"]
-    assert world.ask("DELETE", f"/v2/terminals/{terminal}", key="psp").status == 204
+    assert world.delete(f"/v2/terminals/{terminal}", by="psp").status == 204
     assert state(world) != before
 
     reset = sandbox.control("POST", "/worlds/again/reset")

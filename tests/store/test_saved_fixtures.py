@@ -28,7 +28,7 @@ def write(path: Path, document: Document) -> Path:
 
 
 def statuses(sandbox: InProcess) -> list[str]:
-    found = sandbox.ask("GET", "/v2/transactions", key="merchant").json()["transactions"]
+    found = sandbox.get("/v2/transactions", by="merchant").json()["transactions"]
     return [one["status"] for one in found]
 
 
@@ -70,7 +70,7 @@ def test_a_saved_world_is_a_fixture_with_its_clock_and_a_reset_goes_back_to_it(f
 def test_a_clock_that_it_is_given_comes_before_the_saved_one(friday):
     own = begun(friday, clock=ClockSetting(now=parse_rfc3339("2026-03-05T00:00:00Z")))
 
-    clock = own.control("GET", "/worlds/default/clock").json()
+    clock = own.look("/worlds/default/clock")
     assert clock["mode"] == "running"
     assert clock["now"] >= "2026-03-05"
 
@@ -79,12 +79,12 @@ def test_switches_that_it_is_given_come_before_the_saved_ones_and_stay_when_it_i
     sandbox = begun(friday)
     told = {"batch.settlement": "manual"}
     world = add_world(sandbox, "told", fixture="friday", switches=told)
-    assert world.control("GET", "/worlds/told/switches").json()["batch.settlement"] == "manual"
+    assert world.look("/worlds/told/switches")["batch.settlement"] == "manual"
     world.control("PUT", "/worlds/told/switches", {"strict_headers": True})
 
     assert world.control("POST", "/worlds/told/reset").status == 200
 
-    switches = world.control("GET", "/worlds/told/switches").json()
+    switches = world.look("/worlds/told/switches")
     assert (switches["batch.settlement"], switches["strict_headers"]) == ("manual", True)
 
 
@@ -95,7 +95,7 @@ def test_other_worlds_begin_with_it_too_with_keys_of_their_own_and_go_on_alike(f
 
     assert statuses(other) == statuses(sandbox)
     assert other.key("merchant") != sandbox.key("merchant")
-    keys = other.ask("GET", "/v5/apikeys", key="merchant").json()
+    keys = other.get("/v5/apikeys", by="merchant").json()
     assert "own" not in json.dumps(keys)
     assert one.paid()["transaction_id"] == other.paid()["transaction_id"]
 
@@ -120,7 +120,7 @@ def test_keys_that_can_be_read_again_are_those_of_the_profile_in_use(friday):
     sandbox = begun(friday, profile=profile)
 
     id = sandbox.key_id("retrievable")
-    shown = sandbox.ask("GET", f"/v5/apikeys/{id}", key="merchant").json()
+    shown = sandbox.get(f"/v5/apikeys/{id}", by="merchant").json()
     assert shown["key"] == sandbox.key("retrievable")
     assert shown["key"].startswith("acme_test_")
 
@@ -154,7 +154,7 @@ def test_a_world_that_began_with_a_custom_fixture_can_be_saved_and_begun_with(tm
     sandbox = begun(write(tmp_path / "saved.json", mine.look("snapshot")))
 
     assert statuses(sandbox) == ["captured"]
-    found = sandbox.ask("GET", f"/v2/accounts/{sandbox.account_id('merchant')}", key="partner")
+    found = sandbox.get(f"/v2/accounts/{sandbox.account_id('merchant')}")
     assert found.json()["name"] == "Mine"
 
 
@@ -226,7 +226,7 @@ def test_a_world_that_cannot_begin_with_it_is_not_made_and_takes_no_number(frida
 
     assert (refused.status, refused.json()["error"]) == (400, "faulty_fixture")
     assert "scenario" in refused.json()["details"] or "key" in refused.json()["details"]
-    assert sandbox.control("GET", "/worlds").json()["total"] == 1
+    assert sandbox.look("/worlds")["total"] == 1
     assert sandbox.control("POST", "/worlds", {"fixture": "demo"}).json()["id"] == "world-1"
     # And the world that could goes on.
     assert sandbox.paid()["status"] == "captured"

@@ -100,7 +100,7 @@ def test_what_happens_in_a_world_happens_at_its_own_time(sandbox):
     sandbox.set_clock("2026-05-06T07:08:09.010Z")
     body = {"name": "x", "permissions": ["payments:read"]}
 
-    created = sandbox.ask("POST", "/v5/apikeys", key="merchant", json_body=body)
+    created = sandbox.post("/v5/apikeys", body, by="merchant")
 
     message = sandbox.look("messages")["messages"][0]
     assert created.json()["created_at"] == "2026-05-06T07:08:09.010Z"

@@ -20,16 +20,16 @@ from tests.worlds.worlds import add_world, kept, make_another
 def test_the_keys_of_a_deleted_world_are_unknown_until_another_has_its_id(sandbox):
     one, other = add_world(sandbox, "one"), add_world(sandbox, "other")
     key = one.key("merchant")
-    sandbox.ask("POST", "/v5/apikeys", key=key, json_body={"name": "n", "permissions": ["all"]})
+    sandbox.post("/v5/apikeys", {"name": "n", "permissions": ["all"]}, by=key)
 
     answer = one.control("DELETE", "/worlds/one")
 
     assert (answer.status, answer.body) == (204, b"")
-    assert other.ask("GET", "/v5/apikeys", key=key).status == 401
-    assert other.ask("GET", "/v5/apikeys", key="merchant").status == 200
+    assert other.get("/v5/apikeys", by=key).status == 401
+    assert other.get("/v5/apikeys", by="merchant").status == 200
     again = add_world(sandbox, "one")
     assert again.key("merchant") == key
-    names = [one["name"] for one in again.ask("GET", "/v5/apikeys", key=key).json()]
+    names = [one["name"] for one in again.get("/v5/apikeys", by=key).json()]
     assert "n" not in names
 
 
@@ -50,7 +50,7 @@ def test_ids_of_worlds_are_letters_digits_and_two_signs(sandbox):
     for id in ("", "A", "a b", "a/b", "a.b", "x" * 65, "\u00e9", "a\n", 5, ["a"]):
         refused = sandbox.control("POST", "/worlds", {"id": id})
         assert (refused.status, refused.json()["error"]) == (400, "validation_error"), id
-    assert sandbox.control("GET", "/worlds").json()["total"] == 1
+    assert sandbox.look("/worlds")["total"] == 1
 
     for id in ("a", "0", "-", "_", "a-b_c-9", "x" * 64):
         answer = sandbox.control("POST", "/worlds", {"id": id})
@@ -89,7 +89,7 @@ def small(system_clock: list[float], ticks: list[float]) -> InProcess:
 
 
 def _ids(sandbox: InProcess) -> list[str]:
-    return [world["id"] for world in sandbox.control("GET", "/worlds").json()["worlds"]]
+    return [world["id"] for world in sandbox.look("/worlds")["worlds"]]
 
 
 def test_worlds_that_are_still_being_made_count_for_their_team(system_clock, ticks):
@@ -150,12 +150,12 @@ def test_worlds_unused_for_a_day_but_default_are_dropped_with_their_keys_and_mak
     system_clock[0] += YEAR_S
 
     ticks[0] += DAY_S - 1
-    assert asked.ask("GET", "/v5/apikeys", key="merchant").status == 200
+    assert asked.get("/v5/apikeys", by="merchant").status == 200
     assert _ids(small) == ["default", "a", "b"]
     ticks[0] += 2
 
     assert _ids(small) == ["default", "b"]
-    assert small.ask("GET", "/v5/apikeys", key=key).status == 401
+    assert small.get("/v5/apikeys", by=key).status == 401
     ticks[0] += DAY_S - 3
     # Who looks at a world uses it.
     small.control("GET", "/worlds/b/messages")
@@ -165,7 +165,7 @@ def test_worlds_unused_for_a_day_but_default_are_dropped_with_their_keys_and_mak
     ticks[0] += DAY_S + 1
     assert small.control("POST", "/worlds", {"id": "c"}).status == 201
     assert _ids(small) == ["default", "c"]
-    assert small.ask("GET", "/v5/apikeys", key="merchant").status == 200
+    assert small.get("/v5/apikeys", by="merchant").status == 200
 
 
 def _dropped(sandbox: InProcess) -> list[str]:

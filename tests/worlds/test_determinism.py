@@ -12,17 +12,17 @@ def _story(world: InProcess) -> list[Response]:
     id = made.json()["id"]
     return [
         made,
-        world.ask("GET", "/v5/apikeys", key="admin"),
-        world.ask("GET", f"/v5/apikeys/{id}", key="merchant"),
-        world.ask("PUT", f"/v5/apikeys/{id}", key="merchant", json_body={"status": "revoked"}),
-        world.ask("PUT", f"/v5/apikeys/{id}", key="merchant", json_body={"nam": "x"}),
-        world.ask("DELETE", f"/v5/apikeys/{id}", key="merchant"),
-        world.ask("GET", f"/v5/apikeys/{id}", key="merchant"),
-        world.ask("GET", f"/v1/accounts/{world.account_id('merchant')}", key="partner"),
-        world.ask("GET", "/v1/accounts/nowhere", key="partner"),
+        world.get("/v5/apikeys", by="admin"),
+        world.get(f"/v5/apikeys/{id}", by="merchant"),
+        world.put(f"/v5/apikeys/{id}", {"status": "revoked"}, by="merchant"),
+        world.put(f"/v5/apikeys/{id}", {"nam": "x"}, by="merchant"),
+        world.delete(f"/v5/apikeys/{id}", by="merchant"),
+        world.get(f"/v5/apikeys/{id}", by="merchant"),
+        world.get(f"/v1/accounts/{world.account_id('merchant')}"),
+        world.get("/v1/accounts/nowhere"),
         world.ask("PATCH", "/v5/apikeys", key="merchant"),
-        world.ask("GET", "/nowhere", key="merchant"),
-        world.ask("GET", "/v5/apikeys", key="revoked"),
+        world.get("/nowhere", by="merchant"),
+        world.get("/v5/apikeys", by="revoked"),
         create(world, "partner", account_id=world.account_id("merchant"), **supplied(KEY)),
     ]
 
@@ -62,16 +62,16 @@ def test_a_reset_brings_back_keys_and_clock_and_leaves_the_switches(sandbox):
     world = add_world(sandbox, "one")
     made = create(world, permissions=["all"]).json()["key"]
     path = f"/v5/apikeys/{world.key_id('merchant')}"
-    world.ask("PUT", path, key="partner", json_body={"status": "revoked"})
+    world.put(path, {"status": "revoked"})
     world.control("PUT", "/worlds/one/switches", {"strict_headers": True})
     world.control("PUT", "/worlds/one/clock", {"now": "2030-01-01T00:00:00Z", "mode": "running"})
 
     shown = world.control("POST", "/worlds/one/reset").json()
 
     assert shown["clock"] == {"now": NOW, "mode": "frozen", "rate": 1.0}
-    assert world.control("GET", "/worlds/one/switches").json()["strict_headers"] is True
-    assert world.ask("GET", "/v5/apikeys", key=made).status == 401
-    assert world.ask("GET", "/v5/apikeys", key="merchant").status == 200
+    assert world.look("/worlds/one/switches")["strict_headers"] is True
+    assert world.get("/v5/apikeys", by=made).status == 401
+    assert world.get("/v5/apikeys", by="merchant").status == 200
 
 
 # --- default ---------------------------------------------------------------------------------

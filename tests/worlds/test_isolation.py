@@ -22,19 +22,19 @@ def test_a_key_reaches_no_account_and_no_key_of_another_world(two):
         f"/v5/apikeys/{other.key_id('merchant_read_only')}",
         other.account_id("merchant"),
     )
-    before = other.ask("GET", path, key="merchant").json()
+    before = other.get(path, by="merchant").json()
 
     for name in owners:
         refused = [
-            *(one.ask("GET", f"/v1/accounts/{other.account_id(who)}", key=name) for who in owners),
-            one.ask("GET", path, key=name),
-            one.ask("PUT", path, key=name, json_body={"status": "revoked"}),
-            one.ask("DELETE", path, key=name),
-            one.ask("GET", "/v5/apikeys", key=name, query=f"account_id={merchant}"),
+            *(one.get(f"/v1/accounts/{other.account_id(who)}", by=name) for who in owners),
+            one.get(path, by=name),
+            one.put(path, {"status": "revoked"}, by=name),
+            one.delete(path, by=name),
+            one.get("/v5/apikeys", by=name, query=f"account_id={merchant}"),
             create(one, name, account_id=merchant),
         ]
         assert [answer.status for answer in refused] == [404] * 9, name
-    assert other.ask("GET", path, key="merchant").json() == before
+    assert other.get(path, by="merchant").json() == before
 
 
 @pytest.mark.proves("assumed D25")
@@ -42,9 +42,9 @@ def test_a_request_leaves_its_message_and_its_entry_in_its_own_world_else_in_def
     one, other = two
 
     assert create(one).status == 201
-    assert one.ask("GET", "/v5/apikeys", key="revoked").status == 401
+    assert one.get("/v5/apikeys", by="revoked").status == 401
     one.ask("GET", "/v5/apikeys")
-    one.ask("GET", "/v5/apikeys", key="svc_uat_nobodyhasit0_" + "0" * 32)
+    one.get("/v5/apikeys", by="svc_uat_nobodyhasit0_" + "0" * 32)
 
     assert [totals(world) for world in (one, other, InProcess(one.sandbox))] == [
         *((1, 2), (0, 0), (0, 2))
@@ -89,7 +89,7 @@ def test_a_key_is_free_again_once_its_world_is_gone(two):
     one.control("DELETE", "/worlds/one")
 
     assert create(other, **supplied(KEY)).status == 201
-    assert other.ask("GET", "/v5/apikeys", key=KEY).status == 404
+    assert other.get("/v5/apikeys", by=KEY).status == 404
 
 
 def test_a_key_that_is_minted_again_after_a_reset_is_not_one_that_another_world_has_now(two):
@@ -102,4 +102,4 @@ def test_a_key_that_is_minted_again_after_a_reset_is_not_one_that_another_world_
     again = create(one, permissions=["accounts:read"]).json()["key"]
 
     path = f"/v1/accounts/{one.account_id('merchant')}"
-    assert one.ask("GET", path, key=again).status == 200
+    assert one.get(path, by=again).status == 200

@@ -40,7 +40,7 @@ def kept(sandbox: InProcess) -> Iterator[InProcess]:
 
 def create(world: InProcess, by: str = "merchant", **more: Any) -> Response:
     body = {"name": "made", "permissions": ["payments:read"]} | more
-    return world.ask("POST", "/v5/apikeys", key=by, json_body=body)
+    return world.post("/v5/apikeys", body, by=by)
 
 
 def supplied(key: str) -> dict[str, Any]:
@@ -49,7 +49,4 @@ def supplied(key: str) -> dict[str, Any]:
 
 def totals(world: InProcess) -> tuple[int, int]:
     """How many messages and journal entries the world has."""
-    return tuple(
-        world.control("GET", f"/worlds/{world.world}/{what}").json()["total"]
-        for what in ("messages", "requests")
-    )
+    return tuple(world.look(f"{what}")["total"] for what in ("messages", "requests"))
