@@ -75,7 +75,7 @@ def test_a_failure_is_shown_with_what_was_said_and_when_it_is_tried_again_or_tha
 
 def test_only_the_events_and_the_endpoint_asked_for_are_shown_as_json_too(shell):
     with receiving() as receiver, receiving() as other:
-        shell.manage("POST", "/endpoints", {"url": other.url}).expect(201)
+        shell.add_endpoint(url=other.url)
         options = f"--json --description mine --secret {SECRET}"
         events = "--events 'transaction.sale, transaction.refund'"
         with shell.following(f"listen {receiver.url} {options} {events}") as listening:

@@ -124,7 +124,7 @@ def test_webhooks_stand_below_their_request_with_the_rule_that_changed_them(shel
         # Once this is shown, the command follows.
         shell.paid()
         tail.until("POST /v3/payment")
-        shell.manage("POST", "/endpoints", {"url": receiver.url}).expect(201)
+        shell.add_endpoint(url=receiver.url)
         shell.manage("PUT", "/scenario", {"name": "webhook_twice_and_early"})
         shell.paid()
         tail.until("POST /v3/payment")
@@ -143,7 +143,7 @@ def test_webhooks_stand_below_their_request_with_the_rule_that_changed_them(shel
 
 
 def test_a_webhook_that_a_rule_dropped_is_said_to_be(shell):
-    shell.manage("POST", "/endpoints", {"url": "http://127.0.0.1:9/"}).expect(201)
+    shell.add_endpoint()
     dropping = {"when": {"event": "transaction.sale"}, "then": {"drop": True}}
     shell.manage("PUT", "/scenario", {"name": "lossy", "webhook": [{"name": "lost", **dropping}]})
     shell.paid()

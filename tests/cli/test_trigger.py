@@ -10,7 +10,7 @@ from tests.webhooks.receiving import receiving
 
 def test_a_sample_arrives_with_its_changes_and_its_result_is_printed(shell):
     with receiving() as receiver:
-        secret = shell.manage("POST", "/endpoints", {"url": receiver.url}).expect(201)["secret"]
+        secret = shell.add_endpoint(url=receiver.url)["secret"]
         changes = "--set status=declined --set total_amount=500 --set psp=null"
         printed = shell(f"trigger transaction.sale {changes}")
         (got,) = receiver.wait_for()
@@ -47,7 +47,7 @@ def test_a_receiver_that_refuses_is_a_failure_and_is_sent_the_same_once_more(she
     shell.refuses("resend last", 1, "has no message yet")
     shell.refuses("resend msg_zz", 2, "begins with 'msg_zz'", "`last` or `failed`")
     with receiving([503, 503, 204]) as receiver:
-        endpoint = shell.manage("POST", "/endpoints", {"url": receiver.url}).expect(201)
+        endpoint = shell.add_endpoint(url=receiver.url)
         refused = shell.invoke("trigger batch.accepted")
         failed = shell.invoke("resend")
         accepted = shell(f"resend last --endpoint {endpoint['id']}")

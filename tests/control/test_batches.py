@@ -51,9 +51,9 @@ def test_the_record_that_was_sent_back_is_named_with_the_batch_that_takes_it_nex
     records = sandbox.look(f"batches/{first}")["records"]
     assert [one["now_in"] for one in records if one["result"] == "refused"] == [second]
     assert results(sandbox.look(f"batches/{second}"))[back_id, "capture"] is None
-    saved = sandbox.look("snapshot")
+    saved = sandbox.saved()
     sandbox.reset()
-    assert sandbox.manage("PUT", "/snapshot", saved).status == 200
+    sandbox.load(saved).expect(200)
     assert sandbox.look(f"batches/{first}")["records"] == records
 
 

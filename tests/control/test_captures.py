@@ -12,8 +12,7 @@ from tests.driving import InProcess
 def eventful(sandbox) -> InProcess:
     """A sandbox with a payment, a refused capture of it, a webhook endpoint, and keys made."""
     hook = sandbox.add_endpoint(description="ours")["id"]
-    rotate = f"/worlds/default/endpoints/{hook}/rotate-secret"
-    sandbox.control("POST", rotate, {"grace_s": 3600})
+    sandbox.manage("POST", f"/endpoints/{hook}/rotate-secret", {"grace_s": 3600}).expect(200)
     sandbox.act(sandbox.paid_id(), "refund", by="other_merchant", amount=1)
     return sandbox
 

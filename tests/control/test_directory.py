@@ -38,8 +38,7 @@ def test_the_directory_tells_parents_and_counts_and_is_listed_by_account_kind_an
 def test_a_terminal_has_the_currency_of_its_payments():
     sandbox = fresh()
     place = sandbox.look("/worlds/default")["locations"]["merchant"]
-    changed = sandbox.put(f"/v1/locations/{place}", {"currency": "JPY"})
-    assert changed.status == 200, changed.text
+    sandbox.put(f"/v1/locations/{place}", {"currency": "JPY"}).expect(200)
 
     entries = sandbox.look("directory", kind="terminal")["entries"]
 

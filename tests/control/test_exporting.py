@@ -127,7 +127,7 @@ def test_a_sale_that_a_maintenance_refused_is_refused_in_the_scenario(sandbox):
 
 @pytest.mark.proves("assumed D25-export")
 def test_what_does_not_come_true_is_refused_with_what_differs(sandbox):
-    sandbox.manage("PUT", "/readings", {"status_after_partial_refund": "refunded"})
+    sandbox.choose(status_after_partial_refund="refunded")
     sale = sandbox.paid()
     sandbox.act(sale, "refund", amount=300)
 

@@ -45,7 +45,7 @@ def day():
     """A refund in part, a decline that was queued, a partial approval, a hold that is captured an
     hour later, a batch that closes, and a request without a key."""
     sandbox = fresh()
-    sandbox.manage("PUT", "/readings", {"status_after_partial_refund": "refunded"})
+    sandbox.choose(status_after_partial_refund="refunded")
     sandbox.set_switch("batch.settlement", "manual")
     run_scenario(sandbox, name="approve_all")
     sale = sandbox.paid()
@@ -94,8 +94,7 @@ def two_scenarios():
 
 
 def run_scenario(sandbox, **scenario):
-    answer = sandbox.manage("PUT", "/scenario", scenario)
-    assert answer.status == 200, answer.body
+    sandbox.manage("PUT", "/scenario", scenario).expect(200)
 
 
 def played(scenario: str, example: int) -> str:
@@ -127,8 +126,7 @@ def contradicted_sale():
     """A test of a sale whose late webhook says that it was declined."""
     sandbox = fresh()
     for port in (9, 10):
-        endpoint = {"url": f"http://127.0.0.1:{port}/"}
-        assert sandbox.manage("POST", "/endpoints", endpoint).status == 201
+        sandbox.add_endpoint(url=f"http://127.0.0.1:{port}/")
     spoilt = {"then": {"delay_ms": 5, "contradict": {"status": "declined"}}, "times": 2}
     spoilt["when"] = {"event": "transaction.sale"}
     assert sandbox.manage("POST", "/webhooks/next", spoilt).status == 201
@@ -222,14 +220,13 @@ def test_a_test_that_would_fail_in_a_world_of_its_own_is_refused(sandbox):
 
     refused = export(sandbox, requests=[second])
 
-    assert (refused.status, refused.json()["error"]) == (409, "not_exportable")
+    assert refused.error() == (409, "not_exportable")
     assert f"{second}: status is 'captured', not 'declined'" in refused.json()["message"]
     assert exported(sandbox)["content"].count("assert answer_") == 2
 
 
 def test_a_key_that_only_this_world_has_is_refused(sandbox):
-    body = {"name": "made", "permissions": ["payments:read"], "always_retrievable": False}
-    made = sandbox.post("/v5/apikeys", body, by="merchant").json()
+    made = sandbox.mint(["payments:read"], by="merchant")
     sandbox.get("/v2/transactions", by=made["key"])
 
     assert_refused(sandbox.control("POST", EXPORT, {"as": "pytest"}), 409, "not_exportable")

@@ -54,8 +54,7 @@ def test_a_refusal_names_the_permission_that_is_missing_and_the_clause(sandbox):
 @pytest.mark.proves("assumed D35-admin")
 def test_the_table_of_an_admin_that_sees_all_says_what_the_platform_answers():
     sandbox = fresh()
-    body = {"name": "reads keys", "permissions": ["apikeys:read"]}
-    key = sandbox.post("/v5/apikeys", body, by="admin").expect(201)
+    key = sandbox.mint(["apikeys:read"], by="admin")
     query = f"account_id={sandbox.account_id('merchant')}"
 
     for admin_sees, status in (("own_tree", 401), ("all", 200)):

@@ -8,8 +8,6 @@ from sandbox.control.overview import DUE_MAX, FEED_MAX, NEEDS_OF_A_KIND_MAX
 from tests.support.open_requests import desk_opens, open_request, tap
 from tests.support.open_requests import sale as sale_of
 
-WORLD = "/worlds/default"
-
 
 def needs(sandbox):
     return [(one["kind"], one["id"]) for one in sandbox.look("overview")["needs"]]
@@ -17,7 +15,7 @@ def needs(sandbox):
 
 @pytest.mark.proves("assumed D35-action")
 def test_payments_are_counted_and_not_the_records_of_actions(sandbox):
-    sandbox.manage("PUT", "/readings", {"record_of_an_action": "own"})
+    sandbox.choose(record_of_an_action="own")
     sale = sandbox.paid()
     sandbox.act(sale, "refund", amount=300)
     sandbox.act(sale, "refund", amount=200)
@@ -119,7 +117,7 @@ def test_a_batch_is_a_need_until_what_came_back_is_in_a_batch_again(sandbox):
 
 
 def test_a_batch_is_a_need_however_many_newer_ones_are_none(sandbox):
-    sandbox.control("PUT", f"{WORLD}/switches", {"batch.settlement": "manual"})
+    sandbox.set_switch("batch.settlement", "manual")
     results = [{"answer": "rejected", "reason": "hash_mismatch"}]
     results += [{"answer": "partially_accepted", "rejected": 1}] * NEEDS_OF_A_KIND_MAX
     batches = []
@@ -127,7 +125,7 @@ def test_a_batch_is_a_need_however_many_newer_ones_are_none(sandbox):
         tx = sandbox.paid()
         batches.append(tx["batch_id"])
         sandbox.close_batch(batches[-1])
-        sandbox.control("POST", f"{WORLD}/batches/{batches[-1]}/answer", result).expect(200)
+        sandbox.manage("POST", f"/batches/{batches[-1]}/answer", result).expect(200)
         if result != results[0]:
             sandbox.acted(tx, "reverse")
 
@@ -144,7 +142,7 @@ def test_a_key_is_a_need_once_a_request_with_it_fails_and_an_endpoint_once_it_is
     assert "it is revoked (spec 3.1-revoke)" in key["says"]
     hook = sandbox.add_endpoint()["id"]
     assert len(needs(sandbox)) == 1
-    sandbox.manage("PATCH", f"/endpoints/{hook}", {"disabled": True})
+    sandbox.change_endpoint(hook, disabled=True)
     (endpoint,) = (one for one in sandbox.look("overview")["needs"] if one != key)
     assert (endpoint["kind"], endpoint["id"]) == ("endpoint", hook)
     assert endpoint["says"].startswith("is disabled: ")
@@ -155,7 +153,7 @@ def test_an_awaited_card_is_a_need(sandbox):
 
     async def while_it_waits():
         selling = await open_request(sandbox, sale_of(sandbox, amount=1500))
-        waiting = await sandbox.ask_on_loop("GET", f"/_sandbox{WORLD}/overview")
+        waiting = await sandbox.control_on_loop("GET", "/worlds/default/overview")
         (need,) = waiting.json()["needs"]
         await tap(sandbox, need["id"], cancel="user")
         await selling

@@ -173,15 +173,13 @@ def test_every_example_of_a_possible_move_succeeds(sandbox):
     for operation in ("capture", "increment", "reverse"):
         shown = move(sandbox, sandbox.held(), operation)
 
-        answer = sandbox.post(shown["path"], shown["example"])
-
-        assert answer.status == shown["status"], answer.text
+        sandbox.post(shown["path"], shown["example"]).expect(shown["status"])
 
 
 @pytest.mark.proves("assumed D35-refund")
 def test_a_reading_that_refuses_refunds_before_settlement_refuses_the_move(sandbox):
     tx = sandbox.sold()
-    sandbox.manage("PUT", "/readings", {"refund_before_settlement": "refused"})
+    sandbox.choose(refund_before_settlement="refused")
 
     shown = move(sandbox, tx, "refund")
 

@@ -49,4 +49,4 @@ def test_a_queued_fault_is_for_the_next_request_that_it_names(sandbox):
         failed, spared = (sandbox.get("/v2/terminals", by="psp") for _ in range(2))
 
         assert (failed.status, spared.status) == (503, 200), entry
-        assert failed.headers["x-sandbox-outcome"] == "http_503; source=queue; rule=queue"
+        assert failed.outcome == "http_503; source=queue; rule=queue"

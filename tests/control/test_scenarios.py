@@ -146,8 +146,7 @@ def test_a_file_runs_and_shows_what_its_rules_decided(sandbox):
     ]
     assert shown["webhooks"][0]["last_request_id"] is None
     sandbox.control("DELETE", SCENARIO)
-    saved = sandbox.look("snapshot")
-    sandbox.manage("PUT", "/snapshot", saved)
+    sandbox.load(sandbox.saved()).expect(200)
     assert_refused(sandbox.control("GET", SCENARIO), 404, "no_scenario")
 
 

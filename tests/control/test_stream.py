@@ -121,12 +121,10 @@ def test_all_readers_of_a_world_are_told_and_those_of_another_are_not(sandbox, m
 
 
 def test_a_key_is_masked_wherever_it_stands(sandbox):
-    body = {"name": "made", "permissions": ["payments:read"]}
     keys: list[str] = [sandbox.key("merchant")]
 
     def makes_a_key() -> None:
-        made = sandbox.post("/v5/apikeys", body, by="merchant")
-        keys.append(made.json()["key"])
+        keys.append(sandbox.mint(["payments:read"], by="merchant")["key"])
         sandbox.get(f"/v5/apikeys/{keys[1]}", by="merchant", query=f"search={keys[1]}")
 
     happened = json.dumps(told(sandbox, makes_a_key, 3))
@@ -287,16 +285,19 @@ def test_records_and_rows_are_told_as_lists_show_them_and_are_small(sandbox):
 
 
 def test_an_endpoint_is_told_without_its_secret_and_when_it_is_gone(sandbox):
-    url = "http://127.0.0.1:9/hooks"
-
     def does():
-        sandbox.manage("POST", "/endpoints", {"id": "till", "url": url})
+        sandbox.add_endpoint(id="till")
         sandbox.manage("DELETE", "/endpoints/till")
 
     (_, _, made), (_, _, gone) = told(sandbox, does, 2, query="kinds=endpoint")
 
-    assert made == {"id": "till", "url": url, "disabled_reason": None, "removed": False}
-    assert gone == {"id": "till", "url": None, "disabled_reason": None, "removed": True}
+    assert made == {
+        "id": "till",
+        "url": "http://127.0.0.1:9/hooks",
+        "disabled_reason": None,
+        "removed": False,
+    }
+    assert gone == made | {"url": None, "removed": True}
 
 
 def test_a_scenario_a_name_and_what_falls_due_are_told(sandbox):

@@ -234,8 +234,7 @@ def test_a_payment_that_ended_before_its_tap_shows_no_card_and_is_found_by_none(
         kept += [answer.json(), *(one["body"] for one in sandbox.events_of(answer))]
     at_once = sandbox.pay(card="tok_amex", outcome="user_canceled")
     kept += [at_once.json(), *(one["body"] for one in sandbox.events_of(at_once))]
-    snapshot = sandbox.look("snapshot")
-    assert sandbox.manage("PUT", "/snapshot", snapshot).status == 200
+    sandbox.load(sandbox.saved()).expect(200)
     for one in (*kept, *(sandbox.read(one) for one in kept)):
         assert [one[name] for name in CARD_FIELDS if one.get(name)] == []
     assert found_by_card(sandbox) == [0, 0, 0]

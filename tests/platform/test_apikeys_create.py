@@ -36,10 +36,8 @@ def supplied(profile, lookup="brandnew0001", secret="s" * 28 + "LAST"):
     "assumed C11, 0.5-ids",
 )
 def test_a_created_key_is_shown_whole_and_its_plaintext_this_once(sandbox, profile):
-    answer = create(sandbox, body=VALID)
+    body = create(sandbox, body=VALID).expect(201)
 
-    body = answer.json()
-    assert answer.status == 201
     assert UUID.fullmatch(body["id"])
     assert re.fullmatch(
         rf"{profile.key_prefixes.uat}_[A-Za-z0-9]{{12}}_[A-Za-z0-9]{{32}}", body["key"]

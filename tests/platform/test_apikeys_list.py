@@ -16,9 +16,7 @@ BELOW_PSP = [
 
 def listing(sandbox, *, key, account=None):
     query = f"account_id={sandbox.account_id(account)}" if account else ""
-    answer = sandbox.get("/v5/apikeys", by=key, query=query)
-    assert answer.status == 200, answer.body
-    return answer.json()
+    return sandbox.get("/v5/apikeys", by=key, query=query).expect(200)
 
 
 def names(sandbox, listed):

@@ -92,7 +92,7 @@ def test_a_number_that_json_does_not_have_is_refused_and_the_journal_stays_json(
 
     answer = sandbox.ask("POST", "/v3/payment", key="merchant", body=body)
 
-    assert (answer.status, answer.json()["error"]) == (400, "validation_error")
+    assert answer.error() == (400, "validation_error")
     journal = sandbox.manage("GET", "/requests").body
     (entry,) = json.loads(journal, parse_constant=refuse_constant)["requests"]
     assert '"amount":1000' in entry["request"]

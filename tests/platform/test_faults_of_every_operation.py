@@ -53,8 +53,7 @@ class Story:
         self.sandbox = Unchecked(server.built, *usual_documents())
         self.sandbox.run, self.sandbox.world = self.run, "walk"
         self.sandbox.control("DELETE", "/worlds/walk")
-        made = self.sandbox.control("POST", "/worlds", {"id": "walk", "clock": CLOCK})
-        assert made.status == 201, made.body
+        self.sandbox.control("POST", "/worlds", {"id": "walk", "clock": CLOCK}).expect(201)
         self.request = Request(self.sandbox, name)
         self.headers = []
 

@@ -161,10 +161,10 @@ def test_the_records_move_and_settle_with_the_batch_of_their_payment(own):
     statuses = [own.read(one)["status"] for one in (hold, capture, sale, whole)]
     assert statuses == ["settled", "settled", "refunded", "refunded"]
     # They come back with a snapshot, and the payment goes on.
-    saved = own.look("snapshot")
+    saved = own.saved()
     before = own.read(capture)
     own.acted(hold, "refund")
-    assert own.manage("PUT", "/snapshot", saved).status == 200
+    own.load(saved).expect(200)
     assert (own.read(capture), own.search()["total"]) == (before, 4)
     own.acted(capture, "refund")
     assert (own.read(capture)["status"], own.read(hold)["status"]) == ("settled", "refunded")
@@ -184,7 +184,7 @@ def test_the_record_of_a_refund_or_a_reversal_is_not_moved_out_of_its_batch(own,
 
 
 def test_the_processor_can_send_a_capture_back_by_its_record(own):
-    own.control("PUT", "/worlds/default/switches", {"batch.settlement": "manual"})
+    own.set_switch("batch.settlement", "manual")
     hold, sale = own.held(), own.sold()
     capture = own.acted(hold, "capture")
     refund = own.acted(sale, "refund", amount=400)

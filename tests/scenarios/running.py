@@ -19,8 +19,7 @@ def put(sandbox: InProcess, *rules: dict[str, Any]) -> Response:
 
 def running(sandbox: InProcess, *rules: dict[str, Any]) -> None:
     """A scenario of these rules runs from here on. Its first rules fit the schema."""
-    answer = put(sandbox, *rules)
-    assert answer.status == 200, answer.body
+    put(sandbox, *rules).expect(200)
     SCHEMA.validate({"name": "mine", "rule": list(rules[:10])})
 
 

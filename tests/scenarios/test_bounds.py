@@ -187,4 +187,4 @@ def test_a_header_says_what_a_header_can_say_of_a_rule(sandbox):
         answer = sandbox.pay()
 
         assert answer.json()["status"] == "declined"
-        assert answer.headers["x-sandbox-outcome"] == f"lost_card; source=scenario; rule={said}"
+        assert answer.outcome == f"lost_card; source=scenario; rule={said}"

@@ -59,7 +59,7 @@ def test_a_rule_applies_to_the_attempts_that_fit_all_its_words(sandbox):
 
         if fitting is not None:
             answer = sandbox.pay(**fitting)
-            assert answer.headers["x-sandbox-outcome"] == "lost_card; source=scenario; rule=1", when
+            assert answer.outcome == "lost_card; source=scenario; rule=1", when
             assert answer.json()["status"] == "declined"
         if another is not None:
             passed_over = sandbox.pay(**another)
@@ -99,7 +99,7 @@ def test_every_action_can_be_ruled_by_operation_and_status(sandbox):
 
         answer = sandbox.act(tx, action, **body)
 
-        assert answer.headers["x-sandbox-outcome"] == "approved; source=scenario; rule=mine"
+        assert answer.outcome == "approved; source=scenario; rule=mine"
         assert counts(sandbox) == [("1", 0, 0, False), ("2", 0, 0, False), ("mine", 1, 1, False)]
 
 
@@ -115,7 +115,7 @@ def test_an_action_is_ruled_by_what_it_asks_for_and_by_the_card_of_its_payment(s
     refund = sandbox.act(sale, "refund", amount=300)
     captures = [sandbox.act(one, "capture", tip_amount=n) for one, n in ((first, 0), (second, 100))]
 
-    assert refund.headers["x-sandbox-outcome"] == "refund_declined; source=scenario; rule=2"
+    assert refund.outcome == "refund_declined; source=scenario; rule=2"
     assert [source(one) for one in captures] == [NONE, "scenario 3"]
 
 
@@ -237,7 +237,7 @@ def test_a_rule_without_an_outcome_leaves_it_to_card_and_amount(sandbox):
     assert declined.headers["x-sandbox-outcome"].endswith("; source=card; rule=tok_declined")
     assert by_amount.headers["x-sandbox-outcome"].endswith("; source=amount; rule=amount:900051")
     assert approved.json()["status"] == "captured"
-    assert approved.headers["x-sandbox-outcome"] == "approved; source=scenario; rule=1"
+    assert approved.outcome == "approved; source=scenario; rule=1"
 
 
 def test_a_delay_holds_the_payment_with_its_processor(sandbox):

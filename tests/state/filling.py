@@ -104,29 +104,21 @@ def looping(sandbox: InProcess) -> Iterator[InProcess]:
         loop.close()
 
 
-def control(sandbox: InProcess, method: str, path: str, body: Any = ...) -> Any:
-    """What the control API of the sandbox's world answers, which is no refusal."""
-    answer = sandbox.manage(method, path, body)
-    assert 200 <= answer.status < 300, answer.body
-    return answer.json() if answer.body else None
-
-
 def fill(sandbox: InProcess) -> None:
     """Have the world hold something of everything."""
     _webhooks(sandbox)
-    control(sandbox, "PUT", "/scenario", SCENARIO)
+    sandbox.manage("PUT", "/scenario", SCENARIO).expect(200)
     _directory(sandbox)
     for state in STATES:
         sandbox.in_state(state)
     sandbox.pay(4321)
     sandbox.pay(900_051, card="tok_refund_fails")
     next_one = {"outcome": "expired_card", "operation": "sale", "amount": 55, "delay_ms": 10}
-    control(sandbox, "POST", "/scenario/next", next_one)
-    control(sandbox, "POST", "/scenario/next", {"fault": "malformed_json", "operation": "confirm"})
-    changes = {"name": "sampled", "anything": [1, {"else": None}]}
-    sample = {"event_type": "account.updated", "changes": changes}
-    control(sandbox, "POST", "/messages", sample)
-    control(sandbox, "PUT", "/switches", {"webhooks.time_scale": 2.5, "strict_headers": False})
+    for one in (next_one, {"fault": "malformed_json", "operation": "confirm"}):
+        sandbox.manage("POST", "/scenario/next", one).expect(201)
+    sandbox.emit(name="sampled", anything=[1, {"else": None}])
+    sandbox.set_switch("webhooks.time_scale", 2.5)
+    sandbox.set_switch("strict_headers", False)
 
 
 def kept_key(sandbox: InProcess) -> str:
@@ -135,18 +127,15 @@ def kept_key(sandbox: InProcess) -> str:
 
 
 def _webhooks(sandbox: InProcess) -> None:
-    everywhere = {"id": "ep_all", "url": "http://127.0.0.1:9/all", "description": "everything"}
-    control(sandbox, "POST", "/endpoints", everywhere)
-    control(sandbox, "POST", "/endpoints/ep_all/rotate-secret", {"grace_s": 3600})
-    narrow = {
-        "url": "http://127.0.0.1:9/some",
-        "account_id": sandbox.account_id("merchant"),
-        "event_types": ["transaction.sale", "transaction.refund"],
-        "filters": {"status": ["captured"]},
-    }
-    control(sandbox, "POST", "/endpoints", narrow)
-    control(sandbox, "POST", "/endpoints", {"id": "ep_off", "url": "http://127.0.0.1:9/off"})
-    control(sandbox, "PATCH", "/endpoints/ep_off", {"disabled": True})
+    sandbox.add_endpoint(id="ep_all", description="everything")
+    sandbox.manage("POST", "/endpoints/ep_all/rotate-secret", {"grace_s": 3600}).expect(200)
+    sandbox.add_endpoint(
+        account_id=sandbox.account_id("merchant"),
+        event_types=["transaction.sale", "transaction.refund"],
+        filters={"status": ["captured"]},
+    )
+    sandbox.add_endpoint(id="ep_off")
+    sandbox.change_endpoint("ep_off", disabled=True)
 
 
 def _directory(sandbox: InProcess) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sandbox.store.files.port import FORMAT
 from tests.driving import InProcess
 from tests.properties import examples
-from tests.state.filling import KEPT_KEY, LISTS, a_sandbox, control, fill
+from tests.state.filling import KEPT_KEY, LISTS, a_sandbox, fill
 from tests.support.caller import turns
 from tests.support.open_requests import open_request, sale, taps
 from tests.worlds.worlds import add_world
@@ -73,14 +73,15 @@ def test_a_world_that_came_back_is_shown_and_goes_on_as_before(full: bytes):
     # The requests that rules decided are in the journal, which stays with the world.
     sandbox.manage("DELETE", "/requests")
     for path in ("", "/messages", "/endpoints", "/scenario", "/scenario/next", "/switches"):
-        assert control(other, "GET", path) == control(sandbox, "GET", path), path
+        shown = [one.manage("GET", path).expect(200) for one in (sandbox, other)]
+        assert shown[0] == shown[1], path
     for path in ("/v2/transactions", "/v1/batches", "/v5/apikeys", "/v2/terminals"):
         shown = [one.get(path, by="psp").body for one in (sandbox, other)]
         assert shown[0] == shown[1], path
     for one in (sandbox, other):
         one.paid(56)
         one.paid(2000, operation="auth")
-        control(one, "POST", "/clock/advance", {"by": "45d"})
+        one.advance("45d")
     assert sandbox.saved() == other.saved()
 
 
@@ -112,7 +113,9 @@ async def _put(sandbox: InProcess, body: bytes) -> int:
 
 def test_a_payment_that_waited_for_its_processor_gets_404_and_ends_in_the_world_that_came_back():
     sandbox = a_sandbox()
-    control(sandbox, "POST", "/scenario/next", {"outcome": "approved", "delay_ms": 60_000})
+    sandbox.manage("POST", "/scenario/next", {"outcome": "approved", "delay_ms": 60_000}).expect(
+        201
+    )
 
     async def story() -> tuple[str, int]:
         waiting = await open_request(sandbox, sale(sandbox))
@@ -139,7 +142,7 @@ def test_a_payment_that_waited_for_its_processor_gets_404_and_ends_in_the_world_
 def test_in_another_world_the_ids_are_the_same_and_the_keys_its_own(full: bytes, seed: int):
     sandbox = a_sandbox()
     other = add_world(sandbox, "other", seed=seed)
-    keys = {name: control(other, "GET", "")["keys"][name]["key"] for name in ("partner", "psp")}
+    keys = {name: other.key(name) for name in ("partner", "psp")}
 
     view = other.load(full).expect(200)
 
@@ -162,7 +165,7 @@ def test_in_another_world_the_ids_are_the_same_and_the_keys_its_own(full: bytes,
     assert other.get("/v2/transactions", by=KEPT_KEY).status == 401
     other.load(once).expect(200)
     assert other.saved() == once
-    again = control(other, "POST", "/reset")
+    again = other.manage("POST", "/reset").expect(200)
     assert {name: again["keys"][name]["key"] for name in keys} == keys
 
 
@@ -317,7 +320,7 @@ def test_what_makes_no_world_is_refused_with_its_place_and_changes_nothing(full:
     for number, (change, *named) in enumerate(REFUSED):
         answer = sandbox.load(json.dumps(change(json.loads(full))).encode())
 
-        assert (answer.status, answer.json()["error"]) == (400, "not_restored"), (number, named)
+        assert answer.error() == (400, "not_restored"), (number, named)
         said = answer.json()["message"]
         assert [word for word in named if word not in said] == [], said
         assert SECRET not in said
@@ -373,8 +376,8 @@ def test_nonsense_anywhere_is_refused_or_harmless(full: bytes, data: Any, nonsen
     assert answer.status == 200, answer.body
     assert [path for path in LISTS if sandbox.get(path, by="psp").status >= 500] == []
     for path in ("", "/messages", "/endpoints", "/scenario/next", "/clock"):
-        control(sandbox, "GET", path)
-    control(sandbox, "POST", "/clock/advance", {"by": "60d"})
+        sandbox.manage("GET", path).expect(200)
+    sandbox.advance("60d")
     assert sandbox.saved() != before
 
 

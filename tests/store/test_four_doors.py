@@ -17,8 +17,6 @@ from tests.directory import contract
 from tests.driving import InProcess, Response, fresh
 from tests.state.filling import a_sandbox, looping
 
-SNAPSHOT = "/_sandbox/worlds/default/snapshot"
-ENDPOINTS = "/_sandbox/worlds/default/endpoints"
 DEMO = Path(__file__).parents[2] / "fixtures" / "demo.json"
 SECRET = write_secret(b"k" * 32)
 
@@ -100,9 +98,8 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Saved:
     path = tmp_path_factory.mktemp("kept") / "state.json"
     with looping(a_sandbox(store=path)) as sandbox:
         sandbox.a_credential()
-        body = {"id": "mine", "url": "http://127.0.0.1:9/hook", "secret": SECRET}
-        assert sandbox.ask("POST", ENDPOINTS, json_body=body).status == 201
-        snapshot = sandbox.ask("GET", SNAPSHOT).json()
+        sandbox.add_endpoint(id="mine", secret=SECRET)
+        snapshot = sandbox.look("snapshot")
     return json.loads(path.read_bytes()), snapshot
 
 
@@ -146,10 +143,10 @@ def _asked(
 ) -> Iterator[tuple[str, Said]]:
     """The doors for a request, and what they say."""
     body = _edited(saved[1], table, field, value).encode()
-    yield f"{table}, ", _answered(sandbox.ask("PUT", SNAPSHOT, body=body))
+    yield f"{table}, ", _answered(sandbox.load(body))
     if table == "endpoints":
         other = {"url": "http://127.0.0.1:9/other", field: value}
-        yield "", _answered(sandbox.ask("POST", ENDPOINTS, json_body=other))
+        yield "", _answered(sandbox.manage("POST", "/endpoints", other))
 
 
 def _started(

@@ -20,9 +20,7 @@ def listed(world: InProcess, plural: str, *, by: str = "psp") -> list[dict[str, 
     path = {"accounts": "/v1/accounts", "terminals": "/v2/terminals"}.get(plural, "/v1/locations")
     rows: list[dict[str, Any]] = []
     while True:
-        answer = world.get(path, by=by, query=f"limit=200&offset={len(rows)}")
-        assert answer.status == 200, answer.body
-        page = answer.json()
+        page = world.get(path, by=by, query=f"limit=200&offset={len(rows)}").expect(200)
         rows += page[plural]
         if not page[plural]:
             assert len(rows) == page["total"]
@@ -174,9 +172,8 @@ def test_a_reset_brings_the_same_invention_back(sandbox):
     assert world.delete(f"/v2/terminals/{terminal}", by="psp").status == 204
     assert state(world) != before
 
-    reset = sandbox.control("POST", "/worlds/again/reset")
+    world.reset()
 
-    assert reset.status == 200
     assert state(world) == before
 
 
@@ -197,7 +194,7 @@ def test_an_invention_out_of_bounds_is_refused_and_makes_no_world(sandbox):
     ]:
         answer = sandbox.control("POST", "/worlds", {"id": "never", "invent": invent})
 
-        assert (answer.status, answer.json()["error"]) == (400, "validation_error"), invent
+        assert answer.error() == (400, "validation_error"), invent
         assert named in json.dumps(answer.json()), invent
     assert sandbox.control("GET", "/worlds/never").status == 404
 

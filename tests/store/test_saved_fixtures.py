@@ -58,8 +58,8 @@ def test_a_saved_world_is_a_fixture_with_its_clock_and_a_reset_goes_back_to_it(f
     later = sandbox.paid()
     [*_, told] = sandbox.messages(subject=later["transaction_id"])
     assert len(statuses(sandbox)) == 3
-    hook = sandbox.manage("POST", "/endpoints", {"url": "http://shop"}).json()
-    assert sandbox.manage("POST", "/reset").status == 200
+    hook = sandbox.add_endpoint()
+    sandbox.reset()
     # The saved world has no endpoint of its own (assumed D25).
     assert sandbox.look("endpoints")["endpoints"] == [hook]
     assert sandbox.manage("GET", f"/messages/{told['id']}").status == 404
@@ -79,12 +79,12 @@ def test_switches_that_it_is_given_come_before_the_saved_ones_and_stay_when_it_i
     sandbox = begun(friday)
     told = {"batch.settlement": "manual"}
     world = add_world(sandbox, "told", fixture="friday", switches=told)
-    assert world.look("/worlds/told/switches")["batch.settlement"] == "manual"
-    world.control("PUT", "/worlds/told/switches", {"strict_headers": True})
+    assert world.look("switches")["batch.settlement"] == "manual"
+    world.set_switch("strict_headers", True)
 
-    assert world.control("POST", "/worlds/told/reset").status == 200
+    world.reset()
 
-    switches = world.look("/worlds/told/switches")
+    switches = world.look("switches")
     assert (switches["batch.settlement"], switches["strict_headers"]) == ("manual", True)
 
 
@@ -140,7 +140,7 @@ def test_a_saved_world_of_another_seed_than_its_fixture_keeps_its_cast(tmp_path,
 
     for sandbox in (first, second, begun("busy", seed=9)):
         before = sandbox.manage("GET", "").json()
-        after = sandbox.manage("PUT", "/snapshot", sandbox.look("snapshot")).json()
+        after = sandbox.load(sandbox.saved()).expect(200)
 
         assert (after["accounts"], after["keys"]) == (before["accounts"], before["keys"])
 
@@ -171,7 +171,7 @@ def test_a_kept_world_goes_back_to_it_after_a_restart(tmp_path, friday, fixture,
     friday.unlink()
     with looping(a_sandbox(store=path)) as sandbox:
         assert create(sandbox).status == 201
-        assert sandbox.manage("POST", "/reset").status == 200
+        sandbox.reset()
         assert sandbox.saved() == before
 
 
@@ -224,7 +224,7 @@ def test_a_world_that_cannot_begin_with_it_is_not_made_and_takes_no_number(frida
 
     refused = sandbox.control("POST", "/worlds", {"fixture": "friday"})
 
-    assert (refused.status, refused.json()["error"]) == (400, "faulty_fixture")
+    assert refused.error() == (400, "faulty_fixture")
     assert "scenario" in refused.json()["details"] or "key" in refused.json()["details"]
     assert sandbox.look("/worlds")["total"] == 1
     assert sandbox.control("POST", "/worlds", {"fixture": "demo"}).json()["id"] == "world-1"
@@ -245,7 +245,7 @@ def test_a_reset_to_what_cannot_be_used_changes_nothing(friday):
 
     refused = sandbox.manage("POST", "/reset")
 
-    assert (refused.status, refused.json()["error"]) == (400, "faulty_fixture")
+    assert refused.error() == (400, "faulty_fixture")
     assert "transactions" in refused.json()["details"]
     assert statuses(sandbox) == before
     assert len(before) == 3

@@ -120,6 +120,5 @@ class OpenRequests:
 
     def advance(self, by: str) -> list[tuple[str, str, str]]:
         """What happened on the way: (at, kind, subject)."""
-        answer = self.ask("POST", f"{CONTROL}/clock/advance", {"by": by})
-        assert answer.status == 200, answer.body
-        return [(one["at"], one["kind"], one["subject"]) for one in answer.json()["fired"]]
+        fired = self.ask("POST", f"{CONTROL}/clock/advance", {"by": by}).expect(200)["fired"]
+        return [(one["at"], one["kind"], one["subject"]) for one in fired]

@@ -1,6 +1,5 @@
 """A server that ends and starts again on its file goes on as if nothing had been."""
 
-import contextlib
 import json
 import re
 import threading
@@ -9,13 +8,12 @@ from pathlib import Path
 from time import time
 from typing import Any
 
-import httpx2
 import pytest
 
 from sandbox.domain.instants import from_ms, parse_rfc3339
 from tests.driving import NOW, until
 from tests.servers.serving import Database
-from tests.state.filling import LISTS, STATES, control, fill
+from tests.state.filling import LISTS, STATES, fill
 from tests.state.remote import Remote
 from tests.state.saved_worlds import KINDS, SavedWorld, serving_saved
 from tests.webhooks.receiving import Receiver, receiving
@@ -96,7 +94,7 @@ def test_what_fell_due_while_the_server_was_down_happens_at_its_own_moment_unask
             (told,) = receiver.wait_for(1)
 
             now = Remote(server).read(held)
-            clock = control(Remote(server), "GET", "/clock")
+            clock = Remote(server).look("clock")
             elapsed_s = time() - set_at
 
     assert told.json()["status"] == "canceled"
@@ -110,13 +108,13 @@ def test_what_fell_due_while_the_server_was_down_happens_at_its_own_moment_unask
 
 def nearly_expired(world: Remote, receiver: Receiver) -> tuple[str, datetime, datetime]:
     """A hold, the time of a clock that runs fast, and when the hold expires, in a second."""
-    control(world, "PUT", "/clock", {"now": NOW, "mode": "running", "rate": 60})
+    world.manage("PUT", "/clock", {"now": NOW, "mode": "running", "rate": 60}).expect(200)
     held = str(world.paid(operation="auth")["transaction_id"])
     timers = json.loads(world.saved())["timers"].values()
     (due,) = [parse_rfc3339(one["due"]) for one in timers if one["subject"] == held]
     nearly = (due - timedelta(minutes=1)).replace(microsecond=0)
-    control(world, "PUT", "/clock", {"now": f"{nearly:%Y-%m-%dT%H:%M:%S}.000Z"})
-    control(world, "POST", "/endpoints", {"url": receiver.url})
+    world.set_clock(f"{nearly:%Y-%m-%dT%H:%M:%S}.000Z")
+    world.add_endpoint(url=receiver.url)
     return held, nearly, due
 
 
@@ -125,7 +123,7 @@ def test_a_world_that_was_put_in_place_lets_things_happen_unasked(db: Path):
         world = another(server, "first")
         nearly_expired(world, receiver)
         saved = world.saved()
-        control(world, "POST", "/clock/advance", {"by": "1h"})
+        world.advance("1h")
         receiver.wait_for(1)
 
         world.load(saved).expect(200)
@@ -138,35 +136,26 @@ def test_a_world_that_was_put_in_place_lets_things_happen_unasked(db: Path):
 
 def waiting_sale(world: Remote) -> tuple[threading.Thread, str]:
     """A sale under way, whose client hears nothing of it, and its id once it is kept."""
-
-    def post() -> None:
-        with contextlib.suppress(httpx2.TransportError):
-            world.pay()
-
-    def found() -> Any:
-        return world.ask("GET", "/v2/transactions", key="partner", query="status=pending").json()[
-            "transactions"
-        ]
-
-    thread = threading.Thread(target=post)
+    thread = threading.Thread(target=world.pay)
     thread.start()
-    return thread, str(until(found)[0]["transaction_id"])
+    (id,) = until(lambda: world.found("status=pending"))
+    return thread, id
 
 
 def waiting_for_the_processor(world: Remote) -> tuple[threading.Thread, str]:
-    control(world, "POST", "/scenario/next", {"outcome": "approved", "delay_ms": 60_000})
+    world.manage("POST", "/scenario/next", {"outcome": "approved", "delay_ms": 60_000}).expect(201)
     return waiting_sale(world)
 
 
 def waiting_for_a_tap(world: Remote, **then: Any) -> tuple[threading.Thread, str]:
     rule = {"name": "tap", "then": {"tap": "wait"} | then}
-    control(world, "PUT", "/scenario", {"name": "desk", "rule": [rule]})
+    world.manage("PUT", "/scenario", {"name": "desk", "rule": [rule]}).expect(200)
     return waiting_sale(world)
 
 
 def waiting_after_a_tap(world: Remote) -> tuple[threading.Thread, str]:
     thread, id = waiting_for_a_tap(world, delay_ms=60_000)
-    control(world, "POST", f"/taps/{id}", {"card": "tok_visa_credit"})
+    world.manage("POST", f"/taps/{id}", {"card": "tok_visa_credit"})
     return thread, id
 
 
@@ -186,15 +175,15 @@ def test_a_payment_that_waited_ends_as_timed_out_and_that_is_all(db: Path, how: 
     with serving_saved(db) as server:
         for name, (_, id) in waiting.items():
             world = Remote(server, name.replace("_", "-"))
-            control(world, "DELETE", "/scenario")
-            control(world, "POST", "/clock/advance", {"by": "10m"})
+            world.manage("DELETE", "/scenario")
+            world.advance("10m")
             ended = world.read(id)
-            control(world, "POST", "/clock/advance", {"by": "60d"})
+            world.advance("60d")
 
             assert (ended["status"], ended["status_reason"]) == ("error", "timed_out"), name
             assert len(ended["history"]) == 2, name
             assert world.read(id) == ended, name
-            assert control(world, "GET", "/taps")["total"] == 0, name
+            assert world.look("taps")["total"] == 0, name
 
 
 # --- small things -----------------------------------------------------------------------------
@@ -227,23 +216,23 @@ def test_whatever_was_just_done_is_kept_when_the_server_is_killed(path: Path):
         world.paid()
         world.load(saved).expect(200)
         world.paid(5)
-        control(world, "PUT", "/switches", {"idempotency.duplicate": "replay"})
-        control(world, "POST", "/clock/advance", {"by": "1d"})
-        now = control(world, "GET", "/clock")
-        control(world, "POST", "/scenario/next", {"outcome": "lost_card"})
+        world.set_switch("idempotency.duplicate", "replay")
+        world.advance("1d")
+        now = world.look("clock")
+        world.manage("POST", "/scenario/next", {"outcome": "lost_card"}).expect(201)
         server.kill()
 
     with serving_saved(path) as server:
         worlds = server.control("GET", "/worlds").json()["worlds"]
         assert sorted(one["id"] for one in worlds) == ["default", "reset"]
         for empty in (Remote(server, "reset"), another(server, "deleted")):
-            assert empty.ask("GET", "/v2/transactions", key="partner").json()["total"] == 0
+            assert empty.found() == []
         world = Remote(server)
-        listed = world.ask("GET", "/v2/transactions", key="partner").json()["transactions"]
+        listed = world.search()["transactions"]
         assert [one["total_amount"] for one in listed] == [5, 1000]
         assert listed[1]["transaction_id"] == sale["transaction_id"]
-        assert control(world, "GET", "/switches")["idempotency.duplicate"] == "replay"
-        assert control(world, "GET", "/clock") == now
+        assert world.look("switches")["idempotency.duplicate"] == "replay"
+        assert world.look("clock") == now
         assert world.pay().json()["status"] == "declined"
         assert world.pay().json()["status"] == "captured"
 
@@ -252,19 +241,17 @@ def test_undelivered_webhooks_go_on_with_their_attempts_counted(db: Path):
     with receiving(503) as receiver:
         with serving_saved(db, *FROZEN) as server:
             world = Remote(server)
-            control(world, "POST", "/endpoints", {"id": "ep", "url": receiver.url})
-            secret = control(world, "GET", "/endpoints/ep")["secret"]
-            body = {"event_type": "account.updated"}
-            message = control(world, "POST", "/messages", body)["id"]
+            secret = world.add_endpoint(id="ep", url=receiver.url)["secret"]
+            message = world.emit()
             world.wait_idle()
-            before = control(world, "GET", f"/messages/{message}")["deliveries"]
+            before = world.look(f"messages/{message}")["deliveries"]
             server.kill()
         receiver.behave(200)
         with serving_saved(db) as server:
             world = Remote(server)
-            assert control(world, "GET", f"/messages/{message}")["deliveries"] == before
-            control(world, "POST", "/clock/advance", {"by": "1h"})
-            (delivery,) = control(world, "GET", f"/messages/{message}")["deliveries"]
+            assert world.look(f"messages/{message}")["deliveries"] == before
+            world.advance("1h")
+            (delivery,) = world.look(f"messages/{message}")["deliveries"]
 
         assert delivery["status"] == "delivered"
         assert [one["status_code"] for one in delivery["attempts"]] == [503, 200]

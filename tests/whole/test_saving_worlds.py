@@ -140,7 +140,7 @@ def fill(path: Path) -> dict[str, bytes]:
         shells = [Shell(server), shell_in(server, "second")]
         for shell in shells:
             shell.paid()
-        shells[1].manage("POST", "/endpoints", {"url": "http://127.0.0.1:9/"}).expect(201)
+        shells[1].add_endpoint()
         return {shell.world: shell.saved() for shell in shells}
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from sandbox.domain.payments.cards import CARDS
 from tests.driving import NOW, until
-from tests.state.filling import KEPT_KEY, control, fill
+from tests.state.filling import KEPT_KEY, fill
 from tests.state.remote import Remote
 from tests.state.saved_worlds import KINDS, serving_saved
 from tests.webhooks.receiving import receiving
@@ -63,7 +63,7 @@ def test_on_a_full_disk_nothing_is_acknowledged_until_there_is_room_and_reading_
         assert world.ask("HEAD", "/v1/accounts", key="merchant").status == 200
         assert world.control("GET", "/health").status == 200
         refusal = world.control("PUT", "/worlds/default/switches", {"strict_headers": True})
-        assert (refusal.status, refusal.json()["error"]) == (507, "not_written")
+        assert refusal.error() == (507, "not_written")
         key = {"name": "new", "permissions": ["payments:read"]}
         refusal = world.ask("POST", "/v5/apikeys", key="merchant", json_body=key)
         assert (refusal.status, set(refusal.json())) == (500, {"error", "message", "details"})
@@ -97,7 +97,7 @@ def test_no_secret_stands_in_a_file_but_those_that_may_be_read_again(path: Path)
     with receiving() as receiver:
         with serving_saved(path, *FROZEN) as server:
             world = Remote(server)
-            control(world, "POST", "/endpoints", {"url": receiver.url})
+            world.add_endpoint(url=receiver.url)
             fill(world)
             minted = world.mint(["all"], by="merchant", name="minted")
             for card in CARDS:

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from sandbox.domain.clock import EARLIEST, LATEST, RATE_MAX, RUNNING, ClockSetting, ClockState
 from sandbox.domain.instants import to_wire
 from sandbox.worlds.clock import Clock
+from tests.worlds.worlds import create
 
 LAST = to_wire(LATEST)
 START_S = 1_772_366_400.0  # 2026-03-01T12:00:00Z
@@ -98,9 +99,8 @@ def test_a_clock_may_be_set_back_and_what_a_setting_does_not_name_stays(system_c
 @pytest.mark.proves("assumed 8.2")
 def test_what_happens_in_a_world_happens_at_its_own_time(sandbox):
     sandbox.set_clock("2026-05-06T07:08:09.010Z")
-    body = {"name": "x", "permissions": ["payments:read"]}
 
-    created = sandbox.post("/v5/apikeys", body, by="merchant")
+    created = create(sandbox)
 
     message = sandbox.look("messages")["messages"][0]
     assert created.json()["created_at"] == "2026-05-06T07:08:09.010Z"

@@ -34,7 +34,7 @@ def test_one_world_of_two_servers_answers_alike_whatever_happens_in_others(sandb
         for _ in range(noise):
             create(noisy)
             create(server)
-            server.control("POST", "/worlds/noisy/reset")
+            noisy.reset()
         stories.append(_story(world))
 
     assert stories[0] == stories[1]
@@ -63,13 +63,13 @@ def test_a_reset_brings_back_keys_and_clock_and_leaves_the_switches(sandbox):
     made = create(world, permissions=["all"]).json()["key"]
     path = f"/v5/apikeys/{world.key_id('merchant')}"
     world.put(path, {"status": "revoked"})
-    world.control("PUT", "/worlds/one/switches", {"strict_headers": True})
-    world.control("PUT", "/worlds/one/clock", {"now": "2030-01-01T00:00:00Z", "mode": "running"})
+    world.set_switch("strict_headers", True)
+    world.manage("PUT", "/clock", {"now": "2030-01-01T00:00:00Z", "mode": "running"})
 
-    shown = world.control("POST", "/worlds/one/reset").json()
+    shown = world.manage("POST", "/reset").json()
 
     assert shown["clock"] == {"now": NOW, "mode": "frozen", "rate": 1.0}
-    assert world.look("/worlds/one/switches")["strict_headers"] is True
+    assert world.look("switches")["strict_headers"] is True
     assert world.get("/v5/apikeys", by=made).status == 401
     assert world.get("/v5/apikeys", by="merchant").status == 200
 

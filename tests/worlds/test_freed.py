@@ -6,7 +6,6 @@ import weakref
 from tests.driving import fresh
 
 SEARCHES = ("status=captured&min_amount=5", "search_term=476173", "card_brand=Visa")
-ENDPOINT = {"url": "http://127.0.0.1:9/hooks"}
 
 
 def busy_sandbox() -> list[weakref.ref[object]]:
@@ -20,10 +19,9 @@ def busy_sandbox() -> list[weakref.ref[object]]:
     for query in SEARCHES:
         assert sandbox.get("/v2/transactions", query=query).status == 200
     # Attempts at it wait for a loop, which does not run.
-    assert sandbox.manage("POST", "/endpoints", ENDPOINT).status == 201
+    sandbox.add_endpoint()
     sandbox.pay()
-    snapshot = sandbox.look("snapshot")
-    assert sandbox.manage("PUT", "/snapshot", snapshot).status == 200
+    sandbox.load(sandbox.saved()).expect(200)
     assert sandbox.messages(offset=0)
     sandbox.pay()
     after = worlds.default

@@ -18,10 +18,8 @@ def two(sandbox: InProcess) -> tuple[InProcess, InProcess]:
 def test_a_key_reaches_no_account_and_no_key_of_another_world(two):
     one, other = two
     owners = ("admin", "psp", "partner", "merchant")
-    path, merchant = (
-        f"/v5/apikeys/{other.key_id('merchant_read_only')}",
-        other.account_id("merchant"),
-    )
+    path = f"/v5/apikeys/{other.key_id('merchant_read_only')}"
+    merchant = other.account_id("merchant")
     before = other.get(path, by="merchant").json()
 
     for name in owners:
@@ -56,8 +54,8 @@ def test_switches_and_clocks_are_of_one_world(two):
     bare = [(b"x-service-apikey", one.key("merchant").encode())]
     bare_other = [(b"x-service-apikey", other.key("merchant").encode())]
 
-    one.control("PUT", "/worlds/one/switches", {"strict_headers": True})
-    one.control("PUT", "/worlds/one/clock", {"now": "2027-01-01T00:00:00Z"})
+    one.set_switch("strict_headers", True)
+    one.set_clock("2027-01-01T00:00:00Z")
 
     assert one.ask("GET", "/v5/apikeys", headers=bare).status == 400
     assert other.ask("GET", "/v5/apikeys", headers=bare_other).status == 200
@@ -86,7 +84,7 @@ def test_a_key_is_free_again_once_its_world_is_gone(two):
     one, other = two
     create(one, **supplied(KEY))
 
-    one.control("DELETE", "/worlds/one")
+    one.manage("DELETE", "")
 
     assert create(other, **supplied(KEY)).status == 201
     assert other.get("/v5/apikeys", by=KEY).status == 404
@@ -96,7 +94,7 @@ def test_a_key_that_is_minted_again_after_a_reset_is_not_one_that_another_world_
     """Draws repeat after a reset; a key from an earlier run may have been supplied elsewhere."""
     one, other = two
     minted = create(one, permissions=["accounts:read"]).json()["key"]
-    one.control("POST", "/worlds/one/reset")
+    one.reset()
     create(other, permissions=["accounts:read"], **supplied(minted))
 
     again = create(one, permissions=["accounts:read"]).json()["key"]

@@ -17,7 +17,7 @@ from sandbox.settings import Settings
 from sandbox.store.files.file_kinds import copy, open_file
 from sandbox.store.files.port import StoreError
 from tests.driving import InProcess
-from tests.worlds.worlds import kept, make_another
+from tests.worlds.worlds import create, kept, make_another
 
 TOKEN = "open-sesame-open-sesame"
 
@@ -84,11 +84,8 @@ def test_with_known_keys_they_are_those_of_loopback():
 
 def test_secrets_of_endpoints_and_minted_keys_are_of_one_server_as_well():
     def made(server: InProcess) -> tuple[str, str]:
-        body = {"name": "made", "permissions": ["payments:read"]}
-        minted = server.ask("POST", "/v5/apikeys", key="merchant", json_body=body).json()
-        to = {"url": "http://8.8.8.8/hook"}
-        endpoint = server.control("POST", "/worlds/default/endpoints", to).json()
-        return endpoint["secret"], minted["key"]
+        endpoint = server.add_endpoint(url="http://8.8.8.8/hook")
+        return endpoint["secret"], create(server).json()["key"]
 
     found = [made(a_server()), made(a_server()), made(a_server("127.0.0.1"))]
 
@@ -103,7 +100,7 @@ def test_a_snapshot_of_another_server_leaves_a_world_its_keys():
         other.load(server.saved()).expect(200)
 
         assert keys(other) == before
-        other.control("POST", "/worlds/default/reset")
+        other.reset()
         assert keys(other) == before
 
 

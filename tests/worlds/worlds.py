@@ -15,8 +15,7 @@ KEY = "svc_uat_Supplied0000_" + "S" * 32
 
 def add_world(sandbox: InProcess, id: str, **more: Any) -> InProcess:
     """Another world of the same server, ready to be driven with its own cast."""
-    answer = sandbox.control("POST", "/worlds", {"id": id, "clock": NOW} | more)
-    assert answer.status == 201, answer.body
+    sandbox.control("POST", "/worlds", {"id": id, "clock": NOW} | more).expect(201)
     return replace(sandbox, world=id)
 
 
