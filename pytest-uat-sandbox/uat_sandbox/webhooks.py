@@ -261,6 +261,12 @@ class Webhooks:
 
     # --- calls of the world
 
+    def register_after_reset(self) -> None:
+        """Register the receiver again if a saved fixture replaced the endpoints of the world."""
+        path = f"/worlds/{self.world_id}/endpoints"
+        if all(one["url"] != self.url for one in self._control.ask("GET", path)["endpoints"]):
+            self.register_anew()
+
     def register_anew(self) -> None:
         """Register the receiver in the world, which was replaced by another one."""
         path = f"/worlds/{self.world_id}/endpoints"

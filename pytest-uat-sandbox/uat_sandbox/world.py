@@ -282,6 +282,7 @@ class World(WorldControl):
         self.before = Before()
         if self._webhooks is not None:
             self._webhooks.forget()
+            self._webhooks.register_after_reset()
 
     def load(self, saved: bytes | str | Mapping[str, Any] | Path) -> None:
         """Replace the world by a saved one, but keep its id and the keys of its cast.

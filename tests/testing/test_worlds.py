@@ -6,8 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from sandbox.settings import Settings
 from tests.testing.conftest import pay
-from uat_sandbox import NothingCame, SandboxError, SandboxRefused
+from uat_sandbox import NothingCame, SandboxError, SandboxRefused, sandbox_server
 
 WAITS = {"name": "waits", "rule": [{"when": {"operation": "sale"}, "then": {"tap": "wait"}}]}
 
@@ -229,6 +230,18 @@ def test_a_retry_of_a_saved_world_comes_to_the_world_that_loads_it(kit):
 
         assert [one.event_type for one in other.webhooks.received] == ["transaction.sale"]
         assert len(world.webhooks.received) == 1
+
+
+def test_a_world_that_the_kit_saved_is_a_fixture_with_the_receiver_of_each_new_world(kit, tmp_path):
+    file = tmp_path / "prepared.json"
+    with kit.world() as prepared:
+        file.write_bytes(prepared.save())
+    with sandbox_server(Settings(fixture=str(file))) as server, server.world() as world:
+        for _ in range(2):
+            pay(world)
+            world.webhooks.wait_for("transaction.sale")
+            world.webhooks.expect_accepted()
+            world.reset()
 
 
 def test_a_world_lists_more_than_a_page_of_events(world):
