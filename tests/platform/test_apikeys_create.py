@@ -251,6 +251,8 @@ def test_a_supplied_key_needs_the_form_of_a_key_and_the_flag_needs_a_supplied_ke
     answer = create(sandbox, body=VALID | {"always_retrievable": True, other: own})
     assert answer.error() == INVALID
     assert f"{other}: unknown field" in answer.json()["details"]
+    answer = create(sandbox, body=VALID | dict.fromkeys("abcdefg", 1))
+    assert answer.json()["details"].endswith("e: unknown field; and 2 more")
     assert sandbox.messages() == []
 
 

@@ -236,6 +236,7 @@ def test_its_program_is_its_address_and_goes_wherever_its_endpoint_goes(hooked):
     (back,) = hooked.look("receivers")["receivers"]
     assert (back["answers"], back["received"]) == ([404, 200], 0)
     assert received(hooked, made["id"]) == []
+    assert receiver(hooked, answers=[500] * 20)["answers"] == [500] * 20
 
 
 def test_only_the_last_hundred_deliveries_are_kept(hooked):
