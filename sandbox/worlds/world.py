@@ -3,7 +3,7 @@
 A world knows no other world. The registry decides which world a key belongs to.
 """
 
-from asyncio import Event, Future, Lock, get_running_loop
+from asyncio import Event, Future, Lock, get_running_loop, sleep
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -301,6 +301,9 @@ class World:
                 await self.saver.saved(self)
             except WorldLost:
                 return False
+            # Answers that waited for the same write go on two rounds of the loop after it.
+            for _ in range(2):
+                await sleep(0)
         return True
 
     async def wait_idle(self) -> None:
