@@ -24,7 +24,6 @@ POISON = "\x1b]0;pwned\x07\x1b[2J\x9b1A\u202e\n"
 OBEYED = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 OURS = re.compile(r"\x1b\[(0|1|2|3[1-6])m")
 NAMES_ARE_DATA = ("keys", "accounts", "terminals", "locations", "exercised")
-WORLD = "/worlds/default"
 
 
 def poisoned(value: Any, within: str = "") -> Any:
@@ -71,13 +70,11 @@ def hostile() -> Iterator[Hostile]:
 
 def fill(sandbox: InProcess) -> None:
     """Something for each list."""
-    terminal = sandbox.sandbox.worlds.default.cast.terminals["merchant"]
-    sale = {"amount": 1000, "terminal_id": terminal}
-    sandbox.control("PUT", f"{WORLD}/scenario", {"name": "approve_all"})
-    sandbox.control("POST", f"{WORLD}/endpoints", {"url": "http://127.0.0.1:9/hook"})
-    sandbox.ask("POST", "/v3/payment", key="merchant", json_body=sale)
-    sandbox.ask("GET", "/v1/nowhere", key="merchant", query="x=1")
-    sandbox.control("POST", f"{WORLD}/scenario/next", {"outcome": "lost_card"})
+    sandbox.manage("PUT", "/scenario", {"name": "approve_all"})
+    sandbox.add_endpoint()
+    sandbox.pay(by="merchant")
+    sandbox.get("/v1/nowhere", by="merchant", query="x=1")
+    sandbox.manage("POST", "/scenario/next", {"outcome": "lost_card"})
 
 
 COMMANDS = """

@@ -12,17 +12,7 @@ import pytest
 from sandbox.cli.arguments import units_of
 from sandbox.domain.currencies import in_units
 from tests.cli.asking import WAIT_S, Shell, shell_in
-
-WAITS = {
-    "name": "waits",
-    "rule": [{"when": {"operation": "sale"}, "then": {"tap": "wait"}}],
-    "example": [
-        {
-            "send": {"operation": "sale", "tap": {"card": "tok_amex"}},
-            "expect": {"status": "captured"},
-        }
-    ],
-}
+from tests.scenarios.running import running
 
 
 @pytest.fixture(scope="module")
@@ -135,7 +125,7 @@ def test_the_next_attempt_that_fits_ends_as_was_said_unless_that_is_forgotten(sh
 @contextmanager
 def sales_that_wait(shell: Shell) -> Iterator[Callable[[], Future[dict[str, Any]]]]:
     """Begins a sale for whose card its terminal waits, and gives its answer, some time."""
-    shell.manage("PUT", "/scenario", WAITS)
+    running(shell, {"when": {"operation": "sale"}, "then": {"tap": "wait"}})
     # Reading along, one hears that it waits without asking again and again.
     stream = f"{shell.server.facts['control_url']}/worlds/{shell.world}/stream?kinds=tap"
     with ThreadPoolExecutor(1) as cashier, httpx2.stream("GET", stream, timeout=WAIT_S) as taps:

@@ -112,8 +112,7 @@ def test_what_cannot_be_played_is_refused_in_one_sentence(served, tmp_path):
 
 def test_a_scenario_runs_in_a_world_until_it_is_stopped(shell, story):
     def running():
-        found = shell.server.control("GET", f"/worlds/{shell.world}/scenario")
-        return found.json().get("name")
+        return shell.manage("GET", "/scenario").json().get("name")
 
     assert shell("scenario run late_answer") == f"Late answer runs in {shell.world}\n"
     assert running() == "Late answer"

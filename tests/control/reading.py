@@ -11,7 +11,6 @@ from sandbox.platform.security import HEADERS_OF, AnswerKind
 from tests.driving import InProcess
 from tests.in_process import http_scope
 
-STREAM = "/worlds/default/stream"
 WAIT_S = 5
 """So long a test waits at most for something to be sent."""
 
@@ -52,40 +51,25 @@ class Reading:
         return [await self.event() for _ in range(count)]
 
 
-def asking_for(path: str, query: str = "") -> dict[str, Any]:
-    """The scope of a GET to the control API."""
-    return http_scope("GET", f"/_sandbox{path}", query=query)
-
-
 Deliver = Callable[[dict[str, Any], Any, Any], Awaitable[None]]
 
 
 @asynccontextmanager
 async def reading(
-    sandbox: InProcess,
-    path: str = STREAM,
-    query: str = "",
-    *,
-    by: Deliver | None = None,
-    **more: Any,
+    sandbox: InProcess, query: str = "", *, by: Deliver | None = None, **more: Any
 ) -> AsyncIterator[Reading]:
-    """A stream that has begun, until the client goes, which lets it end.
+    """A stream of the world that has begun, until the client goes, which lets it end.
 
     `more` is what the server puts into the scope of the request.
     """
     one = Reading()
     one.reads.set()
     serve = by or sandbox.sandbox.app
-    task = asyncio.ensure_future(serve(asking_for(path, query) | more, one.receive, one.send))
+    scope = http_scope("GET", f"/_sandbox/worlds/{sandbox.world}/stream", query=query)
+    task = asyncio.ensure_future(serve(scope | more, one.receive, one.send))
     start = await asyncio.wait_for(one.sent.get(), WAIT_S)
-    assert start == {
-        "type": "http.response.start",
-        "status": 200,
-        "headers": [
-            (b"content-type", b"text/event-stream"),
-            *HEADERS_OF[AnswerKind.CONTROL],
-        ],
-    }
+    headers = [(b"content-type", b"text/event-stream"), *HEADERS_OF[AnswerKind.CONTROL]]
+    assert start == {"type": "http.response.start", "status": 200, "headers": headers}
     assert await one.text() == ": here\n\n"
     yield one
     one.gone.set()

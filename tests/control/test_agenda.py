@@ -8,8 +8,6 @@ from tests.control.refusals import assert_refused
 from tests.driving import NOW
 from tests.scenarios.running import after, follows, running
 
-WORLD = "/worlds/default"
-
 
 def agenda(sandbox, **query):
     return sandbox.look("agenda", **query)["agenda"]
@@ -119,11 +117,11 @@ def test_the_result_of_a_batch_is_told_before_it_comes(sandbox):
     batch_id = sandbox.read(sandbox.paid_id())["batch_id"]
     planned = {"batch": "rejected", "reason": "hash_mismatch", "after": "1h"}
     running(sandbox, {"when": {"operation": "close_batch"}, "then": planned})
-    sandbox.post(f"/v1/batches/{batch_id}/close", {})
+    sandbox.close_batch(batch_id)
     (one,) = agenda(sandbox, subject=batch_id)
 
     advance(sandbox, to=one["due"])
-    batch = sandbox.get(f"/v1/batches/{batch_id}").json()
+    batch = sandbox.batch(batch_id)
 
     assert (one["kind"], one["subject"]["kind"]) == ("batch_result", "batch")
     assert one["then"] == {"status": "rejected", "status_reason": "hash_mismatch"}

@@ -132,9 +132,6 @@ def test_each_switch_has_its_other_values_and_leaves_the_rest_alone(sandbox):
         assert sandbox.look("switches") == now
 
 
-WORLD = "/worlds/default"
-
-
 def mark(sandbox, name=""):
     return sandbox.manage("POST", "/marks", {"name": name}).expect(201)
 

@@ -1,7 +1,6 @@
 """The metrics of a server, in the format of Prometheus."""
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +8,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tests.driving import InProcess, serving
 from tests.webhooks.receiving import receiving
+from tests.worlds.worlds import add_world
 
 ROOT = Path(__file__).parents[2]
 GUIDE = ROOT / "docs" / "guides" / "running-a-server.md"
@@ -55,11 +55,11 @@ def test_requests_are_counted_by_route_and_status(sandbox):
 
 
 def test_what_was_counted_in_a_world_that_is_gone_stays(sandbox):
-    sandbox.control("POST", "/worlds", {"id": "mine"})
-    replace(sandbox, world="mine").pay()
+    mine = add_world(sandbox, "mine")
+    mine.pay()
     before = read(sandbox)
 
-    sandbox.control("DELETE", "/worlds/mine")
+    mine.manage("DELETE", "")
 
     after = read(sandbox)
     assert after["requests_total"] == before["requests_total"]

@@ -8,8 +8,6 @@ import pytest
 
 from tests.control.refusals import assert_refused
 
-WORLD = "/worlds/default"
-
 
 def as_csv(*rows):
     """A file with the columns of the first row."""
@@ -42,11 +40,10 @@ def test_the_settlement_of_a_batch_is_csv_with_a_row_for_each_record(sandbox):
     sandbox.acted(sale, "refund", amount=400, event_id="back")
     sandbox.acted(hold, "capture", amount=900)
     sandbox.settled(sale["batch_id"])
-    path = f"{WORLD}/batches/{sale['batch_id']}"
 
-    answer = sandbox.control("GET", path, query="format=csv")
+    answer = sandbox.manage("GET", f"/batches/{sale['batch_id']}?format=csv")
 
-    shown = sandbox.control("GET", path).json()
+    shown = sandbox.look(f"batches/{sale['batch_id']}")
     assert answer.headers["content-type"] == "text/csv; charset=utf-8"
     rows = list(csv.DictReader(io.StringIO(answer.body.decode())))
     assert [(one["kind"], one["amount"], one["result"]) for one in rows] == [
@@ -65,20 +62,19 @@ def test_the_settlement_of_a_batch_is_csv_with_a_row_for_each_record(sandbox):
 def test_a_batch_without_records_is_a_header(sandbox):
     sale = sandbox.sold()
     sandbox.edit_batch(sale["batch_id"], removed_transactions=[sale["transaction_id"]])
-    path = f"{WORLD}/batches/{sale['batch_id']}"
 
-    text = sandbox.control("GET", path, query="format=csv").body.decode()
+    text = sandbox.manage("GET", f"/batches/{sale['batch_id']}?format=csv").body.decode()
 
     assert text.startswith("batch_id,batch_number,batch_status,")
     assert text.count("\n") == 1
 
 
 def test_no_cell_is_a_formula_for_a_spreadsheet(sandbox):
-    path = f"{WORLD}/batches/{sandbox.sold()['batch_id']}"
+    path = f"/batches/{sandbox.sold()['batch_id']}?format=csv"
     for name in ('=HYPERLINK("http://x")', "+1", "-1", "@SUM(A1)", "\tx"):
         sandbox.put(f"/v1/accounts/{sandbox.account_id('merchant')}", {"name": name})
 
-        text = sandbox.control("GET", path, query="format=csv").body.decode()
+        text = sandbox.manage("GET", path).body.decode()
 
         (shown,) = csv.DictReader(io.StringIO(text))
         assert shown["merchant"] == f"'{name}"
@@ -160,8 +156,7 @@ def test_records_of_actions_are_transactions_like_others(sandbox):
     assert compared(sandbox, as_csv(row(sale), row(refund)))["differences"] == []
     rows = [{"event_id": "sale", "amount": 1000}, {"event_id": "back", "amount": 300}]
     assert compared(sandbox, as_csv(*rows))["differences"] == []
-    path = f"{WORLD}/batches/{sale['batch_id']}"
-    text = sandbox.control("GET", path, query="format=csv").body.decode()
+    text = sandbox.manage("GET", f"/batches/{sale['batch_id']}?format=csv").body.decode()
     settlement = [one["transaction_id"] for one in csv.DictReader(io.StringIO(text))]
     assert settlement == [sale["transaction_id"], refund["transaction_id"]]
 

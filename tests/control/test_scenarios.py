@@ -10,7 +10,7 @@ from sandbox.app import build
 from sandbox.scenario_examples.own_sandbox import run_examples
 from sandbox.scenarios.parser import parse_scenario, to_toml
 from tests.control.refusals import assert_refused
-from tests.scenarios.running import LOST, SCENARIO, counts, running, source
+from tests.scenarios.running import LOST, counts, running, source
 
 KNOWN, TITLE = "insufficient_funds_then_success", "Insufficient funds, then success"
 
@@ -39,12 +39,12 @@ def test_a_scenario_takes_the_place_of_the_one_before_until_it_is_stopped(sandbo
 
     assert counts(sandbox) == [("after", 0, 0, False)]
     assert source(sandbox.pay()) == "scenario after"
-    stopped = sandbox.control("DELETE", SCENARIO)
-    again = sandbox.control("DELETE", SCENARIO)
+    stopped = sandbox.manage("DELETE", "/scenario")
+    again = sandbox.manage("DELETE", "/scenario")
 
     assert (stopped.status, stopped.body, again.status) == (204, b"", 204)
     assert source(sandbox.pay()) == "default default"
-    assert_refused(sandbox.control("GET", SCENARIO), 404, "no_scenario")
+    assert_refused(sandbox.manage("GET", "/scenario"), 404, "no_scenario")
     assert sandbox.manage("GET", "").json()["scenario"] is None
 
 
@@ -56,7 +56,7 @@ def test_a_scenario_that_cannot_be_used_is_a_400_and_leaves_the_one_before_and_m
     for scenario, error, nearest, said in UNUSABLE:
         body = {"name": scenario} if isinstance(scenario, str) else scenario
 
-        run = sandbox.control("PUT", SCENARIO, body)
+        run = sandbox.manage("PUT", "/scenario", body)
         begun = sandbox.control("POST", "/worlds", {"id": "mine", "scenario": scenario})
 
         assert_refused(run, 400, error, nearest)
@@ -119,20 +119,22 @@ def test_a_scenario_of_the_library_is_read_as_its_file(sandbox):
 
     file = FILES[0].with_stem("late_answer").read_text(encoding="utf-8")
     assert shown["toml"] == file
-    assert sandbox.control("PUT", SCENARIO, shown["json"]).status == 200
+    assert sandbox.manage("PUT", "/scenario", shown["json"]).status == 200
     assert len(shown["examples"]) > 1
 
 
 def test_a_file_runs_and_shows_what_its_rules_decided(sandbox):
-    answer = sandbox.control("PUT", SCENARIO, {"toml": TOML})
+    answer = sandbox.manage("PUT", "/scenario", {"toml": TOML})
     sandbox.pay(amount=500)
     last = sandbox.pay(amount=500).headers["x-sandbox-request-id"]
     sandbox.pay(amount=600)
 
-    shown = sandbox.control("GET", SCENARIO).json()
+    shown = sandbox.look("scenario")
 
     assert answer.status == 200
-    assert sandbox.control("PUT", SCENARIO, {"toml": shown["toml"]}).json()["toml"] == shown["toml"]
+    assert (
+        sandbox.manage("PUT", "/scenario", {"toml": shown["toml"]}).json()["toml"] == shown["toml"]
+    )
     assert 'outcome = "insufficient_funds"' in shown["toml"]
     assert shown["since"] == "2026-03-01T12:00:00.000Z"
     assert shown["rules"] == [
@@ -145,9 +147,9 @@ def test_a_file_runs_and_shows_what_its_rules_decided(sandbox):
         }
     ]
     assert shown["webhooks"][0]["last_request_id"] is None
-    sandbox.control("DELETE", SCENARIO)
+    sandbox.manage("DELETE", "/scenario")
     sandbox.load(sandbox.saved()).expect(200)
-    assert_refused(sandbox.control("GET", SCENARIO), 404, "no_scenario")
+    assert_refused(sandbox.manage("GET", "/scenario"), 404, "no_scenario")
 
 
 # --- checking ---------------------------------------------------------------------------------
@@ -200,7 +202,7 @@ def test_of_very_many_mistakes_the_first_hundred_are_told_and_the_rest_counted(s
 
 def test_what_is_right_has_no_problems_and_what_is_not_toml_names_its_line(sandbox):
     assert check(sandbox, toml=TOML) == []
-    assert sandbox.control("GET", SCENARIO).status == 404
+    assert sandbox.manage("GET", "/scenario").status == 404
     (problem,) = check(sandbox, toml='name = "x"\nrule = [\n')
 
     assert problem["line"] is None or problem["line"] >= 2
@@ -209,9 +211,14 @@ def test_what_is_right_has_no_problems_and_what_is_not_toml_names_its_line(sandb
     assert problem["line"] == 2
 
 
+def prove(sandbox, **body):
+    """The answer; the application runs in a loop meanwhile."""
+    path = "/worlds/default/scenario/prove"
+    return asyncio.run(sandbox.control_on_loop("POST", path, body))
+
+
 def proved(sandbox, **body):
-    answer = sandbox.control_on_loop("POST", f"{SCENARIO}/prove", body)
-    return asyncio.run(answer).expect(200)
+    return prove(sandbox, **body).expect(200)
 
 
 @pytest.mark.proves("assumed D25-prove")
@@ -227,9 +234,9 @@ name = "hopeful"
 send = { operation = "sale", amount = 500 }
 expect = { http = 418 }
 """
-    assert_refused(sandbox.control("POST", f"{SCENARIO}/prove"), 404, "no_scenario")
-    assert sandbox.control("PUT", SCENARIO, {"toml": TOML + wrong}).status == 200
-    before = sandbox.control("GET", SCENARIO).body, sandbox.manage("GET", "").body
+    assert_refused(sandbox.manage("POST", "/scenario/prove"), 404, "no_scenario")
+    assert sandbox.manage("PUT", "/scenario", {"toml": TOML + wrong}).status == 200
+    before = sandbox.manage("GET", "/scenario").body, sandbox.manage("GET", "").body
 
     proof = proved(sandbox)
 
@@ -238,8 +245,8 @@ expect = { http = 418 }
     assert first == {"number": 1, "name": "too little", "line": None, "mistakes": []}
     assert (second["number"], second["name"]) == (2, "hopeful")
     assert second["mistakes"][0].startswith("http: expected 418, got ")
-    assert (sandbox.control("GET", SCENARIO).body, sandbox.manage("GET", "").body) == before
-    sandbox.control("PUT", SCENARIO, {"name": "late_answer"})
+    assert (sandbox.manage("GET", "/scenario").body, sandbox.manage("GET", "").body) == before
+    sandbox.manage("PUT", "/scenario", {"name": "late_answer"})
     assert proved(sandbox)["ok"] is True
 
 
@@ -251,10 +258,9 @@ def test_the_examples_of_a_text_are_proved_and_have_the_lines_of_the_text(sandbo
     (example,) = proof["examples"]
     assert proof["ok"] is False
     assert (TOML + wrong).splitlines()[example["line"] - 1] == "[[example]]"
-    assert sandbox.control("GET", SCENARIO).status == 404
-    mistaken = {"toml": TOML.replace("amount = 500", "amont = 500")}
-    answer = asyncio.run(sandbox.control_on_loop("POST", f"{SCENARIO}/prove", mistaken))
-    assert_refused(answer, 400, "validation_error", "amount")
+    assert sandbox.manage("GET", "/scenario").status == 404
+    mistaken = prove(sandbox, toml=TOML.replace("amount = 500", "amont = 500"))
+    assert_refused(mistaken, 400, "validation_error", "amount")
 
 
 def test_examples_that_take_too_long_are_given_up():

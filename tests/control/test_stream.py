@@ -3,7 +3,6 @@
 import asyncio
 import json
 import signal
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -14,32 +13,32 @@ from sandbox.app import build
 from sandbox.control.stream import Stream
 from sandbox.settings import Settings
 from sandbox.worlds.event_stream import KINDS, WAITING_MAX
-from sandbox.worlds.world import World
-from tests.control.reading import STREAM, WAIT_S, asking_for, reading, told
+from tests.control.reading import WAIT_S, reading, told
 from tests.driving import NOW, InProcess, serving
 from tests.http.talking import Client, head_of, port_of
+from tests.in_process import http_scope
 from tests.support.open_requests import desk_opens, open_request, sale, tap
 from tests.worlds.worlds import add_world
 
-CLOCK = "/worlds/default/clock"
+STREAM = "/_sandbox/worlds/default/stream"
 
 
 @pytest.fixture
-def mine(sandbox: InProcess) -> World:
+def mine(sandbox: InProcess) -> InProcess:
     """A world beside the default one, which can go."""
-    return add_world(sandbox, "mine").get_world()
+    return add_world(sandbox, "mine")
 
 
-def has_readers(sandbox: InProcess, world: str = "default") -> bool:
+def has_readers(sandbox: InProcess) -> bool:
     """Whether anything is noted for somebody who reads along."""
-    return len(replace(sandbox, world=world).get_world().subscriptions) > 0
+    return len(sandbox.get_world().subscriptions) > 0
 
 
 # --- what is told -----------------------------------------------------------------------------
 
 
 def test_a_payment_is_told_in_order_as_the_journal_and_the_messages_show_it(sandbox):
-    happened = told(sandbox, lambda: sandbox.pay(), 4)
+    happened = told(sandbox, sandbox.pay, 4)
 
     assert [(kind, number) for kind, number, _ in happened] == [
         *(("message", 1), ("message", 2), ("message", 3), ("request", 4))
@@ -57,9 +56,8 @@ def test_an_attempt_is_told_with_what_became_of_its_delivery(sandbox):
     url = "http://127.0.0.1:9/hooks"
     sandbox.add_endpoint(id="till", url=url)
 
-    (_, number, message), (kind, after, attempt) = told(
-        sandbox, lambda: sandbox.emit(), 2, query="kinds=message,attempt"
-    )
+    seen = told(sandbox, sandbox.emit, 2, query="kinds=message,attempt")
+    (_, number, message), (kind, after, attempt) = seen
 
     (delivery,) = sandbox.look(f"messages/{message['id']}")["deliveries"]
     assert (number, kind, after) == (1, "attempt", 2)
@@ -78,13 +76,13 @@ def test_an_attempt_is_told_with_what_became_of_its_delivery(sandbox):
 
 def test_a_clock_that_is_set_or_advanced_is_told(sandbox):
     for method, path, body, expected in (
-        ("PUT", CLOCK, {"rate": 60}, "2026-03-01T12:00:00.000Z frozen 60.0"),
-        ("PUT", CLOCK, {"now": "2026-03-01T13:00:00Z"}, "2026-03-01T13:00:00.000Z frozen 60.0"),
-        ("PUT", CLOCK, {"now": "2026-02-01T12:00:00Z"}, "2026-02-01T12:00:00.000Z frozen 60.0"),
-        ("POST", f"{CLOCK}/advance", {"by": "1h"}, "2026-02-01T13:00:00.000Z frozen 60.0"),
-        ("POST", "/worlds/default/reset", ..., "2026-03-01T12:00:00.000Z frozen 1.0"),
+        ("PUT", "/clock", {"rate": 60}, "2026-03-01T12:00:00.000Z frozen 60.0"),
+        ("PUT", "/clock", {"now": "2026-03-01T13:00:00Z"}, "2026-03-01T13:00:00.000Z frozen 60.0"),
+        ("PUT", "/clock", {"now": "2026-02-01T12:00:00Z"}, "2026-02-01T12:00:00.000Z frozen 60.0"),
+        ("POST", "/clock/advance", {"by": "1h"}, "2026-02-01T13:00:00.000Z frozen 60.0"),
+        ("POST", "/reset", ..., "2026-03-01T12:00:00.000Z frozen 1.0"),
     ):
-        ask = partial(sandbox.control, method, path, body)
+        ask = partial(sandbox.manage, method, path, body)
         ((kind, _, clock),) = told(sandbox, ask, 1)
         assert kind == "clock"
         assert f"{clock['now']} {clock['mode']} {clock['rate']}" == expected
@@ -105,13 +103,9 @@ def test_only_the_kinds_that_are_asked_for_are_told_and_numbers_are_those_of_the
 
 def test_all_readers_of_a_world_are_told_and_those_of_another_are_not(sandbox, mine):
     async def read() -> list[Any]:
-        async with (
-            reading(sandbox) as one,
-            reading(sandbox) as two,
-            reading(sandbox, "/worlds/mine/stream") as other,
-        ):
+        async with reading(sandbox) as one, reading(sandbox) as two, reading(mine) as other:
             sandbox.manage("PUT", "/clock", {"rate": 2})
-            sandbox.control("PUT", "/worlds/mine/clock", {"rate": 3})
+            mine.manage("PUT", "/clock", {"rate": 3})
             return [await stream.event() for stream in (one, two, other)]
 
     happened = asyncio.run(read())
@@ -162,11 +156,8 @@ def test_a_reader_that_is_too_slow_is_told_how_much_it_missed(sandbox):
 def test_a_silent_stream_says_that_it_is_there_and_its_world_is_in_use():
     ticks = [0.0]
     sandbox = InProcess(build(Settings(), ticks=lambda: ticks[0]))
-    for id in ("watched", "forgotten"):
-        sandbox.control("POST", "/worlds", {"id": id})
+    watched, _ = (add_world(sandbox, id).get_world() for id in ("watched", "forgotten"))
     worlds = sandbox.sandbox.worlds
-    watched = worlds.get("watched")
-    assert watched is not None
 
     serve = partial(Stream(watched, KINDS, lambda: worlds.touch(watched)).deliver, silence_s=0)
 
@@ -189,7 +180,8 @@ def test_a_server_that_says_by_an_error_that_the_client_has_gone_is_understood(s
         async def send(message: dict[str, Any]) -> None:
             raise OSError
 
-        await asyncio.wait_for(sandbox.sandbox.app(asking_for(STREAM), receive, send), WAIT_S)
+        asking = sandbox.sandbox.app(http_scope("GET", STREAM), receive, send)
+        await asyncio.wait_for(asking, WAIT_S)
 
     asyncio.run(serve())
 
@@ -199,41 +191,40 @@ def test_a_server_that_says_by_an_error_that_the_client_has_gone_is_understood(s
 # --- the end of a stream ----------------------------------------------------------------------
 
 
-def test_a_stream_ends_when_its_world_is_deleted_after_all_that_happened_before(sandbox, mine):
+def test_a_stream_ends_when_its_world_is_deleted_after_all_that_happened_before(mine):
     async def read() -> tuple[str, str]:
-        async with reading(sandbox, "/worlds/mine/stream") as stream:
-            replace(sandbox, world="mine").get("/v5/apikeys", by="merchant")
-            sandbox.control("DELETE", "/worlds/mine")
+        async with reading(mine) as stream:
+            mine.get("/v5/apikeys", by="merchant")
+            mine.manage("DELETE", "")
             return (await stream.event())[0], await stream.text()
 
     assert asyncio.run(read()) == ("request", "")
 
 
-def test_a_stream_ends_when_another_world_is_put_in_the_place_of_its_own(sandbox, mine):
-    world = replace(sandbox, world="mine")
-    saved = world.saved()
+def test_a_stream_ends_when_another_world_is_put_in_the_place_of_its_own(mine):
+    saved = mine.saved()
 
     async def read() -> str:
-        async with reading(sandbox, "/worlds/mine/stream") as stream:
+        async with reading(mine) as stream:
             # A snapshot is read in a thread, which the loop of this test would have to wait for.
-            restored = await asyncio.to_thread(world.load, saved)
+            restored = await asyncio.to_thread(mine.load, saved)
             assert restored.status == 200
             return await stream.text()
 
     assert asyncio.run(read()) == ""
-    assert not has_readers(sandbox, "mine")
+    assert not has_readers(mine)
 
 
-def test_a_stream_that_ends_while_its_client_does_not_read_is_cut_off(sandbox, mine):
-    serve = partial(Stream(mine, KINDS, lambda: None).deliver, last_words_s=0)
+def test_a_stream_that_ends_while_its_client_does_not_read_is_cut_off(mine):
+    serve = partial(Stream(mine.get_world(), KINDS, lambda: None).deliver, last_words_s=0)
 
     async def read() -> bool:
         cut = asyncio.Event()
         abort = {"sandbox.abort": cut.set}
-        async with reading(sandbox, by=serve, **abort) as stream:
+        async with reading(mine, by=serve, **abort) as stream:
             stream.reads.clear()
-            sandbox.control("PUT", "/worlds/mine/clock", {"rate": 2})
-            sandbox.control("DELETE", "/worlds/mine")
+            mine.manage("PUT", "/clock", {"rate": 2})
+            mine.manage("DELETE", "")
             await asyncio.wait_for(cut.wait(), WAIT_S)
             return stream.sent.empty()
 
@@ -255,20 +246,19 @@ def test_a_stream_goes_on_when_its_world_is_reset(sandbox):
     assert [number for _, number, _ in happened] == list(range(1, 10))
 
 
-def test_a_stream_whose_world_goes_before_it_begins_ends_at_once(sandbox, mine):
-    sandbox.control("DELETE", "/worlds/mine")
+def test_a_stream_whose_world_goes_before_it_begins_ends_at_once(mine):
+    serve = Stream(mine.get_world(), KINDS, lambda: None).deliver
+    mine.manage("DELETE", "")
 
     async def read() -> str:
-        async with reading(sandbox, by=Stream(mine, KINDS, lambda: None).deliver) as stream:
+        async with reading(mine, by=serve) as stream:
             return await stream.text()
 
     assert asyncio.run(read()) == ""
 
 
 def test_records_and_rows_are_told_as_lists_show_them_and_are_small(sandbox):
-    happened = told(
-        sandbox, lambda: sandbox.pay(), 6, query="kinds=record,message,request&shape=row"
-    )
+    happened = told(sandbox, sandbox.pay, 6, query="kinds=record,message,request&shape=row")
 
     shown = {one["kind"]: one for kind, _, one in happened if kind == "record"}
     (payment,) = sandbox.look("payments")["payments"]
@@ -338,10 +328,10 @@ def test_a_payment_that_waits_for_a_tap_is_told_when_it_begins_and_when_it_ends(
 def test_a_server_whose_streams_are_read_or_not_stops_without_complaint():
     with serving() as server:
         with (
-            httpx2.stream("GET", server.facts["control_url"] + STREAM, timeout=WAIT_S) as answer,
+            httpx2.stream("GET", server.url + STREAM, timeout=WAIT_S) as answer,
             Client(port_of(server.url)) as silent,
         ):
-            silent.send(head_of(f"GET /_sandbox{STREAM}"))
+            silent.send(head_of(f"GET {STREAM}"))
             lines = answer.iter_lines()
             seen = [next(lines), next(lines)]
             server.ask("GET", "/v5/apikeys", key="merchant")

@@ -62,46 +62,41 @@ def test_an_unknown_world_and_a_body_that_is_too_large_are_refused_as_the_docume
 
 
 def test_what_is_there_already_is_refused_as_the_document_says(sandbox):
-    endpoint = {"url": "http://127.0.0.1:9/hook", "id": "taken", "disabled": True}
-    sandbox.manage("POST", "/endpoints", endpoint)
-    free = {"url": "http://127.0.0.1:9/hook", "id": "free"}
-    sandbox.manage("POST", "/endpoints", free)
-    sample = {"event_type": "account.created"}
-    message = sandbox.manage("POST", "/messages", sample).json()["id"]
+    taken = sandbox.add_endpoint(id="taken", disabled=True)
+    sandbox.add_endpoint(id="free")
+    message = sandbox.emit("account.created")
     sold = Request(sandbox, "payments.create").send().json()
     unchecked = InProcess(sandbox.sandbox)
     for times, path, body in (
-        (10, "endpoints/taken/rotate-secret", {}),
-        (WEBHOOK_FAULTS_MAX, "webhooks/next", {"then": {"drop": True}}),
-        (QUEUE_MAX, "scenario/next", {"outcome": "lost_card"}),
+        (10, "/endpoints/taken/rotate-secret", {}),
+        (WEBHOOK_FAULTS_MAX, "/webhooks/next", {"then": {"drop": True}}),
+        (QUEUE_MAX, "/scenario/next", {"outcome": "lost_card"}),
     ):
         for _ in range(times):
-            unchecked.control("POST", f"{WORLD}/{path}", body)
+            unchecked.manage("POST", path, body)
     sandbox.manage("PUT", "/scenario", {"toml": 'name = "without examples"'})
     long = {"method": "POST", "path": "/v3/payment", "key": "merchant", "body": "x" * 20_000}
     sent = sandbox.manage("POST", "/send", long).json()["request_id"]
 
     asked = {
-        "worlds.create": ("/worlds", {"id": "default"}),
-        "endpoints.create": (f"{WORLD}/endpoints", endpoint),
-        "next.add": (f"{WORLD}/scenario/next", {"outcome": "lost_card"}),
-        "worlds.fork": (f"{WORLD}/fork", {"id": "default"}),
-        "requests.export": (f"{WORLD}/export", {"as": "har", "subject": "nobody"}),
-        "webhooks.next.add": (f"{WORLD}/webhooks/next", {"then": {"drop": True}}),
-        "endpoints.rotate": (f"{WORLD}/endpoints/taken/rotate-secret", {}),
-        "endpoints.recover": (f"{WORLD}/endpoints/taken/recover", {"since": NOW}),
-        "messages.resend": (f"{WORLD}/messages/{message}/resend", {"endpoint_id": "taken"}),
-        "requests.replay": (f"{WORLD}/requests/{sent}/replay", {}),
-        "scenario.play": (f"{WORLD}/scenario/play", {"example": 1}),
-        "taps.tap": (f"{WORLD}/taps/{sold['transaction_id']}", {"cancel": "user"}),
-        "payments.answer": (f"{WORLD}/payments/{sold['transaction_id']}/answer", {}),
-        "batches.answer": (f"{WORLD}/batches/{sold['batch_id']}/answer", {"answer": "accepted"}),
+        "endpoints.create": ("/endpoints", {"id": "taken", "url": taken["url"]}),
+        "next.add": ("/scenario/next", {"outcome": "lost_card"}),
+        "worlds.fork": ("/fork", {"id": "default"}),
+        "requests.export": ("/export", {"as": "har", "subject": "nobody"}),
+        "webhooks.next.add": ("/webhooks/next", {"then": {"drop": True}}),
+        "endpoints.rotate": ("/endpoints/taken/rotate-secret", {}),
+        "endpoints.recover": ("/endpoints/taken/recover", {"since": NOW}),
+        "messages.resend": (f"/messages/{message}/resend", {"endpoint_id": "taken"}),
+        "requests.replay": (f"/requests/{sent}/replay", {}),
+        "scenario.play": ("/scenario/play", {"example": 1}),
+        "taps.tap": (f"/taps/{sold['transaction_id']}", {"cancel": "user"}),
+        "payments.answer": (f"/payments/{sold['transaction_id']}/answer", {}),
+        "batches.answer": (f"/batches/{sold['batch_id']}/answer", {"answer": "accepted"}),
     }
-    answers = {
-        name: sandbox.control("POST", path, body).status for name, (path, body) in asked.items()
-    }
-    path = f"{WORLD}/messages/{message}/verify"
-    answers["messages.verify"] = sandbox.control("GET", path, query="endpoint_id=free").status
+    answers = {name: sandbox.manage("POST", *one).status for name, one in asked.items()}
+    verify = f"/messages/{message}/verify?endpoint_id=free"
+    answers["messages.verify"] = sandbox.manage("GET", verify).status
+    answers["worlds.create"] = sandbox.control("POST", "/worlds", {"id": "default"}).status
     while sandbox.manage("POST", "/receivers", {}).status == 201:
         pass
     answers["receivers.create"] = sandbox.manage("POST", "/receivers", {}).status

@@ -12,6 +12,7 @@ from sandbox.domain.transport_faults import TRANSPORT_FAULTS
 from sandbox.platform.wire import ConnectionClosed
 from sandbox.settings import Settings
 from tests.driving import InProcess
+from tests.scenarios.running import running
 
 ORDINARY = "approved; source=default; rule=default"
 ARMING = (900201, 900213, 900401)
@@ -249,8 +250,7 @@ def test_an_attempt_that_is_refused_anyway_uses_up_nothing_of_the_queue(sandbox,
 
 
 def test_an_invalid_payment_is_not_counted_by_the_rule_of_a_scenario(sandbox):
-    rule = {"name": "first", "then": {"outcome": "lost_card", "times": 1}}
-    sandbox.manage("PUT", "/scenario", {"name": "once", "rule": [rule]})
+    running(sandbox, {"name": "first", "then": {"outcome": "lost_card", "times": 1}})
 
     sandbox.refused(sandbox.pay(1000, breakdown={"subtotal": 1}))
 

@@ -107,9 +107,6 @@ def test_a_key_lost_during_an_action_is_a_401_and_a_failed_attempt(sandbox, requ
         assert (after["status"], after["refunded"], after["reversed"]) == (expected, 0, 0)
 
 
-RESET = ("POST", "/_sandbox/worlds/default/reset", {})
-
-
 @pytest.mark.parametrize("operation", ["sale", "capture"])
 def test_a_reset_ends_what_waits_without_a_trace(sandbox, requests, operation):
     request = sale(sandbox)
@@ -118,7 +115,7 @@ def test_a_reset_ends_what_waits_without_a_trace(sandbox, requests, operation):
     delay(sandbox)
     task = requests.open(request)
 
-    requests.ask(*RESET)
+    requests.ask("POST", "/_sandbox/worlds/default/reset", {})
 
     # A reset world draws the same ids again: the same transaction_id, another payment.
     delay(sandbox, "lost_card", ms=60)

@@ -45,10 +45,10 @@ def test_a_maintenance_can_be_ended_and_a_reset_ends_it(sandbox):
 
 def test_a_snapshot_keeps_the_maintenance(sandbox):
     begin(sandbox, "10m")
-    saved = sandbox.manage("GET", "/snapshot").body
+    saved = sandbox.saved()
     sandbox.manage("DELETE", "/maintenance")
 
-    sandbox.ask("PUT", "/_sandbox/worlds/default/snapshot", body=saved)
+    sandbox.load(saved).expect(200)
 
     assert sandbox.look("maintenance")["until"] is not None
 

@@ -5,6 +5,7 @@ import pytest
 from sandbox.domain.profile import Profile
 from sandbox.domain.switches import SWITCHES
 from tests.driving import fresh
+from tests.worlds.worlds import add_world
 
 FORMER = {name: switch for name, switch in SWITCHES.items() if switch.reading is not None}
 PAIRS = [
@@ -30,18 +31,15 @@ def test_a_former_switch_and_its_reading_show_each_other(sandbox):
 
 @pytest.mark.proves("assumed D35")
 def test_a_new_world_takes_former_switches_and_a_reading_counts_before_them(sandbox):
-    body = {
-        "id": "mine",
-        "switches": {"strict_headers": True, "idempotency.duplicate": "replay"},
-        "readings": {"duplicate_event_id": "reject"},
-    }
+    switches = {"strict_headers": True, "idempotency.duplicate": "replay"}
+    readings = {"duplicate_event_id": "reject"}
 
-    assert sandbox.control("POST", "/worlds", body).status == 201
+    mine = add_world(sandbox, "mine", switches=switches, readings=readings)
 
     for _ in range(2):
-        assert sandbox.look("/worlds/mine/readings")["missing_headers"] == "refused"
-        assert sandbox.look("/worlds/mine/switches")["idempotency.duplicate"] == "reject"
-        sandbox.control("POST", "/worlds/mine/reset")
+        assert mine.look("readings")["missing_headers"] == "refused"
+        assert mine.look("switches")["idempotency.duplicate"] == "reject"
+        mine.reset()
     assert sandbox.look("switches")["strict_headers"] is False
 
 

@@ -1,12 +1,11 @@
 """Readings: every value of each, and who chooses it."""
 
-from dataclasses import replace
-
 import pytest
 
 from sandbox.domain.profile import Profile, parse_profile
 from sandbox.domain.readings import READINGS
 from tests.driving import fresh
+from tests.worlds.worlds import add_world
 
 DEFAULTS = {id: reading.default for id, reading in READINGS.items()}
 
@@ -116,15 +115,13 @@ def test_the_world_chooses_before_the_profile_and_null_returns_to_the_profile():
 
 @pytest.mark.proves("assumed D35")
 def test_worlds_choose_apart_and_snapshots_keep_the_choice(sandbox):
-    mine = {"id": "mine", "readings": {"stored_transaction_type": "first"}}
-    assert sandbox.control("POST", "/worlds", mine).status == 201
-    snapshot = sandbox.look("/worlds/mine/snapshot")
-    replace(sandbox, world="mine").choose(stored_transaction_type="last")
+    mine = add_world(sandbox, "mine", readings={"stored_transaction_type": "first"})
+    saved = mine.saved()
+    mine.choose(stored_transaction_type="last")
 
-    assert sandbox.control("PUT", "/worlds/mine/snapshot", snapshot).status in (200, 204)
+    mine.load(saved).expect(200)
 
-    chosen = sandbox.look("/worlds/mine/readings")
-    assert chosen == DEFAULTS | {"stored_transaction_type": "first"}
+    assert mine.look("readings") == DEFAULTS | {"stored_transaction_type": "first"}
     assert sandbox.look("readings") == DEFAULTS
 
 

@@ -7,14 +7,13 @@ from jsonschema import Draft202012Validator
 from sandbox.scenarios.schema import scenario_schema
 from tests.driving import InProcess, Response
 
-SCENARIO = "/worlds/default/scenario"
 LOST = {"outcome": "lost_card"}
 SCHEMA = Draft202012Validator(scenario_schema())
 
 
 def put(sandbox: InProcess, *rules: dict[str, Any]) -> Response:
     """Asks for a scenario of these rules."""
-    return sandbox.control("PUT", SCENARIO, {"name": "mine", "rule": list(rules)})
+    return sandbox.manage("PUT", "/scenario", {"name": "mine", "rule": list(rules)})
 
 
 def running(sandbox: InProcess, *rules: dict[str, Any]) -> None:
@@ -36,7 +35,7 @@ def after(wait: str, do: str, **more: Any) -> dict[str, Any]:
 
 def counts(sandbox: InProcess) -> list[tuple[str, int, int, bool]]:
     """Of each rule its name, how often it fitted and applied, and whether it is used up."""
-    shown = sandbox.control("GET", SCENARIO).json()["rules"]
+    shown = sandbox.look("scenario")["rules"]
     return [(one["name"], one["fitted"], one["applied"], one["is_used_up"]) for one in shown]
 
 

@@ -16,16 +16,14 @@ from sandbox.scenarios.words import RULES_MAX, WEBHOOK_RULES_MAX
 from sandbox.worlds.coverage_counters import OTHERS, SCENARIOS_MAX
 from sandbox.worlds.lifecycle import run_scenario
 from tests.control.refusals import assert_refused
-from tests.scenarios.running import LOST, SCENARIO, running
+from tests.scenarios.running import LOST, running
 
-NEXT = "/worlds/default/scenario/next"
-SNAPSHOT = "/worlds/default/snapshot"
 ENTRY_BYTES_MAX = 60_000
 """16 KiB of a request and of an answer, and what is said of them."""
 
 
 def queue(sandbox, **entry):
-    return sandbox.control("POST", NEXT, {"outcome": "lost_card"} | entry)
+    return sandbox.manage("POST", "/scenario/next", {"outcome": "lost_card"} | entry)
 
 
 def test_as_many_next_outcomes_as_may_wait_leave_a_small_entry_and_one_more_is_refused(sandbox):
@@ -34,14 +32,14 @@ def test_as_many_next_outcomes_as_may_wait_leave_a_small_entry_and_one_more_is_r
         assert queue(sandbox, amount=1).status == 201
     running(sandbox, *[{"when": {"amount": 1}, "then": LOST}] * RULES_MAX)
     entry = sandbox.journal(sandbox.pay())
-    full = sandbox.control("GET", SNAPSHOT).json()
-    as_full = sandbox.control("PUT", SNAPSHOT, full)
+    full = sandbox.look("snapshot")
+    as_full = sandbox.manage("PUT", "/snapshot", full)
     (world,) = full["world"].values()
     world["queue"].append(world["queue"][0])
-    too_full = sandbox.control("PUT", SNAPSHOT, full)
+    too_full = sandbox.manage("PUT", "/snapshot", full)
     refused = queue(sandbox)
-    waiting = sandbox.control("GET", NEXT).json()["total"]
-    sandbox.control("DELETE", NEXT)
+    waiting = sandbox.look("scenario/next")["total"]
+    sandbox.manage("DELETE", "/scenario/next")
 
     near = entry["near_misses"]
     assert near[:-1] == ["queue: waits for the amount 1"] * NEAR_MISSES_MAX
@@ -76,7 +74,7 @@ def test_a_scenario_with_too_many_parts_is_refused_before_they_are_checked(sandb
         rule = {"when": {"amount": [value] * 8}, "then": LOST}
         rows.append(("rule", [rule] * 300, "rule 1, when.amount"))
     for part, rules, said in rows:
-        refused = sandbox.control("PUT", SCENARIO, {"name": "mine", part: rules})
+        refused = sandbox.manage("PUT", "/scenario", {"name": "mine", part: rules})
 
         assert_refused(refused, 400, "validation_error")
         assert said in refused.json()["message"]
@@ -107,14 +105,12 @@ def test_an_entry_of_the_journal_is_small_whatever_was_asked(sandbox):
 
 
 def test_of_many_scenarios_the_first_are_counted_by_name_and_the_rest_together(sandbox):
-    for number in range(SCENARIOS_MAX + 7):
+    for number in (*range(SCENARIOS_MAX + 7), 0):
         body = {"name": f"mine {number}", "rule": [{"then": LOST}]}
-        assert sandbox.manage("PUT", "/scenario", body).status == 200
-    again = {"name": "mine 0", "rule": [{"then": LOST}]}
-    sandbox.manage("PUT", "/scenario", again)
+        sandbox.manage("PUT", "/scenario", body).expect(200)
 
-    for path in ("/worlds/default/coverage", "/coverage"):
-        ran = sandbox.control("GET", path).json()["scenarios"]["exercised"]
+    for path in ("coverage", "/coverage"):
+        ran = sandbox.look(path)["scenarios"]["exercised"]
         assert (ran["mine 0"], ran[f"mine {SCENARIOS_MAX - 1}"], ran[OTHERS]) == (2, 1, 7)
         assert len(ran) == SCENARIOS_MAX + 1
 
@@ -157,7 +153,7 @@ def _with(place: tuple[str, ...], name: str) -> dict[str, Any]:
 def test_a_name_that_is_not_a_plain_line_is_refused_with_its_place(sandbox):
     for named, place in PLACES.items():
         for name, written in OBEYED.items():
-            answer = sandbox.control("PUT", SCENARIO, _with(place, name))
+            answer = sandbox.manage("PUT", "/scenario", _with(place, name))
 
             said = answer.json()["message"]
             assert answer.error() == (400, "validation_error")
@@ -168,7 +164,7 @@ def test_a_name_that_is_not_a_plain_line_is_refused_with_its_place(sandbox):
     assert sandbox.pay().status == 200
     for name in ("Größe 42", "條件", "a rule: sale; refund=no", "😀", "a\u200db"):
         for place in (("name",), ("rule", "name")):
-            assert sandbox.control("PUT", SCENARIO, _with(place, name)).status == 200
+            assert sandbox.manage("PUT", "/scenario", _with(place, name)).status == 200
 
 
 @pytest.mark.proves("assumed D3, D14, D25-plain")

@@ -6,7 +6,7 @@ from itertools import product
 import pytest
 
 from tests.driving import InProcess, fresh
-from tests.scenarios.running import LOST, SCENARIO, carrying, counts, put, running, source, tipping
+from tests.scenarios.running import LOST, carrying, counts, put, running, source, tipping
 from tests.support.open_requests import DELAY_MS, open_request, sale
 
 NONE = "default default"
@@ -87,7 +87,7 @@ def test_every_action_can_be_ruled_by_operation_and_status(sandbox):
         ("refund", InProcess.sold, "refund", {}),
         ("confirm", InProcess.prompted, "confirm", {"confirm": True}),
     ):
-        sandbox.control("DELETE", SCENARIO)
+        sandbox.manage("DELETE", "/scenario")
         tx = begin(sandbox)
         others = {"captured", "authorized", "surcharge_pending"} - {tx["status"]}
         running(
@@ -210,14 +210,14 @@ def test_a_name_that_the_world_does_not_have_is_refused_and_the_scenario_before_
 def test_a_scenario_chooses_readings_which_stay(sandbox):
     document = {"name": "x", "readings": {"decline_status": "http_402"}}
 
-    assert sandbox.control("PUT", SCENARIO, document).status < 300
+    assert sandbox.manage("PUT", "/scenario", document).status < 300
 
     chosen = sandbox.look("readings")
     assert chosen["decline_status"] == "http_402"
-    sandbox.control("DELETE", SCENARIO)
+    sandbox.manage("DELETE", "/scenario")
     assert sandbox.look("readings") == chosen
     wrong = {"name": "x", "readings": {"decline_statu": "http_402"}}
-    refused = sandbox.control("PUT", SCENARIO, wrong)
+    refused = sandbox.manage("PUT", "/scenario", wrong)
     assert refused.status == 400
     assert "decline_status" in refused.body.decode()
 

@@ -121,14 +121,12 @@ def test_only_the_messages_of_the_last_two_days_are_there(busy: InProcess):
 
 
 def test_a_world_made_from_it_goes_on_from_the_end_of_the_month_or_at_its_own_clock(sandbox):
-    clocks = []
-    for id, clock in (("busy", None), ("timed", "2026-02-28T12:00:00Z")):
-        add_world(sandbox, id, fixture="busy", clock=clock)
-        clocks.append(sandbox.look(f"/worlds/{id}/clock"))
+    month = add_world(sandbox, "timed", fixture="busy", clock="2026-02-28T12:00:00Z")
+    worlds = (add_world(sandbox, "busy", fixture="busy", clock=None), month)
+    clocks = [one.look("clock") for one in worlds]
 
     assert clocks[0]["mode"] == "running"
     assert END <= clocks[0]["now"] < "2026-03-01T06:05"
     assert clocks[1] == {"now": "2026-02-28T12:00:00.000Z", "mode": "frozen", "rate": 1.0}
-    month = InProcess(sandbox.sandbox, world="timed")
     (batch,) = [one for one in month.batches(by="taqueria") if one["status"] == "open"]
     assert month.settled(batch["id"], by="taqueria")["status"] == "accepted"

@@ -22,19 +22,14 @@ def _documents(*documents: dict[str, Any]) -> dict[str, Any]:
 PARTNER = {"cast": "partner", "type": "partner", "name": "Partner", "description": "Resells"}
 MERCHANT = {"cast": "merchant", "type": "merchant", "name": "Merchant", "description": "Sells"}
 KEY = {"cast": "merchant", "account": "merchant", "permissions": ["payments:read"]}
+PARTNERS = {"cast": "partner", "account": "partner"}
 SMALL: dict[str, Any] = {
     "accounts": _documents(PARTNER, MERCHANT | {"parent": "partner"}),
     "terminals": _documents({"cast": "till", "account": "merchant"}),
     "locations": _documents({"cast": "shop", "account": "merchant", "terminal": "till"}),
     "api_keys": _documents(
         KEY | {"lookup": "smallmercha1"},
-        KEY
-        | {
-            "cast": "partner",
-            "account": "partner",
-            "lookup": "smallpartner",
-            "permissions": ["all"],
-        },
+        KEY | PARTNERS | {"lookup": "smallpartner", "permissions": ["all"]},
     ),
 }
 
@@ -71,9 +66,8 @@ def test_the_demo_accounts_stand_below_each_other_as_described(sandbox):
         path = f"/v1/accounts/{sandbox.account_id(name)}"
         above = sandbox.get(path, by="admin").json()["parent_account_ids"]
 
-        assert (above[0], above[-1]) == (sandbox.account_id("psp"), sandbox.account_id(parent)), (
-            name
-        )
+        ends = [sandbox.account_id(one) for one in ("psp", parent)]
+        assert [above[0], above[-1]] == ends, name
         if parent != "psp":
             assert name in sandbox.cast.terminals, name
             assert name in sandbox.cast.locations, name

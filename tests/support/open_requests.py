@@ -91,11 +91,7 @@ class OpenRequests:
 
     def end(self, task: Open) -> Response:
         """The answer to a request that was begun."""
-
-        async def wait() -> Response:
-            return await asyncio.wait_for(task, 5)
-
-        return self.run(wait())
+        return self.run(asyncio.wait_for(task, 5))
 
     def is_open(self, task: Open) -> bool:
         """Whether it still waits, once whatever can go on has gone on."""

@@ -118,10 +118,10 @@ def built(image: Image) -> Image:
     uv("venv", "--quiet", "--seed", "--python", python, tools, cwd=image.folder)
     (image.folder / "opt").mkdir()
     source.mkdir()
-    for word, rest in image_steps():
+    for word, rest in DOCKERFILE.build_stage:
         if word == "COPY":
             copy(*rest.split(), to=source)
-        else:
+        elif word == "RUN":
             run(
                 *("bash", "-euo", "pipefail", "-c", image.here(rest)),
                 cwd=source,
@@ -132,10 +132,6 @@ def built(image: Image) -> Image:
         (owner,) = re.findall(r"--chown=(\S+) /data", " ".join(DOCKERFILE.all("COPY")))
         os.chown(data, *map(int, owner.split(":")))
     return image
-
-
-def image_steps() -> list[tuple[str, ...]]:
-    return [step for step in DOCKERFILE.build_stage if step[0] in ("COPY", "RUN")]
 
 
 def copy(what: str, target: str, to: Path) -> None:
@@ -254,10 +250,6 @@ def test_there_is_a_client_that_understands_the_compose_file():
 # --- what it does -----------------------------------------------------------------------------
 
 
-def key_of(port: int) -> str:
-    return str(ask(port, "/worlds/default").json()["keys"]["merchant"]["key"])
-
-
 def ended(process: Any, name: str) -> int:
     """The status with which a process ends at a signal of that name."""
     process.send_signal(getattr(signal, name))
@@ -288,7 +280,7 @@ def test_with_the_compose_file_worlds_are_kept_keys_are_known_and_webhooks_go_to
     )[:1]
     known = {"SANDBOX_KNOWN_KEYS": SERVICE["environment"]["SANDBOX_KNOWN_KEYS"]}
     with container(image, *SERVICE["command"], **known) as (port, process):
-        key = key_of(port)
+        key = ask(port, "/worlds/default").json()["keys"]["merchant"]["key"]
         ask(port, "/worlds", json={"id": "kept"})
         to = ["http://app:9000/hook", "http://127.0.0.1:9000/hook"]
         answers = [ask(port, "/worlds/default/endpoints", json={"url": url}) for url in to]

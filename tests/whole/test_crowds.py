@@ -24,10 +24,8 @@ def memory_of(server: Served) -> int:
 
 def test_bodies_without_a_key_take_little_memory():
     with serving() as server, ExitStack() as stack:
-        port, unpaid = (
-            port_of(server.url),
-            head_of("POST /v3/payment", JSON, f"content-length: {MIB}"),
-        )
+        port = port_of(server.url)
+        unpaid = head_of("POST /v3/payment", JSON, f"content-length: {MIB}")
         with Client(port) as client:
             assert client.ask(unpaid, b" " * MIB).status == 401
         before = memory_of(server)

@@ -1,9 +1,11 @@
 """A world that is replaced while its webhooks wait to be sent."""
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tests.driving import Served, serving
+from tests.driving import serving
+from tests.state.remote import Remote
 from tests.webhooks.receiving import Answer, receiving
 
 ROUNDS = 5
@@ -16,35 +18,20 @@ def test_a_world_can_be_replaced_while_its_webhooks_wait(tmp_path: Path):
     options = ("--store", str(tmp_path / "state.json"))
     gate = threading.Event()
     with receiving(Answer(gate=gate)) as receiver, serving(*options) as server:
-        empty = snapshot(server)
-        server.control("POST", "/worlds/default/endpoints", json={"url": receiver.url})
-        server.pay()
+        world = Remote(server)
+        empty = world.saved()
+        world.add_endpoint(url=receiver.url)
+        world.pay()
         receiver.wait_for(1)
-        unsent = snapshot(server)
+        unsent = world.saved()
         gate.set()
-        server.control("POST", "/worlds", json=LARGE, timeout=WAITS_S)
+        world.control("POST", "/worlds", LARGE).expect(201)
 
         # The one has a webhook to send, whose payment the other has not.
-        loads = [start_loading(server, moment) for _ in range(ROUNDS) for moment in (unsent, empty)]
-        for one in loads:
-            one.join()
+        with ThreadPoolExecutor(2 * ROUNDS) as threads:
+            loaded = list(threads.map(world.load, [unsent, empty] * ROUNDS))
         server.process.terminate()
         log = server.process.communicate(timeout=WAITS_S)[1]
 
+    assert {answer.status for answer in loaded} == {200}
     assert "defect" not in log, log
-
-
-def snapshot(server: Served) -> bytes:
-    return server.control("GET", "/worlds/default/snapshot").content
-
-
-def start_loading(server: Served, moment: bytes) -> threading.Thread:
-    """Load a snapshot; the answer comes once the file has it."""
-
-    def load() -> None:
-        answer = server.control("PUT", "/worlds/default/snapshot", content=moment, timeout=WAITS_S)
-        assert answer.status_code == 200, answer.text
-
-    thread = threading.Thread(target=load)
-    thread.start()
-    return thread

@@ -16,6 +16,7 @@ from tests.servers.serving import Database
 from tests.state.filling import LISTS, STATES, fill
 from tests.state.remote import Remote
 from tests.state.saved_worlds import KINDS, SavedWorld, serving_saved
+from tests.support.open_requests import desk_opens
 from tests.webhooks.receiving import Receiver, receiving
 
 FROZEN = ("--clock", NOW)
@@ -148,8 +149,7 @@ def waiting_for_the_processor(world: Remote) -> tuple[threading.Thread, str]:
 
 
 def waiting_for_a_tap(world: Remote, **then: Any) -> tuple[threading.Thread, str]:
-    rule = {"name": "tap", "then": {"tap": "wait"} | then}
-    world.manage("PUT", "/scenario", {"name": "desk", "rule": [rule]}).expect(200)
+    desk_opens(world, **then)
     return waiting_sale(world)
 
 

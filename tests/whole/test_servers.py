@@ -61,13 +61,8 @@ def test_a_world_is_had_by_the_server_at_which_it_was_made_and_found_from_all(do
     made = other.control("POST", "/worlds", json={"id": "mine", "seed": 7}).json()
 
     key = made["keys"]["merchant"]["key"]
-    paid = one.ask(
-        "POST",
-        "/v3/payment",
-        key=None,
-        headers={"x-service-apikey": key},
-        json={"amount": 5, "terminal_id": made["terminals"]["merchant"]},
-    )
+    sale = {"amount": 5, "terminal_id": made["terminals"]["merchant"]}
+    paid = one.ask("POST", "/v3/payment", key=key, json=sale)
 
     assert (paid.status_code, paid.headers["x-sandbox-server"]) == (200, "two")
     listed = one.control("GET", "/worlds").json()
@@ -78,16 +73,14 @@ def test_a_world_is_had_by_the_server_at_which_it_was_made_and_found_from_all(do
     assert again.json()["message"] == "a world 'mine' already exists"
     found = one.control("GET", "/find", params={"q": paid.json()["transaction_id"]}).json()
     assert [thing["world"] for thing in found["found"]] == ["mine"]
-    held = {
-        each["name"]: each["worlds"] for each in one.control("GET", "/servers").json()["servers"]
-    }
-    assert held == {"one": 1, "two": 1}
+    servers = one.control("GET", "/servers").json()["servers"]
+    assert {each["name"]: each["worlds"] for each in servers} == {"one": 1, "two": 1}
     # A key that a client brings belongs to one world on all servers.
     brought = {"key": f"svc_uat_{'a' * 12}_{'B' * 32}", "always_retrievable": True}
     body = {"name": "brought", "permissions": ["locations:read"]} | brought
     bring, again = (
-        one.ask("POST", "/v5/apikeys", headers={"x-service-apikey": by}, json=body)
-        for by in (made["keys"]["partner"]["key"], one.key("partner"))
+        one.ask("POST", "/v5/apikeys", key=by, json=body)
+        for by in (made["keys"]["partner"]["key"], "partner")
     )
     assert (bring.status_code, again.status_code) == (201, 400), bring.text
     assert "is used already" in again.text

@@ -14,6 +14,7 @@ from tests.state.filling import KEPT_KEY, fill
 from tests.state.remote import Remote
 from tests.state.saved_worlds import KINDS, serving_saved
 from tests.webhooks.receiving import receiving
+from tests.worlds.worlds import create
 
 FROZEN = ("--clock", NOW)
 
@@ -64,8 +65,7 @@ def test_on_a_full_disk_nothing_is_acknowledged_until_there_is_room_and_reading_
         assert world.control("GET", "/health").status == 200
         refusal = world.control("PUT", "/worlds/default/switches", {"strict_headers": True})
         assert refusal.error() == (507, "not_written")
-        key = {"name": "new", "permissions": ["payments:read"]}
-        refusal = world.ask("POST", "/v5/apikeys", key="merchant", json_body=key)
+        refusal = create(world)
         assert (refusal.status, set(refusal.json())) == (500, {"error", "message", "details"})
         problems = [one["message"] for one in server.said() if one["level"] == "error"]
         assert any("write" in one for one in problems)
@@ -74,7 +74,7 @@ def test_on_a_full_disk_nothing_is_acknowledged_until_there_is_room_and_reading_
         resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, NO_LIMIT)
 
         kept.append(until(lambda: world.pay().json().get("transaction_id")))
-        total = world.ask("GET", "/v2/transactions", key="partner").json()["total"]
+        total = world.all_transactions()
         assert any("works again" in one["message"] for one in server.said())
         server.kill()
 
@@ -83,7 +83,7 @@ def test_on_a_full_disk_nothing_is_acknowledged_until_there_is_room_and_reading_
         for id in (first, *kept):
             assert world.read(id)["status"] == "captured"
         # What was refused but done is there too: none of it was forgotten meanwhile.
-        assert world.ask("GET", "/v2/transactions", key="partner").json()["total"] == total
+        assert world.all_transactions() == total
 
 
 # --- secrets ----------------------------------------------------------------------------------

@@ -45,10 +45,10 @@ def test_one_world_of_two_servers_answers_alike_whatever_happens_in_others(sandb
 
 def test_a_reset_gives_the_same_world_again_and_then_the_same_answers(sandbox):
     world = add_world(sandbox, "one", seed=7)
-    before = world.control("GET", "/worlds/one").body
+    before = world.manage("GET", "").body
     told = _story(world)
 
-    reset = world.control("POST", "/worlds/one/reset")
+    reset = world.manage("POST", "/reset")
     cleared = totals(world)
     again = _story(world)
 

@@ -7,6 +7,7 @@ import asyncio
 import json
 import logging
 from contextlib import AbstractContextManager, closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -36,9 +37,7 @@ def on(path: Path, host: str = "0.0.0.0", **more: Any) -> AbstractContextManager
 def keys(sandbox: InProcess, world: str = "default") -> dict[str, str]:
     """The plaintext of the keys of a world's cast, each of which leads to it."""
     worlds = sandbox.sandbox.worlds
-    found = worlds.get(world)
-    assert found is not None
-    plain = {name: key for name, (_, key) in found.cast.keys.items()}
+    plain = {name: key for name, (_, key) in replace(sandbox, world=world).cast.keys.items()}
     holders = [worlds.holder(worlds.profile.key_format.parse(key)) for key in plain.values()]
     assert [holder and holder[0].id for holder in holders] == [world] * len(plain)
     return plain

@@ -255,16 +255,9 @@ def test_each_file_has_a_draft_of_its_own_and_is_saved_as_a_file(page, desk):
 def test_requests_are_named_by_what_their_operation_does(page, desk):
     paid = desk.pay(1000, hold=True)
     for path in ("v1", "v3"):
-        desk.ask(
-            "POST",
-            "send",
-            {
-                "method": "POST",
-                "path": f"/{path}/payments/{paid['transaction_id']}/capture",
-                "key": "merchant",
-                "body": {},
-            },
-        )
+        capture = f"/{path}/payments/{paid['transaction_id']}/capture"
+        sent = {"method": "POST", "path": capture, "key": "merchant", "body": {}}
+        desk.ask("POST", "send", sent)
     desk.open("journal")
     lines = page.get_by_role("list", name="Requests, newest first").get_by_role("link")
     expect(lines.nth(0)).to_contain_text("Capture an authorization")
@@ -293,7 +286,8 @@ def test_a_browser_has_nothing_to_complain_of_without_a_scenario(page, desk):
 def test_a_room_says_nothing_of_a_world_that_was_not_read_yet(page, desk):
     held = []
     page.route("**/requests?*", lambda one: held.append(one))
-    page.goto(f"{desk.control}/#/{desk.id}/journal")
+    with page.expect_request("**/requests?*"):
+        page.goto(f"{desk.control}/#/{desk.id}/journal")
     expect(page.get_by_text("Reading the world shop")).to_be_visible()
     expect(page.get_by_text("No requests yet.")).to_have_count(0)
 
