@@ -158,13 +158,8 @@ def test_ctrl_c_before_it_is_done_ends_with_130_and_no_complaint():
 
 def test_an_output_that_is_full_is_said_in_a_sentence(served):
     for words in (["outcomes"], ["world", "save", "-"]):
-        command = [
-            sys.executable,
-            "-m",
-            "sandbox",
-            *words,
-            *(["--url", served.url] * ("-" in words)),
-        ]
+        at = ["--url", served.url] if "-" in words else []
+        command = [sys.executable, "-m", "sandbox", *words, *at]
         with Path("/dev/full").open("wb") as full:
             ended = subprocess.run(
                 command, stdout=full, stderr=subprocess.PIPE, text=True, check=False

@@ -98,11 +98,8 @@ def test_a_scenario_makes_the_same_outcomes_happen(sandbox):
     assert file["requests"] == 11
     assert file["content"].startswith("# Left out, as scenarios have no word for it: GET ")
     document = tomllib.loads(file["content"])
-    assert [one["then"]["outcome"] for one in document["rule"]] == [
-        "lost_card",
-        "partial_approval",
-        "stolen_card",
-    ]
+    outcomes = [one["then"]["outcome"] for one in document["rule"]]
+    assert outcomes == ["lost_card", "partial_approval", "stolen_card"]
     sent = [one["send"]["operation"] for one in document["example"]]
     tips = ["sale", "tip_adjust", "tip_adjust", "reverse"]
     assert sent == ["sale", "refund", *tips, "sale", "sale", "sale", "auth", "advance", "capture"]

@@ -99,12 +99,9 @@ def test_an_authorization_can_be_captured_and_not_refunded_and_each_names_its_ro
     possible = [one["operation"] for one in shown["moves"] if one["possible"]]
     assert possible == ["payments.capture", "payments.increment", "payments.reverse"]
     refund = move(sandbox, tx, "refund")
-    assert (refund["status"], refund["error"], refund["clause"], refund["says"]) == (
-        400,
-        "invalid_transaction_state",
-        "assumed F20",
-        "An authorized payment cannot be refunded.",
-    )
+    assert (refund["status"], refund["error"]) == (400, "invalid_transaction_state")
+    assert refund["clause"] == "assumed F20"
+    assert refund["says"] == "An authorized payment cannot be refunded."
     (expiry,) = shown["by_itself"]
     assert (expiry["trigger"], expiry["row"]) == ("authorization_expires", "F21")
 

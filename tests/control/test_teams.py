@@ -279,11 +279,8 @@ def test_tokens_and_worlds_of_teams_outlive_a_server_that_is_killed(tmp_path, na
 
 def test_damaged_tokens_of_a_file_are_no_open_door(tmp_path):
     path = tmp_path / "state.json"
-    path.write_text(
-        json.dumps(
-            {"file": {"1": {"program": "uat-sandbox", "format": FORMAT, "tokens": [{"id": 1}]}}}
-        )
-    )
+    head = {"program": "uat-sandbox", "format": FORMAT, "tokens": [{"id": 1}]}
+    path.write_text(json.dumps({"file": {"1": head}}))
 
     with pytest.raises(Exception, match="cannot be read: tokens"):
         build(Settings(host="0.0.0.0", token=OPERATORS, store=path))

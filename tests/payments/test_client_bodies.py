@@ -21,10 +21,8 @@ def test_a_payment_that_names_no_place_is_made_at_the_only_terminal_of_the_keys_
         answer = sale(sandbox, by="second_merchant")
 
         tx = answer.expect(200)
-        assert (tx["account_id"], tx["tid"]) == (
-            sandbox.account_id("second_merchant"),
-            sandbox.terminal_id("second_merchant"),
-        )
+        assert tx["account_id"] == sandbox.account_id("second_merchant")
+        assert tx["tid"] == sandbox.terminal_id("second_merchant")
         assert notes(sandbox, answer) == ["the body names no place"]
     sandbox.set_status("account", "second_merchant")
     assert sale(sandbox, by="second_merchant").status == 423

@@ -66,16 +66,8 @@ def unusable_keys(sandbox, profile):
     sandbox.set_clock("2026-07-31T00:00:00Z")
     name = sandbox.header.encode()
     ways = [
-        *(
-            [],
-            [good, sandbox.key("partner")],
-            [""],
-            [" "],
-            ["\x00"],
-            ["swordfish"],
-            ["a" * 100_000],
-        ),
-        *([revoked["key"]], [lapsing["key"]]),
+        *([], [good, sandbox.key("partner")], [revoked["key"]], [lapsing["key"]]),
+        *([one] for one in ("", " ", "\x00", "swordfish", "a" * 100_000)),
         *([sandbox.key(one)] for one in ("revoked", "expired", "deleted", "legacy", "orphan")),
         *([f"{prefixes.uat}_{'a' * 12}_{'b' * 32}"], [f"{good[:-32]}{'b' * 32}"]),
         *([f"{prefixes.legacy}_{'c' * 32}"], [f"{prefixes.production}_{'a' * 12}_{'b' * 32}"]),

@@ -104,10 +104,8 @@ def test_the_world_chooses_before_the_profile_and_null_returns_to_the_profile():
     kept = sandbox.look("readings")
 
     world = sandbox.look("/worlds/default")
-    assert world["readings"] == {
-        "key_deletes_itself": "allowed",
-        "stored_transaction_type": "first",
-    }
+    chosen = {"key_deletes_itself": "allowed", "stored_transaction_type": "first"}
+    assert world["readings"] == chosen
     assert of_profile == DEFAULTS | {"key_deletes_itself": "refused"}
     assert own == kept == DEFAULTS | {"stored_transaction_type": "first"}
     assert sandbox.choose(key_deletes_itself=None, stored_transaction_type=None) == of_profile

@@ -108,12 +108,8 @@ def test_the_detail_of_a_malformed_request_is_a_list_of_mistakes(sandbox):
     keys = sandbox.post("/v5/apikeys", {"name": 7}).json()
     assert set(keys) == {"error", "message", "details"}
     places = [[one["loc"] for one in detail] for detail in details]
-    assert places == [
-        [["body", "name"]],
-        [["query", "limit"]],
-        [["body"]],
-        [["query", "account_id"]],
-    ]
+    named = (["body", "name"], ["query", "limit"], ["body"], ["query", "account_id"])
+    assert places == [[one] for one in named]
     assert all(set(one) == {"type", "loc", "msg"} for detail in details for one in detail)
 
 
@@ -132,11 +128,8 @@ def test_a_list_of_mistakes_repeats_no_value_and_has_an_end(sandbox):
 
 @pytest.mark.proves("assumed D35-validation", "assumed D35-detail")
 def test_the_document_describes_the_refusals_of_the_profile():
-    sandbox = fresh(
-        profile=Profile(
-            readings={"validation_status": "unprocessable", "validation_detail": "objects"}
-        )
-    )
+    readings = {"validation_status": "unprocessable", "validation_detail": "objects"}
+    sandbox = fresh(profile=Profile(readings=readings))
     described = Described(sandbox.look("/platform/openapi.json"))
 
     body, query, *_ = _malformed(sandbox)

@@ -10,16 +10,9 @@ from sandbox.scenarios.parser import ScenarioError, parse_scenario, read_scenari
 
 def steps(*examples, rules=(), webhooks=()):
     """Number, name and mistakes of every example."""
-    document = {
-        "name": "mine",
-        "rule": list(rules),
-        "webhook": list(webhooks),
-        "example": list(examples),
-    }
-    return [
-        (one.number, one.name, one.mistakes)
-        for one in run_examples(parse_scenario(document), build)
-    ]
+    parts = {"rule": list(rules), "webhook": list(webhooks), "example": list(examples)}
+    scenario = parse_scenario({"name": "mine"} | parts)
+    return [(one.number, one.name, one.mistakes) for one in run_examples(scenario, build)]
 
 
 def mistakes(*examples, **rules):

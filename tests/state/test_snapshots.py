@@ -58,10 +58,8 @@ def test_the_full_world_has_something_in_every_table(full: bytes):
         *("authorization_expires", "surcharge_expires", "key_expires"),
         *("late_answer", "block_terminal", "revoke_key"),
     }
-    assert {one.get("status", "pending") for one in table(full, "deliveries")} >= {
-        "pending",
-        "dropped",
-    }
+    statuses = {one.get("status", "pending") for one in table(full, "deliveries")}
+    assert statuses >= {"pending", "dropped"}
 
 
 def test_a_world_that_came_back_is_shown_and_goes_on_as_before(full: bytes):
@@ -129,10 +127,8 @@ def test_a_payment_that_waited_for_its_processor_gets_404_and_ends_in_the_world_
 
     id, _ = asyncio.run(story())
 
-    assert (sandbox.read(id)["status"], sandbox.read(id)["status_reason"]) == (
-        "error",
-        "timed_out",
-    )
+    ended = sandbox.read(id)
+    assert (ended["status"], ended["status_reason"]) == ("error", "timed_out")
 
 
 # --- into another world -----------------------------------------------------------------------
