@@ -132,9 +132,8 @@ def test_a_file_runs_and_shows_what_its_rules_decided(sandbox):
     shown = sandbox.look("scenario")
 
     assert answer.status == 200
-    assert (
-        sandbox.manage("PUT", "/scenario", {"toml": shown["toml"]}).json()["toml"] == shown["toml"]
-    )
+    again = sandbox.manage("PUT", "/scenario", {"toml": shown["toml"]}).expect(200)
+    assert again["toml"] == shown["toml"]
     assert 'outcome = "insufficient_funds"' in shown["toml"]
     assert shown["since"] == "2026-03-01T12:00:00.000Z"
     told = {"fitted": 2, "applied": 2, "is_used_up": False, "last_request_id": last}

@@ -178,7 +178,5 @@ def described(sandbox: Sandbox) -> tuple[Described, Described]:
     """What the sandbox says of its platform and of its control API."""
     asked = InProcess(sandbox)
     paths = ("/_sandbox/platform/openapi.json", "/_sandbox/openapi.json")
-    platform, control = (
-        Described(asked.ask("GET", path, query="strict=1").json()) for path in paths
-    )
-    return platform, control
+    documents = [asked.ask("GET", path, query="strict=1").json() for path in paths]
+    return Described(documents[0]), Described(documents[1])

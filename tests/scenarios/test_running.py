@@ -301,9 +301,8 @@ def test_a_closed_batch_has_the_result_of_its_rule_even_where_it_would_wait():
         assert result["response"] == told
         assert [sandbox.read(one)["status"] for one in members] == payments
         chosen = [one for one in sandbox.journal(closing)["decisions"] if one["step"] == "outcome"]
-        assert [(one["verdict"], one["reason"]) for one in chosen] == [
-            (then["batch"], "scenario: mine")
-        ]
+        why = [(one["verdict"], one["reason"]) for one in chosen]
+        assert why == [(then["batch"], "scenario: mine")]
 
 
 def test_the_refused_members_of_a_batch_can_be_named(sandbox):

@@ -14,7 +14,7 @@ from tests.driving import InProcess
 from tests.properties import examples
 from tests.state.filling import KEPT_KEY, LISTS, a_sandbox, fill
 from tests.support.caller import turns
-from tests.support.open_requests import open_request, sale, taps
+from tests.support.open_requests import delay, open_request, sale, taps
 from tests.worlds.worlds import add_world
 
 SNAPSHOT = "/_sandbox/worlds/default/snapshot"
@@ -111,9 +111,7 @@ async def _put(sandbox: InProcess, body: bytes) -> int:
 
 def test_a_payment_that_waited_for_its_processor_gets_404_and_ends_in_the_world_that_came_back():
     sandbox = a_sandbox()
-    sandbox.manage("POST", "/scenario/next", {"outcome": "approved", "delay_ms": 60_000}).expect(
-        201
-    )
+    delay(sandbox, ms=60_000)
 
     async def story() -> tuple[str, int]:
         waiting = await open_request(sandbox, sale(sandbox))

@@ -28,9 +28,8 @@ def test_one_after_the_other_has_the_lock_of_a_world_and_worlds_are_apart():
 
     seen = asyncio.run(work())
 
-    assert [one for one in seen if "other" not in one] == [
-        *("first in", "first out", "second in", "second out")
-    ]
+    of_x = [one for one in seen if "other" not in one]
+    assert of_x == ["first in", "first out", "second in", "second out"]
     assert seen.index("other in") < seen.index("first out")
 
 

@@ -44,9 +44,8 @@ def test_a_request_leaves_its_message_and_its_entry_in_its_own_world_else_in_def
     one.ask("GET", "/v5/apikeys")
     one.get("/v5/apikeys", by="svc_uat_nobodyhasit0_" + "0" * 32)
 
-    assert [totals(world) for world in (one, other, InProcess(one.sandbox))] == [
-        *((1, 2), (0, 0), (0, 2))
-    ]
+    worlds = (one, other, InProcess(one.sandbox))
+    assert [totals(world) for world in worlds] == [(1, 2), (0, 0), (0, 2)]
 
 
 def test_switches_and_clocks_are_of_one_world(two):
