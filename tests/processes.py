@@ -51,15 +51,10 @@ class Process:
     ) -> None:
         reading, writing = _FORKS.Pipe(duplex=False)
         errors, complaining = (None, str(stderr)) if stderr else _FORKS.Pipe(duplex=False)
+        environment = {**os.environ, **(env or {})}
         self._process = _FORKS.Process(
             target=_command,
-            args=(
-                writing,
-                list(arguments),
-                complaining,
-                {**os.environ, **(env or {})},
-                before,
-            ),
+            args=(writing, list(arguments), complaining, environment, before),
         )
         self._process.start()
         writing.close()

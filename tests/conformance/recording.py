@@ -30,24 +30,16 @@ class Recorder(InProcess):
         answer = super().carry_out(scope, payload)
         query = scope["query_string"].decode()
         headers = {name.decode().title(): value.decode() for name, value in scope["headers"]}
-        self.entries.append(
-            {
-                "startedDateTime": at,
-                "request": {
-                    "method": scope["method"],
-                    "url": HOST + scope["path"] + (query and f"?{query}"),
-                    "headers": [{"name": n, "value": v} for n, v in headers.items()],
-                    **({"postData": {"text": payload.decode()}} if payload else {}),
-                },
-                "response": {
-                    "status": answer.status,
-                    "content": {
-                        "mimeType": answer.headers["content-type"],
-                        "text": answer.body.decode(),
-                    },
-                },
-            }
-        )
+        request: dict[str, Any] = {
+            "method": scope["method"],
+            "url": HOST + scope["path"] + (query and f"?{query}"),
+            "headers": [{"name": n, "value": v} for n, v in headers.items()],
+        }
+        if payload:
+            request["postData"] = {"text": payload.decode()}
+        content = {"mimeType": answer.headers["content-type"], "text": answer.body.decode()}
+        response = {"status": answer.status, "content": content}
+        self.entries.append({"startedDateTime": at, "request": request, "response": response})
         return answer
 
     def har(self) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import pytest
 
 from tests.control.refusals import assert_refused
 from tests.openapi.described import fresh_checked
+from tests.scenarios.running import carrying
 from tests.support.open_requests import desk_opens, tap, taps
 
 WORLD = "/worlds/default"
@@ -19,11 +20,8 @@ def sandbox():
 
 
 def sale(sandbox, **more):
-    body = {
-        "amount": 1000,
-        "terminal_id": sandbox.terminal_id("merchant"),
-        "card_reader_data": {"paymentCardData": "tok_visa_credit"},
-    }
+    body = {"amount": 1000, "terminal_id": sandbox.terminal_id("merchant")}
+    body |= carrying("tok_visa_credit")
     return {"method": "POST", "path": "/v3/payment", "key": "partner", "body": body} | more
 
 

@@ -167,9 +167,8 @@ STOPS = ("payments", "new_payments", "changes")
     [*(product(BLOCK_FAULTS, STOPS) if IS_THOROUGH else zip(BLOCK_FAULTS, cycle(STOPS)))],
 )
 def test_what_a_block_stops_is_described_with_the_status_of_the_reading(value, stops):
-    settings = Settings(
-        clock=FROZEN, profile=Profile(readings={"block_answer": value, "block_stops": stops})
-    )
+    profile = Profile(readings={"block_answer": value, "block_stops": stops})
+    settings = Settings(clock=FROZEN, profile=profile)
     documents = described(build(settings))
     stopped = [
         row

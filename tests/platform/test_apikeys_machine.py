@@ -35,12 +35,8 @@ class KeyLife(RuleBasedStateMachine):
         self.status = "active"
         self.name = "till"
         self.is_deleted = False
-        self.made = self.sandbox.mint(
-            ["payments:read"],
-            by="merchant",
-            name=self.name,
-            expires_at=wire(self.expires_at),
-        )
+        more = {"name": self.name, "expires_at": wire(self.expires_at)}
+        self.made = self.sandbox.mint(["payments:read"], by="merchant", **more)
         self.events = [("api_key.created", "active", self.name, self.expires_at)]
 
     def announced(self, event, status):

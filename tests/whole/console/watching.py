@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 from sandbox.control import console_files
 from tests.cli.asking import add_world
 from tests.driving import Served
+from tests.scenarios.running import carrying
 from tests.whole.console.consoles import ROOMS
 
 _WATCH = """
@@ -82,11 +83,8 @@ class Desk:
         key: str = "merchant",
     ) -> Any:
         """A payment at a terminal of the cast, the merchant's. Gives the platform's answer."""
-        body = {
-            "amount": amount,
-            "terminal_id": self.ask("GET", "")["terminals"][at],
-            "card_reader_data": {"paymentCardData": card},
-        }
+        body = {"amount": amount, "terminal_id": self.ask("GET", "")["terminals"][at]}
+        body |= carrying(card)
         path = "/v3/preauth" if hold else "/v3/payment"
         return self.send("POST", path, key=key, json=body).json()
 
