@@ -52,12 +52,9 @@ def part_of(total: int, approved_amount: int | None) -> int | None:
 def answered_late(payment: Payment, outcome: Outcome) -> Start:
     """Return an initiation that is answered after its request ended. Source: assumed D24.
 
-    The surcharge can no longer be confirmed, so it is not charged.
+    Its price is the one that it has: a surcharge that was only proposed is not charged.
     """
-    amounts = payment.amounts
-    if not payment.transaction.surcharge_applied:
-        amounts = amounts.without_surcharge()
-    return Start(payment=payment, price=Price(amounts=amounts), outcome=outcome)
+    return Start(payment=payment, price=Price(amounts=payment.amounts), outcome=outcome)
 
 
 def _has_verdict(verdict: Verdict) -> Callable[[Start], bool]:
