@@ -151,6 +151,8 @@ class Remote:
         try:
             # Reading all certificates takes a tenth of a second.
             verify = trusting_context() if self.url.startswith("https:") else False
+            if (context := click.get_current_context(silent=True)) is not None:
+                context.meta[_ASKED] = self.url
             with httpx2.Client(timeout=timeout, trust_env=False, verify=verify) as client:
                 yield client
         except CertificateError as error:
@@ -259,6 +261,9 @@ class RemoteWorld:
 # --- commands
 
 
+_ASKED: Final = "sandbox.asked"
+"""The key in a command's context for the URL of the server that it has asked."""
+
 _MISREAD: Final = (AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """The errors of reading JSON that has another shape."""
 
@@ -284,7 +289,7 @@ class ServerCommand(TokenCommand):
         return given | {"server": Remote(url=given.pop("url"), token=given.pop("token"))}
 
     def invoke(self, ctx: click.Context) -> None:
-        """Run the command. It ends with a sentence about an argument or an answer of no use."""
+        """Run the command. An argument or an answer that cannot be used ends it with a sentence."""
         try:
             super().invoke(ctx)
         except UnicodeEncodeError as error:
@@ -292,10 +297,12 @@ class ServerCommand(TokenCommand):
                 raise
             refuse(f"an argument is not UTF-8: {error.object[error.start : error.end]!r}")
         except _MISREAD as error:
+            if (url := ctx.meta.get(_ASKED)) is None:
+                # No server is to blame: it is a defect of the command.
+                raise
             refuse(
-                f"{Remote(url=ctx.params['url'], token=None).url} gave an answer that this command "
-                f"cannot read ({type(error).__name__}: {str(error)[:200]}); is it a sandbox of "
-                f"version {__version__}?"
+                f"{url} gave an answer that this command cannot read ({type(error).__name__}: "
+                f"{str(error)[:200]}); is it a sandbox of version {__version__}?"
             )
 
 

@@ -14,6 +14,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from sandbox.cli.control_client import ServerCommand
 from sandbox.cli.main import COMMANDS, Commands, main
 from sandbox.cli.output import printable, table, working
 from tests.cli.asking import ask, assert_refused, commands, following, told
@@ -184,6 +185,11 @@ def test_a_command_runs_without_a_standard_stream(served, words, closed):
     ended = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     assert ended.returncode == ("delete" in words), ended.stderr
     assert "isatty" not in ended.stderr
+
+
+def test_a_defect_of_a_command_that_asked_no_server_is_not_blamed_on_one():
+    broken = ServerCommand("broken", callback=lambda server: int("ten"))
+    assert isinstance(CliRunner().invoke(broken).exception, ValueError)
 
 
 def test_a_pipe_that_is_closed_is_not_a_failure(served):
