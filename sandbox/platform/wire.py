@@ -28,9 +28,9 @@ CONTROL_BYTES_MAX: Final = 1_048_576
 """The control API refuses a larger body with 413. Source: assumed D25."""
 
 DEPTH_MAX: Final = 100
-"""How many objects and lists of a body may lie within one another.
+"""A body with more levels of objects and lists is refused with 400. Source: assumed D46.
 
-Parsers of JSON take 200, and what is stored or saved holds a body some levels further down.
+Parsers of JSON take 200 levels, and a stored or saved document holds a body some levels down.
 """
 
 DETAILS_MAX: Final = 5

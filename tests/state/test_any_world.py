@@ -211,6 +211,7 @@ def _nested(levels: int) -> Any:
     return [_nested(levels - 1)] if levels else "deep"
 
 
+@pytest.mark.proves("assumed D46")
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_deepest_details_that_a_payment_takes_come_back(tmp_path, kind):
     path = tmp_path / f"state.{kind}"
