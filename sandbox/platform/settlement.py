@@ -24,6 +24,7 @@ from sandbox.domain.states import NoSuchStep, Step
 from sandbox.platform.context import OperationContext
 from sandbox.platform.payments.attempts import schedule_follow_ups
 from sandbox.scenarios.matcher import MatchedRule
+from sandbox.scenarios.rules import CLOSE_BATCH
 from sandbox.store.documents import from_document, to_text
 from sandbox.store.tables import OLDEST_FIRST
 
@@ -155,7 +156,8 @@ def _ruling(context: OperationContext, batch: Batch) -> MatchedRule | None:
     if scenario is None:
         return None
     words = {
-        "operation": "close_batch",
+        "operation": CLOSE_BATCH,
+        "time": context.now,
         "terminal": batch.terminal_id,
         "account": batch.account_id,
         # No key closes a batch on schedule.
@@ -163,7 +165,7 @@ def _ruling(context: OperationContext, batch: Batch) -> MatchedRule | None:
         "processor": batch.processor_name,
     }
     context.near_misses = near = list[str]()
-    return scenario.matched(words, lambda then: then.batch is not None, near)
+    return scenario.matched(words, lambda then: True if then.batch else None, near)
 
 
 def step_of(batch: Batch, trigger: str) -> Step:

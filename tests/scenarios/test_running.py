@@ -340,6 +340,8 @@ def test_the_batches_of_a_rule_are_told_by_its_words(sandbox):
         ({"key": "partner"}, {"key": "psp"}),
         ({"processor": "tsys"}, {"processor": "another"}),
         ({"nth": 1}, {"nth": 2}),
+        ({"from": "0s", "until": "1h"}, {"from": "1h"}),
+        ({"until": "2027-01-01T00:00:00Z"}, {"until": "2026-01-01T00:00:00Z"}),
     ):
         for when, status in ((fitting, "rejected"), (another, "accepted")):
             batch_id = sandbox.sold()["batch_id"]
@@ -351,6 +353,7 @@ def test_the_batches_of_a_rule_are_told_by_its_words(sandbox):
     # A rule for attempts says nothing of batches.
     batch_id = sandbox.sold()["batch_id"]
     running(sandbox, {"then": LOST})
-    sandbox.close_batch(batch_id)
+    closing = sandbox.close_batch(batch_id)
     assert sandbox.batch(batch_id)["status"] == "accepted"
+    assert sandbox.journal(closing)["near_misses"] == []
     assert counts(sandbox) == [("1", 0, 0, False)]
