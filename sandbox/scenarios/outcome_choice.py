@@ -63,8 +63,8 @@ class ChosenOutcome(Struct, frozen=True, gc=False):
 
     A request that is not an attempt has only a transport fault as `fault`, perhaps `until` some
     moment. `arms` and `settlement` are stored with a payment for later; `should_disarm` marks an
-    armed outcome as used. With `tap` the payment waits that long for a card, whose issuer then
-    answers unless `is_final`. `follow` lists the follow-ups.
+    armed outcome as used. Unless it `is_final`, card, terminal and amount have the last word. With
+    `tap` the payment waits that long for its card. `follow` lists the follow-ups.
     """
 
     outcome: outcomes.Outcome
@@ -133,13 +133,13 @@ def choose(facts: AttemptFacts, queue: Queue | None) -> ChosenOutcome:
         or (_by_queue(facts, queue, near) if queue is not None and queue.entries else None)
         or (_by_scenario(facts, facts.scenario, near) if facts.scenario is not None else None)
     )
-    if choice is None or (not choice.is_final and choice.tap is None):
+    if choice is None or (choice.has_outcome and not choice.is_final and choice.tap is None):
         own = (
             _by_card(facts, near)
             or _choose_named(facts.terminal_outcome, facts, "terminal", facts.terminal_id, near)
             or _by_amount(facts, near)
         )
-        # A rule without an outcome leaves the choice to the sources after it.
+        # A fault or a delay without an outcome leaves the choice to the sources after it.
         choice = own if choice is None else _with_effects(own, choice)
     choice = choice or BY_DEFAULT
     return replace(choice, near_misses=near) if near else choice
@@ -221,7 +221,7 @@ def _choose_named(
         return None
     fault = TRANSPORT_FAULTS.get(word)
     if fault is not None:
-        return ChosenOutcome(APPROVED, source, rule, fault=fault)
+        return ChosenOutcome(APPROVED, source, rule, fault=fault, is_final=False)
     outcome = for_operation(word, facts.operation)
     if outcome is None:
         fitting = ", ".join(outcomes.operations_of(word))
@@ -245,7 +245,13 @@ def _choose_effect(
     assert outcome
     fault = TRANSPORT_FAULTS[effect.fault] if effect.fault else None
     return ChosenOutcome(
-        outcome, source, rule, fault=fault, approved_amount=effect.approved_amount, **more
+        outcome,
+        source,
+        rule,
+        fault=fault,
+        approved_amount=effect.approved_amount,
+        is_final=effect.outcome is not None,
+        **more,
     )
 
 
@@ -262,7 +268,6 @@ def _by_scenario(facts: AttemptFacts, scenario: Running, near: list[str]) -> Cho
         rule,
         delay_ms=delay_ms,
         tap=then.tap and (parse_duration(then.after) if then.after else transitions.TAP),
-        is_final=then.outcome is not None,
         follow=then.follow or (),
         until=until,
     )

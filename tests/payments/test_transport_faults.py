@@ -7,6 +7,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from sandbox.platform.wire import ConnectionClosed
+from tests.scenarios.running import running
 
 HTTP = {
     "http_500": (500, "internal_error"),
@@ -49,6 +50,36 @@ def test_the_journal_says_what_became_of_a_lost_or_half_answer(sandbox):
     # It has the answer as it would have been.
     id = entry["response"]["transaction_id"]
     assert answer.body.decode().startswith(f'{{"transaction_id":"{id}"')
+
+
+@pytest.mark.proves("assumed 5.3, D4")
+def test_a_fault_leaves_the_outcome_to_the_card_and_the_amount(sandbox):
+    def queued(**entry):
+        sandbox.manage("POST", "/scenario/next", entry).expect(201)
+        return {}
+
+    for how in (
+        lambda: {"outcome": "malformed_json"},
+        lambda: queued(fault="malformed_json"),
+        lambda: running(sandbox, {"then": {"fault": "malformed_json"}}) or {},
+    ):
+        by_card = sandbox.pay(card="tok_declined", **how())
+        by_amount = sandbox.pay(900051, **how())
+        approved = sandbox.pay(**how())
+
+        statuses = [
+            sandbox.journal(one)["response"]["status"] for one in (by_card, by_amount, approved)
+        ]
+        assert statuses == ["declined", "declined", "captured"]
+        assert by_card.outcome == "do_not_honor; source=card; rule=tok_declined"
+        assert not by_card.body.endswith(b"}")
+
+
+def test_a_fault_before_anything_is_done_names_its_own_source(sandbox):
+    running(sandbox, {"name": "down", "then": {"fault": "http_503"}})
+
+    for answer in (sandbox.pay(card="tok_declined"), sandbox.pay(900051), sandbox.pay(900302)):
+        assert answer.outcome == "http_503; source=scenario; rule=down"
 
 
 def test_a_server_that_cannot_close_a_connection_answers_502_and_says_why(sandbox):
