@@ -128,7 +128,8 @@ def test_header_and_queue_come_before_the_desk_then_scenario_card_and_amount(san
 AT_THE_DESK = [
     ({"outcome": "do_not_honor"}, "declined/declined"),
     ({"outcome": "approved"}, "captured/approved"),
-    ({"outcome": "surcharge_prompt"}, "captured/approved"),
+    ({"outcome": "surcharge_prompt"}, "surcharge_pending/approved"),
+    ({"outcome": "surcharge_expired"}, "canceled/surcharge_expired"),
     ({"outcome": "processor_timeout"}, "error/processor_timeout"),
     ({"outcome": "pending_forever"}, "pending/pending"),
     ({"cancel": "user"}, "canceled/user_canceled"),
@@ -146,6 +147,20 @@ def test_at_the_desk_an_outcome_can_be_chosen_or_the_payment_canceled(sandbox, r
         assert answer.json()["card_brand"] == (None if "cancel" in how else "Discover")
         said = how.get("outcome", f"{how.get('cancel')}_canceled")
         assert answer.outcome == f"{said}; source=scenario; rule=tap"
+
+
+@pytest.mark.proves("assumed 5.2-prompt, 6.2")
+def test_an_outcome_chosen_at_the_desk_has_its_own_price(sandbox, requests):
+    desk_opens(sandbox)
+    prompted, _ = requests.tapped(sale(sandbox), outcome="surcharge_prompt")
+    expired, _ = requests.tapped(sale(sandbox), outcome="surcharge_expired")
+    desk_opens(sandbox, outcome="surcharge_prompt")
+    approved, _ = requests.tapped(sale(sandbox), outcome="approved")
+
+    assert (prompted.json()["surcharge_amount"], prompted.json()["total_amount"]) == (30, 1030)
+    told = [one["body"]["status"] for one in sandbox.events_of(expired)]
+    assert told == ["pending", "surcharge_pending", "canceled"]
+    assert (kind(approved.json()), approved.json()["total_amount"]) == ("captured/approved", 1000)
 
 
 def test_faults_and_delays_come_after_the_tap(sandbox, requests):

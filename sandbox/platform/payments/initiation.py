@@ -233,10 +233,9 @@ class _Initiation:
         choice = attempts.decide_at_tap(
             context, self.operation, self.body.amount, tapped, terminal_id
         )
-        if tapped.card is not None:
-            self.cost = self.price_with(tapped.card, choice.outcome)
-        if tapped.card is not None or choice.outcome is PARTIAL:
-            choice = context.choice = self._as_priced(choice)
+        # Card and outcome may differ from those for which it was priced.
+        self.cost = self.price_with(tapped.card or self.card, choice.outcome)
+        choice = context.choice = self._as_priced(choice)
         self.tapped_card = tapped.card
         let_happen(context, choice)
         return processor.delay_ms(context, choice)
