@@ -21,6 +21,7 @@ class InProcess:
     def __init__(self, fixture: str, now: str) -> None:
         frozen = ClockSetting(now=parse_rfc3339(now), mode="frozen")
         self._asked = driving.fresh(clock=frozen, fixture=fixture, seed=1)
+        self._asked.defaults["host"] = "127.0.0.1:8080"
         self.cast = cast = self._asked.cast
         kinds = ("accounts", "terminals", "locations")
         self.ids: dict[str, Mapping[str, str]] = {kind: getattr(cast, kind) for kind in kinds}

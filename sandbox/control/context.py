@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from dataclasses import KW_ONLY, dataclass, field
 from itertools import islice
 from typing import Any, Final, TypeVar
+from urllib.parse import urlsplit
 
 from msgspec import Struct
 from starlette.types import Scope
@@ -16,6 +17,8 @@ from sandbox.domain.directory import Account, Terminal
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.text import nearest
 from sandbox.platform.internal_client import InternalClient
+from sandbox.platform.routing import ROOT_PATH
+from sandbox.platform.security import origin_of
 from sandbox.store.fixture import Fixture
 from sandbox.store.tables import Row, Where
 from sandbox.worlds.clock import SystemClock
@@ -131,6 +134,18 @@ class ControlRequest:
         """The world that the path names; only rows with `{w}` use it."""
         assert self.found_world is not None
         return self.found_world
+
+    @property
+    def platform_url(self) -> str:
+        """The whole URL of the platform, as this client reaches it."""
+        origin, known = origin_of(self.scope), self.services.platform_url
+        if known == "/":
+            return origin + self.scope.get(ROOT_PATH, "")
+        # It has a port of its own, at the host that the client asked for.
+        asked = urlsplit(origin)
+        if (host := asked.hostname) is None:
+            return known
+        return f"{asked.scheme}://{f'[{host}]' if ':' in host else host}:{urlsplit(known).port}"
 
     def find_world(self) -> None:
         """Find the world that the path names, if it names one. Raises ControlFault.

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 from pydantic_core import from_json, to_json
 
@@ -23,7 +22,6 @@ from sandbox.platform.openapi import document as platform
 from sandbox.platform.openapi.examples import Cast
 from sandbox.platform.openapi.schemas import Mode, Schema
 from sandbox.platform.openapi.writer import JSON, TEXT, Writer, body_of, in_path, in_query
-from sandbox.platform.security import origin_of
 
 
 class ControlDocumentQuery(Query):
@@ -43,7 +41,9 @@ def read_platform_document(
     request: ControlRequest, query: PlatformDocumentQuery
 ) -> Written[Document]:
     """Return the platform as an OpenAPI document."""
-    profile, url = request.services.worlds.profile, _url(request, "../..")
+    profile = request.services.worlds.profile
+    # It is relative because a proxy may add a prefix that the request does not show.
+    url = "../.." if request.services.platform_url == "/" else request.platform_url
     return _write(
         request, query, platform.document, profile, url=url, sample=library.sample, pure=query.pure
     )
@@ -79,19 +79,6 @@ def _render(
 ) -> Written[Document]:
     """Return the document, cached by its arguments."""
     return Written(to_json(document(about, cast=from_json(cast), **more)))
-
-
-def _url(request: ControlRequest, root: str) -> str:
-    """Return the URL of the platform from the document: `root`, unless it has its own port.
-
-    It is relative because a proxy may speak TLS or add a prefix that the request does not show.
-    """
-    if (other := request.services.platform_url) == "/":
-        return root
-    asked = urlsplit(origin_of(request.scope))
-    if (host := asked.hostname) is None:
-        return other
-    return f"{asked.scheme}://{f'[{host}]' if ':' in host else host}:{urlsplit(other).port}"
 
 
 @get(

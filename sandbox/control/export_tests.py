@@ -41,12 +41,16 @@ STEP_S: Final = 1.0
 
 @dataclass(frozen=True)
 class ExportCase:
-    """The requests to export, oldest first. `entries` are those of the journal, by id."""
+    """The requests to export, oldest first. `entries` are those of the journal, by id.
+
+    `platform_url` is where commands send them.
+    """
 
     world: World
     views: list[JournalEntry]
     entries: Mapping[str, Entry]
     services: Services
+    platform_url: str
 
     def key_name(self, key_id: str | None) -> str | None:
         """Return the name of the key in the cast, or its id."""
@@ -69,7 +73,7 @@ class ExportCase:
     def address(self, view: JournalEntry) -> str:
         """Return the URL of a request."""
         query = quote(view.query, safe=IN_A_QUERY)
-        url = self.services.platform_url.rstrip("/") + quote(view.path)
+        url = self.platform_url + quote(view.path)
         return f"{url}?{query}" if query else url
 
 
@@ -225,7 +229,7 @@ def build_steps(case: ExportCase) -> Iterator[dict[str, Any]]:
             "query": quote(view.query, safe=IN_A_QUERY),
             "key": case.key_of_cast(view) or (None if view.key is None else UNKNOWN_KEY),
             "body": view.request,
-            "headers": {"x-sandbox-outcome": "approved"} if is_spared(view) else {},
+            "headers": {checks.OUTCOME_HEADER: "approved"} if is_spared(view) else {},
             "status": 0 if fault in LOST else view.status,
             "is_whole": is_whole,
             "is_found": is_found,

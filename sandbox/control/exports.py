@@ -19,7 +19,13 @@ from pydantic import Field
 
 from sandbox import library
 from sandbox.control.context import ControlRequest, cast_names, conflict, exclusive_world, invalid
-from sandbox.control.export_checks import fault_of, put_looks_after, queue_again
+from sandbox.control.export_checks import (
+    OUTCOME_HEADER,
+    fault_of,
+    outcome_header,
+    put_looks_after,
+    queue_again,
+)
 from sandbox.control.export_tests import (
     STEP_S,
     ExportCase,
@@ -55,6 +61,8 @@ def _curl_of(case: ExportCase, view: JournalEntry) -> str:
     parts.append("-H 'accept: application/json'")
     if (name := case.key_name(view.key_id)) is not None:
         parts.append(f'-H "{case.world.profile.api_key_header}: ${_variable(name)}"')
+    if (outcome := outcome_header(view)) is not None:
+        parts.append(f"-H '{OUTCOME_HEADER}: {outcome}'")
     if view.request is not None:
         parts.append("-H 'content-type: application/json'")
         parts.append(f"--data-raw {shlex.quote(body_text(view.request))}")
@@ -92,6 +100,8 @@ def _har_entry(case: ExportCase, view: JournalEntry) -> dict[str, Any]:
     headers = [{"name": "accept", "value": kind}]
     if view.key is not None:
         headers.append({"name": case.world.profile.api_key_header, "value": view.key})
+    if (outcome := outcome_header(view)) is not None:
+        headers.append({"name": OUTCOME_HEADER, "value": outcome})
     asked = {"method": view.method, "url": case.address(view), "queryString": [], **_NOT_SEEN}
     if view.request is not None:
         asked["postData"] = {"mimeType": kind, "text": body_text(view.request)}
@@ -176,6 +186,7 @@ async def export_requests(request: ControlRequest, body: ExportBody) -> Exported
             views=put_looks_after(world, views) if body.format == "pytest" else views,
             entries={one.id: one for one in entries},
             services=request.services,
+            platform_url=request.platform_url,
         )
         count = len(views)
         if body.format == "scenario":

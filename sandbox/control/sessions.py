@@ -16,7 +16,7 @@ from sandbox.control.routing import PREFIX, delete, get, post
 from sandbox.domain.field_types import WorldName
 from sandbox.domain.instants import Instant, from_ms, parse_duration
 from sandbox.platform.routing import ROOT_PATH
-from sandbox.platform.security import AnswerKind
+from sandbox.platform.security import AnswerKind, is_over_tls
 from sandbox.tokens import TeamToken
 from sandbox.worlds.spec import TEAM_PATTERN
 
@@ -105,9 +105,7 @@ def _view_session(request: ControlRequest, who: identity.Identity) -> SessionVie
 
 def _cookie(request: ControlRequest, value: str, seconds: int) -> str:
     scope = request.scope
-    # A TLS proxy in front says so; the cookie is then for HTTPS only.
-    forwarded = dict(scope["headers"]).get(b"x-forwarded-proto")
-    secure = "; Secure" if scope.get("scheme") == "https" or forwarded == b"https" else ""
+    secure = "; Secure" if is_over_tls(scope) else ""
     return (
         f"{identity.cookie_name(scope)}={value}; Path={scope.get(ROOT_PATH, '')}{PREFIX}; "
         f"Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}"

@@ -118,8 +118,15 @@ def why_foreign(scope: Scope) -> str | None:
 def origin_of(scope: Scope) -> str:
     """Return the scheme and host of a request; "" if it names no usable host."""
     host = dict(scope["headers"]).get(b"host", b"")
-    is_usable = _HOST.fullmatch(host) is not None
-    return f"{scope.get('scheme', 'http')}://{host.decode()}" if is_usable else ""
+    if _HOST.fullmatch(host) is None:
+        return ""
+    return f"{'https' if is_over_tls(scope) else 'http'}://{host.decode()}"
+
+
+def is_over_tls(scope: Scope) -> bool:
+    """Whether the client sent the request over TLS: to this server, or to a proxy that says so."""
+    forwarded = dict(scope["headers"]).get(b"x-forwarded-proto")
+    return scope.get("scheme") == "https" or forwarded == b"https"
 
 
 def _is_of(origin: bytes, host: bytes) -> bool:

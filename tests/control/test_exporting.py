@@ -1,6 +1,7 @@
 """What was seen in a world is handed over: files without a key, and scenarios, proved before."""
 
 import json
+import os
 import shlex
 import subprocess
 import tomllib
@@ -10,8 +11,10 @@ import pytest
 from sandbox.app import build
 from sandbox.scenario_examples.own_sandbox import run_examples
 from sandbox.scenarios.parser import parse_scenario
+from sandbox.settings import Settings
 from tests.control.exports import export, exported
 from tests.control.refusals import assert_refused
+from tests.driving import InProcess, Served
 
 
 @pytest.fixture
@@ -45,6 +48,33 @@ def test_curl_takes_keys_from_variables_and_sends_what_was_sent(told):
     assert "x-service-apikey: $KEY_PARTNER" in first
     assert json.loads(first[first.index("--data-raw") + 1])["amount"] == 1000
     assert (unset.returncode != 0, "KEY_PARTNER: is not set" in unset.stderr) == (True, True)
+
+
+def test_the_curl_commands_of_a_server_have_its_address_and_the_chosen_outcome(served: Served):
+    world = served.control("POST", "/worlds", json={}).json()
+    key = world["keys"]["merchant"]["key"]
+    body = {"amount": 1000, "terminal_id": world["terminals"]["merchant"]}
+    headers = {"x-sandbox-outcome": "lost_card"}
+    served.ask("POST", "/v3/payment", key=key, json=body, headers=headers)
+
+    asked = served.control("POST", f"/worlds/{world['id']}/export", json={"as": "curl"}).json()
+    script, more = asked["content"], {"KEY_MERCHANT": key, "no_proxy": "*"}
+    done = subprocess.run(
+        ["sh"], input=script, text=True, capture_output=True, check=True, env=os.environ | more
+    )
+
+    assert json.loads(done.stdout)["status_reason"] == "invalid_card"
+
+
+def test_addresses_in_a_har_are_those_of_a_proxy_with_tls():
+    headers = {"host": "sandbox.test:8443", "x-forwarded-proto": "https"}
+    sandbox = InProcess(build(Settings(allow_hosts=("sandbox.test",))), defaults=headers)
+    sandbox.pay()
+
+    file = sandbox.manage("POST", "/export", {"as": "har"}).expect(200)
+
+    [entry] = json.loads(file["content"])["log"]["entries"]
+    assert entry["request"]["url"] == "https://sandbox.test:8443/v3/payment"
 
 
 def test_har_and_markdown_tell_request_answer_and_reason(told):
