@@ -140,7 +140,7 @@ class ControlRequest:
         """The whole URL of the platform, as this client reaches it."""
         origin, known = origin_of(self.scope), self.services.platform_url
         if known == "/":
-            return origin + self.scope.get(ROOT_PATH, "")
+            return f"{origin}{self.scope.get(ROOT_PATH, '')}"
         # It has a port of its own, at the host that the client asked for.
         asked = urlsplit(origin)
         if (host := asked.hostname) is None:
