@@ -44,9 +44,12 @@ def decode_text(content: bytes) -> str:
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """Return the document in the text of a file. Raises TOMLDecodeError."""
+    """Return the document in the text of a file. Raises TOMLDecodeError.
+
+    A byte order mark, which clients that read a file may leave in it, is no part of the text.
+    """
     try:
-        return tomllib.loads(text)
+        return tomllib.loads(text.removeprefix("\ufeff"))
     except RecursionError:
         raise tomllib.TOMLDecodeError("it is nested too deeply") from None
 

@@ -42,6 +42,19 @@ def test_a_byte_order_mark_is_not_part_of_a_body(sandbox):
     assert sandbox.ask("POST", "/_sandbox/worlds", body=world).status == 201
 
 
+@pytest.mark.proves("assumed D48")
+def test_a_byte_order_mark_is_not_part_of_a_saved_world_or_a_scenario(sandbox):
+    place = "/_sandbox/worlds/default"
+    saved = sandbox.ask("GET", f"{place}/snapshot").body
+    loaded = sandbox.ask("PUT", f"{place}/snapshot", body=b"\xef\xbb\xbf" + saved)
+    utf_16 = sandbox.ask("PUT", f"{place}/snapshot", body=saved.decode().encode("utf-16"))
+    scenario = json.dumps({"toml": '\ufeffname = "from an editor"'}).encode()
+
+    assert loaded.status == 200
+    assert (utf_16.status, "save it as UTF-8" in utf_16.json()["message"]) == (400, True)
+    assert sandbox.ask("PUT", f"{place}/scenario", body=scenario).status == 200
+
+
 @pytest.mark.proves("assumed D46")
 def test_an_encoded_body_is_a_415_that_names_the_encoding(sandbox):
     body = gzip.compress(json.dumps({"name": "x", "permissions": ["payments:read"]}).encode())
