@@ -300,7 +300,8 @@ def check(paths: tuple[Path, ...]) -> output.Result:
 def _show_proofs(results: Proofs) -> None:
     for file, steps in results:
         wrong = [step for step in steps if step.mistakes]
-        output.say(f"{file}: {len(steps)} examples, {f'{len(wrong)} wrong' if wrong else 'ok'}")
+        done = output.count_things(len(steps), "example")
+        output.say(f"{file}: {done}, {f'{len(wrong)} wrong' if wrong else 'ok'}")
         for step in wrong:
             for told in (*step.mistakes, *(f"near miss: {near}" for near in step.near_misses)):
                 output.say(f"  {step.number} {step.name!r}: {told}")

@@ -229,7 +229,8 @@ READINGS: Final[Mapping[str, Reading]] = {
         "assumed D35-routes",
         "Every request is authenticated by API key.",
         path="Unknown paths answer 404, wrong methods and retired routes 405, without a key.",
-        key="Without a usable key they answer 401.",
+        key="Without a usable key they answer 401. A request without a key is one to the world "
+        "default, so choose this for that world or in the profile.",
     ),
     "expiry_without_offset": Reading(
         "assumed D35-offset",
