@@ -46,7 +46,7 @@ def decode_text(content: bytes) -> str:
 def parse_toml(text: str) -> dict[str, Any]:
     """Return the document in the text of a file. Raises TOMLDecodeError.
 
-    A byte order mark, which clients that read a file may leave in it, is no part of the text.
+    A byte order mark, which clients that read a file may leave in it, is not part of the text.
     """
     try:
         return tomllib.loads(text.removeprefix("\ufeff"))
