@@ -84,10 +84,20 @@ def _readable(text: str) -> str:
     return " ".join("".join(char if char.isprintable() else " " for char in text).split())
 
 
+def _tls_context(url: str) -> ssl.SSLContext:
+    """Return the context for a receiver; with HTTPS it trusts what the server trusts.
+
+    `SSL_CERT_FILE` names the certificate of a receiver's own.
+    """
+    if url.startswith("https:"):
+        return ssl.create_default_context()
+    # Skip the machine's certificates: reading them takes longer than all probes.
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+
 def _client(url: str, timeout_s: float) -> AsyncClient:
     return AsyncClient(
-        # Without HTTPS, skip the machine's certificates: reading them takes longer than all probes.
-        verify=True if url.startswith("https:") else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
+        verify=_tls_context(url),
         trust_env=False,
         follow_redirects=False,
         # `send` limits each request as a whole; this limit detects connections without any answer.

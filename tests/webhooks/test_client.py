@@ -114,6 +114,14 @@ def test_a_receiver_without_a_trusted_certificate_gets_nothing_and_the_option_is
     assert "set SSL_CERT_FILE to a file with it" in done.stderr
 
 
+def test_the_doctor_examines_a_receiver_whose_certificate_it_is_given(secure, folder, monkeypatch):
+    monkeypatch.setenv("SSL_CERT_FILE", str(folder / "ca.pem"))
+
+    done = run("doctor", secure.url, "--secret", "whsec_" + "A" * 32, "--only", "good")
+
+    assert "ok        good" in done.stdout
+
+
 def test_a_server_sends_to_a_receiver_whose_certificate_it_is_given(secure, folder):
     deliver_sample(fresh(webhooks=(secure.url,), webhooks_ca=folder / "ca.pem"))
 
