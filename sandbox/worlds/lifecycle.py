@@ -25,7 +25,7 @@ from sandbox.domain.records import Record
 from sandbox.domain.secrets import find_misplaced
 from sandbox.domain.switches import defaults, parted
 from sandbox.domain.text import UnknownWord
-from sandbox.domain.webhooks import ENDPOINTS_MAX, Delivery, Endpoint
+from sandbox.domain.webhooks import BY_HAND, ENDPOINTS_MAX, Delivery, Endpoint
 from sandbox.scenarios.matcher import Running
 from sandbox.scenarios.parser import ScenarioError, parse_scenario
 from sandbox.scenarios.queue import QUEUE_MAX, WEBHOOK_FAULTS_MAX
@@ -298,7 +298,9 @@ def begin_anew(world: World, fresh: World) -> None:
     world.take_over(fresh, state, scenario)
     unit = world.store.begin()
     for endpoint in endpoints:
-        unit.put(replace(endpoint, failing_since=None))
+        # Failures are forgotten, but not what an operator decided.
+        reason = endpoint.disabled_reason if endpoint.disabled_reason == BY_HAND else None
+        unit.put(replace(endpoint, disabled_reason=reason, failing_since=None))
     unit.commit()
     world.clock.on_set()
     world.outbox.resume()
