@@ -134,7 +134,7 @@ def build(
         ],
         middleware=_middleware(settings, token),
         exception_handlers={HTTPException: answer_unrouted, Exception: answer_defect},
-        lifespan=_lifespan(kept, inside.close, deliveries.close),
+        lifespan=_lifespan(kept, inside, deliveries),
     )
     app.router.redirect_slashes = False
     app.state.platform = answering
@@ -187,11 +187,14 @@ def _token(settings: Settings) -> str | None:
     return settings.token
 
 
-def _lifespan(kept: Kept, *first: Callable[[], Awaitable[None]]) -> Lifespan[Starlette]:
-    """Resume the work of an earlier run; at shutdown close `first`, then save the worlds."""
+def _lifespan(
+    kept: Kept, inside: InternalClient, deliveries: DeliveryWorker
+) -> Lifespan[Starlette]:
+    """Resume the work of an earlier run; at shutdown end what runs, then save the worlds."""
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        deliveries.open()
         if kept.cluster is None:
             kept.worlds.wake()
         else:
@@ -199,8 +202,8 @@ def _lifespan(kept: Kept, *first: Callable[[], Awaitable[None]]) -> Lifespan[Sta
         watching = asyncio.create_task(kept.worlds.measured.watch_loop())
         yield
         watching.cancel()
-        for close in first:
-            await close()
+        await inside.close()
+        await deliveries.close()
         kept.worlds.stop()
         if kept.cluster is not None:
             await kept.cluster.close()

@@ -99,6 +99,10 @@ class DeliveryWorker:
                 self.work(world, endpoint_id)
             await world.wait_for_change()
 
+    def open(self) -> None:
+        """Work again after `close`: an application can be started several times."""
+        self._is_closed = False
+
     async def close(self) -> None:
         """Stop. Unfinished attempts go back to their outbox."""
         self._is_closed = True

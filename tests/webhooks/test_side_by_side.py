@@ -38,12 +38,31 @@ class Noting:
         pass
 
 
+async def sell(sandbox, happened):
+    answer = await sandbox.ask_on_loop(*sale(sandbox))
+    happened.append(("answer", answer.json()["transaction_id"]))
+
+
+def test_an_application_that_is_started_again_on_one_loop_sends_its_webhooks():
+    noting = Noting()
+    sandbox = InProcess(build(Settings(webhooks=("http://127.0.0.1:9/hook",)), sender=noting))
+
+    async def story():
+        for _ in range(2):
+            async with sandbox.living():
+                await sell(sandbox, noting.happened)
+                await sandbox.get_world().wait_idle()
+
+    asyncio.run(story())
+
+    sold = [id for what, id in noting.happened if what == "answer"]
+    assert len(sold) == 2
+    for id in sold:
+        assert ("attempt", id) in noting.happened
+
+
 def test_every_answer_leaves_before_an_attempt_at_its_webhook_begins(tmp_path):
     urls = tuple(f"http://127.0.0.1:9/{number}" for number in range(5))
-
-    async def sell(sandbox, happened):
-        answer = await sandbox.ask_on_loop(*sale(sandbox))
-        happened.append(("answer", answer.json()["transaction_id"]))
 
     async def story(sandbox, happened):
         async with sandbox.living():
