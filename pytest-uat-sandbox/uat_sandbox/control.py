@@ -17,6 +17,12 @@ PREFIX: Final = "/_sandbox"
 ANSWER_S: Final = 60.0
 """The timeout of the control API: advancing a clock by years, or a large world, takes a while."""
 
+_CLOCKS: Final = ("/clock", "/clock/advance")
+_SLOW: Final = (
+    "; it waits 15 s for each attempt at a webhook receiver that does not answer, so advance in "
+    "smaller steps if yours hangs on purpose"
+)
+
 CLIENT_S: Final = 30.0
 """The timeout of a world's clients: longer than most scripted delays."""
 
@@ -44,7 +50,7 @@ class Control:
         self._embedded = embedded
         self._client: PlainClient | InProcessClient
         if embedded is not None:
-            self._client = InProcessClient(embedded, self.url, headers)
+            self._client = InProcessClient(embedded, self.url, headers, ANSWER_S)
         else:
             try:
                 self._client = PlainClient(self.url, headers, ANSWER_S)
@@ -80,9 +86,15 @@ class Control:
         """Send a request, and return the whole answer. Raises like `ask`."""
         try:
             response = self._client.request(method, path, params=query, json=body, content=content)
+        except TimeoutError:
+            why = _SLOW if path.endswith(_CLOCKS) else ""
+            raise SandboxError(
+                f"{self.url}{self._origin} did not answer {method} {path} in time{why}"
+            ) from None
         except UNREACHABLE as error:
             raise SandboxError(
-                f"no sandbox answers at {self.url}{self._origin}: {error or type(error).__name__}"
+                f"no sandbox answers at {self.url}{self._origin}: "
+                f"{str(error) or type(error).__name__}"
             ) from None
         if not response.is_success:
             raise _refusal_of(self.url, response)

@@ -27,17 +27,17 @@ class Deadline:
         return max(0.0, self._end_s - self._now_s())
 
 
-def warn_in_loop(name: str) -> None:
-    """Warn if this thread runs an event loop, which the wait would block.
+def warn_in_loop(call: str, *, stacklevel: int = 3) -> None:
+    """Warn if this thread runs an event loop, which this call of `sandbox` would block.
 
-    An application that answers webhooks on that loop could not answer meanwhile.
+    An application on that loop could neither answer webhooks nor go on with a payment meanwhile.
     """
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         return
     warnings.warn(
-        f"{name} blocks the event loop of this thread while it waits; if your application answers "
-        f"webhooks on that loop, call `await asyncio.to_thread(sandbox.webhooks.{name}, ...)`",
-        stacklevel=3,
+        f"{call} blocks the event loop of this thread while it waits; if your application runs on "
+        f"that loop, call `await asyncio.to_thread(sandbox.{call}, ...)`",
+        stacklevel=stacklevel,
     )

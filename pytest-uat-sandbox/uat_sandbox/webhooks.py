@@ -3,7 +3,7 @@
 import base64
 import json
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -136,7 +136,7 @@ class Webhooks:
         `status`. Repeated calls return the same webhook; `after` an earlier webhook, only later
         ones count. Raises NothingCame, which lists what did arrive.
         """
-        warn_in_loop("wait_for")
+        warn_in_loop("webhooks.wait_for")
         self._must_be_known(event_type)
         wanted = _Wanted(event_type, subject, fields)
         deadline = Deadline(timeout_s)
@@ -162,7 +162,7 @@ class Webhooks:
 
         Raises AssertionError with a matching one.
         """
-        warn_in_loop("expect_none")
+        warn_in_loop("webhooks.expect_none")
         self._must_be_known(event_type)
         self._settle()
         wanted = _Wanted(event_type, subject, fields)
@@ -176,7 +176,12 @@ class Webhooks:
 
         Warns if this thread runs an event loop.
         """
-        warn_in_loop("settle")
+        warn_in_loop("webhooks.settle")
+        self._settle()
+
+    def settle_for(self, call: str) -> None:
+        """Do the same for a method of the world, which the warning names."""
+        warn_in_loop(call, stacklevel=4)
         self._settle()
 
     def _settle(self) -> None:
@@ -192,7 +197,7 @@ class Webhooks:
 
         Raises AssertionError with what your endpoints answered instead.
         """
-        warn_in_loop("expect_accepted")
+        warn_in_loop("webhooks.expect_accepted")
         self._settle()
         messages = self._control.list_of_world(self.world_id, "messages")
         failed = [
@@ -263,14 +268,13 @@ class Webhooks:
 
     def register_after_reset(self) -> None:
         """Register the receiver again if a saved fixture replaced the endpoints of the world."""
-        path = f"/worlds/{self.world_id}/endpoints"
-        if all(one["url"] != self.url for one in self._control.ask("GET", path)["endpoints"]):
+        if all(one["url"] != self.url for one in self._list_endpoints()):
             self.register_anew()
 
     def register_anew(self) -> None:
         """Register the receiver in the world, which was replaced by another one."""
         path = f"/worlds/{self.world_id}/endpoints"
-        if all(one["id"] != ENDPOINT_ID for one in self._control.ask("GET", path)["endpoints"]):
+        if all(one["id"] != ENDPOINT_ID for one in self._list_endpoints()):
             self._control.ask("POST", path, self.endpoint)
             return
         # Retries of the saved world come here, too.
@@ -298,6 +302,11 @@ class Webhooks:
         self._receiver.forget(self.inbox)
 
     # --- details
+
+    def _list_endpoints(self) -> list[dict[str, Any]]:
+        found = self._control.ask("GET", f"/worlds/{self.world_id}/endpoints")
+        endpoints: list[dict[str, Any]] = found["endpoints"]
+        return endpoints
 
     def _find_webhook(self, number: int, arrival: "Arrival") -> Webhook:
         event_type, subject = self._messages.get(arrival.id, (None, None))
@@ -358,7 +367,13 @@ class Webhooks:
                 to_us = [to for to in one["deliveries"] if to["endpoint_id"] == ENDPOINT_ID]
                 how = to_us[0]["status"] if to_us else "not for this receiver"
                 lines.append(f"  {one['event_type']} {one['id']}: emitted, but {how}")
-        return lines
+        return [*lines, *self._why_disabled()]
+
+    def _why_disabled(self) -> Iterator[str]:
+        """Yield a line that says why the world no longer sends webhooks here, if it does not."""
+        for endpoint in self._list_endpoints():
+            if endpoint["id"] == ENDPOINT_ID and endpoint["disabled"]:
+                yield f"  this receiver is disabled: {endpoint['disabled_reason']}"
 
 
 def words(values: Iterable[str]) -> list[str]:

@@ -269,7 +269,7 @@ class World(WorldControl):
         """Return the whole world as one document, for `load` or a file."""
         if self._webhooks is not None:
             # Otherwise a world that loads this would send webhooks in flight a second time.
-            self._webhooks.settle()
+            self._webhooks.settle_for("save")
         return super().save()
 
     def reset(self) -> None:
@@ -277,7 +277,7 @@ class World(WorldControl):
         self._note_coverage()
         if self._webhooks is not None:
             # Otherwise webhooks in flight would arrive later, with ids that may be used again.
-            self._webhooks.settle()
+            self._webhooks.settle_for("reset")
         self.control("POST", "/reset")
         self.before = Before()
         if self._webhooks is not None:
@@ -298,7 +298,7 @@ class World(WorldControl):
             content = saved.encode() if isinstance(saved, str) else saved
         self._note_coverage()
         if self._webhooks is not None:
-            self._webhooks.settle()
+            self._webhooks.settle_for("load")
         path = f"/worlds/{self.id}/snapshot"
         self._view = self._server.control.ask("PUT", path, content=content)
         # The journal begins again; messages are those of the saved world.

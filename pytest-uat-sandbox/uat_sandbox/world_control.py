@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 from uat_sandbox.control import Control
 from uat_sandbox.errors import NothingCame, SandboxRefused
 from uat_sandbox.scenario_files import document_of, naming
-from uat_sandbox.waiting import WAIT_S, Deadline
+from uat_sandbox.waiting import WAIT_S, Deadline, warn_in_loop
 
 __tracebackhide__ = True
 
@@ -189,6 +189,7 @@ class WorldControl:
         rate: float | None = None,
     ) -> dict[str, Any]:
         """Set the clock; omitted values stay. Moving it ahead fires all timers that become due."""
+        warn_in_loop("set_clock")
         fields = {"now": instant(now), "mode": mode, "rate": rate}
         body = {name: value for name, value in fields.items() if value is not None}
         return self._object("PUT", "/clock", body)
@@ -199,8 +200,10 @@ class WorldControl:
         """Advance the clock by a duration or to an instant.
 
         Everything due on the way happens at its own time, including webhooks and their retries.
-        Returns these events in order: `at`, `kind` and `subject`.
+        Returns these events in order: `at`, `kind` and `subject`. Raises SandboxError if that takes
+        more than a minute, as four attempts do at a receiver that does not answer.
         """
+        warn_in_loop("advance")
         if isinstance(by, timedelta):
             by = f"P{by.days}DT{by.seconds}.{by.microseconds // 1_000:03}S"
         fields = {"by": by, "to": instant(to)}
@@ -230,14 +233,16 @@ class WorldControl:
         and the payment's `status` and `status_reason` after it. Raises NothingCame if no payment
         waits in time.
         """
+        warn_in_loop("tap")
         fields = {"card": card, "outcome": outcome, "cancel": cancel}
         body = {name: value for name, value in fields.items() if value is not None}
         waiting = self._wait_for_payment(transaction_id, Deadline(timeout_s))
         if waiting is None:
-            about = "no payment" if transaction_id is None else f"payment {transaction_id}"
+            named = f"payment {transaction_id} did not wait"
+            about = "no payment waited" if transaction_id is None else named
             running = self.scenario()
             raise NothingCame(
-                f"{about} waited for a tap within {timeout_s:g} s; payments wait if a scenario "
+                f"{about} for a tap within {timeout_s:g} s; payments wait if a scenario "
                 f'says tap = "wait", and {"none" if running is None else repr(running["name"])} '
                 "runs in this world"
             )

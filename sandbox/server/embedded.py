@@ -155,7 +155,6 @@ START_ERRORS: Final = (SettingsError, FixtureError, ScenarioError, StoreError)
 """The errors that `embedded` raises for settings with which a sandbox cannot start."""
 
 _LOOPBACK: Final = "127.0.0.1"
-ANSWER_S: Final = 60.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,7 +180,7 @@ class Embedded:
         headers: RawHeaders,
         content: bytes = b"",
         *,
-        timeout_s: float | None = ANSWER_S,
+        timeout_s: float | None,
     ) -> tuple[int, RawHeaders, bytes]:
         """Send a request without a socket, and return status, headers and body of the answer.
 

@@ -1,6 +1,7 @@
 """The clients of the kit: on whatever loop a test asks, and where httpx2 is not installed."""
 
 import asyncio
+import socket
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPException
@@ -10,7 +11,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from tests.testing.conftest import pay, sale
-from uat_sandbox import SandboxError, sandbox_at
+from uat_sandbox import SandboxError, control, sandbox_at
+from uat_sandbox.control import Control
 from uat_sandbox.plain_client import PlainClient
 
 
@@ -132,3 +134,18 @@ def test_an_invalid_url_is_refused():
     for url in ("ftp://host", "127.0.0.1:8080", "http://"):
         with pytest.raises(ValueError, match="is not a URL with http or https and a host"):
             PlainClient(url, {}, 1)
+
+
+def test_an_answer_that_takes_too_long_is_told_from_a_sandbox_that_does_not_answer(
+    monkeypatch, kit, world
+):
+    monkeypatch.setattr(control, "ANSWER_S", 0.05)
+    waits = f"/worlds/{world.id}/wait"
+    in_this_process = Control(kit.url, token=None, embedded=kit.embedded)
+
+    with pytest.raises(SandboxError, match=rf"did not answer GET {waits} in time$"):
+        in_this_process.ask("GET", waits, query={"event_type": "transaction.sale"})
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        elsewhere = Control(f"http://127.0.0.1:{silent.getsockname()[1]}", token=None)
+        with pytest.raises(SandboxError, match=r"/clock/advance in time; .* in smaller steps"):
+            elsewhere.ask("POST", "/worlds/default/clock/advance", {"by": "3d"})

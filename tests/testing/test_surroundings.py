@@ -3,6 +3,7 @@
 import asyncio
 import unittest
 from contextlib import nullcontext
+from operator import attrgetter
 
 import pytest
 from freezegun import freeze_time
@@ -55,14 +56,28 @@ def test_the_sandbox_is_a_process_of_its_own_where_gevent_has_patched_threads(tm
 
 
 def test_waiting_in_a_running_loop_warns_and_names_the_way_out(world):
-    async def wait(call):
-        getattr(world.webhooks, call)()
+    async def wait(call, how):
+        attrgetter(call)(world)(**how)
 
     pay(world)
-    for call in ("settle", "wait_for", "expect_none"):
-        expected = pytest.raises(AssertionError) if call == "expect_none" else nullcontext()
-        with pytest.warns(UserWarning, match=rf"{call} blocks the event loop.*to_thread"), expected:
-            asyncio.run(wait(call))
+    for call, how in {
+        "webhooks.settle": {},
+        "webhooks.wait_for": {},
+        "webhooks.expect_none": {},
+        "webhooks.expect_accepted": {},
+        "advance": {"by": "1h"},
+        "set_clock": {},
+        "tap": {"timeout_s": 0},
+        "save": {},
+        "load": {"saved": world.save()},
+        "reset": {},
+    }.items():
+        fails = {"webhooks.expect_none": AssertionError, "tap": NothingCame}.get(call)
+        expected = nullcontext() if fails is None else pytest.raises(fails)
+        way_out = rf"^{call} blocks the event loop.*to_thread\(sandbox\.{call}, "
+        with pytest.warns(UserWarning, match=way_out) as warned, expected:
+            asyncio.run(wait(call, how))
+        assert [one.filename for one in warned] == [__file__], call
 
 
 def test_a_forgotten_set_up_of_a_test_case_is_named():

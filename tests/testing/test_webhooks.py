@@ -127,6 +127,21 @@ def test_a_receiver_fails_as_often_as_it_is_told_or_until_it_is_told_otherwise(k
     assert later == [500, 500, 500, 204]
 
 
+def test_a_receiver_that_answered_410_is_named_until_the_world_is_reset(world):
+    world.webhooks.respond(410)
+    pay(world)
+    world.webhooks.settle()
+
+    with pytest.raises(NothingCame) as nothing:
+        world.webhooks.wait_for("transaction.sale", timeout_s=0.01)
+    world.reset()
+    payment = pay(world)
+
+    *_, last = str(nothing.value).splitlines()
+    assert last == "  this receiver is disabled: it answered 410 Gone"
+    world.webhooks.wait_for("transaction.sale", subject=payment["transaction_id"])
+
+
 def test_only_what_is_listened_for_comes(world):
     world.webhooks.listen(["transaction.sale"], account_id=world.account(), status=["declined"])
     pay(world)

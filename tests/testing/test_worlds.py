@@ -126,6 +126,8 @@ def test_a_tap_waits_for_the_payment_and_ends_it(world):
 def test_without_a_payment_that_waits_for_a_tap_the_error_says_what_runs(world):
     with pytest.raises(NothingCame, match=r"no payment waited .* within 0\.01 s; .* none runs"):
         world.tap("tok_visa_debit", timeout_s=0.01)
+    with pytest.raises(NothingCame, match=r"payment mine did not wait for a tap within 0\.01 s; "):
+        world.tap("tok_visa_debit", transaction_id="mine", timeout_s=0.01)
 
 
 def test_the_journal_has_every_request_and_its_last(world):
