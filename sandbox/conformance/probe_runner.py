@@ -20,6 +20,7 @@ from msgspec.structs import replace
 
 from sandbox.conformance.clients import HttpAnswer
 from sandbox.conformance.probe_table import KINDS, Kind, Missing, Probe, ProbeRequest, Step, fill
+from sandbox.webhooks.receivers import parse_retry_after
 
 State = Literal["intended", "made", "deleted"]
 """The state of something that a run creates: it may exist, exists, or no longer exists."""
@@ -123,10 +124,11 @@ TROUBLE_MAX: Final = 3
 """How many answers 429 to one request, and how many failures in all, end the run."""
 
 REFUSED_MAX: Final = 3
-"""How many refusals end the run, if the key was never accepted before."""
+"""How many refusals, redirects or pages end the run, if the key was never accepted before."""
 
 TOO_MANY: Final = 429
 _REFUSED: Final = (401, 403)
+_INVALID: Final = (400, 422)
 
 
 class Stopped(Exception):
@@ -266,10 +268,16 @@ class Asker:
         if self.is_let_in or not is_own:
             return
         # A key may be refused for one operation and accepted for others.
-        self.is_let_in = 0 < status < 500 and status not in _REFUSED
-        self.refused += status in _REFUSED
-        if self.refused >= REFUSED_MAX:
+        is_served = answer.is_success or status in _INVALID
+        self.is_let_in = is_served and answer.body is not None
+        self.refused += not self.is_let_in and 0 < status < 500
+        if self.refused < REFUSED_MAX:
+            return
+        if status in _REFUSED:
             raise Stopped(f"the platform does not accept the key ({why})")
+        raise Stopped(
+            f"no platform answers at this address, or its key may not read anything ({why})"
+        )
 
 
 def ask_once(send: Sends, request: ProbeRequest) -> HttpAnswer:
@@ -282,13 +290,14 @@ def ask_once(send: Sends, request: ProbeRequest) -> HttpAnswer:
 
 def retry_after(answer: HttpAnswer) -> float:
     """Return the seconds to wait. Raises Stopped if they are too many."""
-    text = answer.headers.get("retry-after")
+    text = answer.headers.get("retry-after") or "1"
+    seconds: float | None
     try:
-        seconds = float(text or 1)
+        seconds = float(text)
     except ValueError:
-        seconds = float("inf")
-    if not 0 <= seconds <= RETRY_AFTER_S_MAX:
-        raise Stopped(f"the platform asks to wait for {text} seconds")
+        seconds = parse_retry_after(text)
+    if seconds is None or not 0 <= seconds <= RETRY_AFTER_S_MAX:
+        raise Stopped(f"the platform asks to wait, with Retry-After: {text}")
     return max(seconds, INTERVAL_S)
 
 

@@ -18,7 +18,6 @@ from pydantic import BaseModel, BeforeValidator, Field, PlainValidator, TypeAdap
 
 from sandbox.domain.profile import Profile
 from sandbox.domain.readings import READINGS
-from sandbox.domain.switches import SWITCHES
 
 NAME: Final = "{name}"
 """The name of anything that a run creates: `verify-`, the run and a number."""
@@ -224,26 +223,25 @@ class Value(BaseModel, extra="forbid", frozen=True):
 
 
 class Probe(BaseModel, extra="forbid", frozen=True):
-    """One question about a field of the profile, a switch or a reading."""
+    """One question about a field of the profile or a reading."""
 
     id: str
     asks: str
     clauses: tuple[str, ...]
     needs: str = ""
     profile: str | None = None
-    switch: str | None = None
     reading: str | None = None
     requests: tuple[Step, ...] = Field(alias="request", min_length=1)
     values: tuple[Value, ...] = Field(alias="answer", min_length=2)
 
     @property
     def kind(self) -> str:
-        """The kind of its subject: `profile`, `switch` or `reading`."""
-        return "profile" if self.profile else "switch" if self.switch else "reading"
+        """The kind of its subject: `profile` or `reading`."""
+        return "profile" if self.profile else "reading"
 
     @property
     def name(self) -> str:
-        """The name of the field, the switch or the reading."""
+        """The name of the field or the reading."""
         return str(getattr(self, self.kind))
 
     def read_value(self, answers: Sequence[Mapping[str, Any]], own: Any = None) -> Any:
@@ -257,8 +255,6 @@ class Probe(BaseModel, extra="forbid", frozen=True):
 
     def of_sandbox(self, profile: Profile) -> Any:
         """Return the sandbox's value with this profile."""
-        if self.switch is not None:
-            return SWITCHES[self.switch].default
         if self.reading is not None:
             return profile.readings.get(self.reading, READINGS[self.reading].default)
         return operator.attrgetter(self.name)(profile)

@@ -22,6 +22,7 @@ from sandbox.conformance.probe_table import PHASES, Probe, ProbeRequest, Step, d
 from sandbox.domain.json_text import fields_of
 from sandbox.domain.keys import LOOKUP_CHARS, SECRET_CHARS
 from sandbox.domain.profile import Profile
+from sandbox.domain.switches import SWITCHES
 from sandbox.scenarios.parser import to_toml
 
 KEY_LIFE: Final = timedelta(hours=1)
@@ -166,12 +167,10 @@ def ask(
     done.findings += [Finding(probe, None, "the run ended before") for probe in missed]
     day = datetime.now(UTC).date().isoformat()
     result = view_run(done, profile, day, register) | {"deliveries": list(deliveries)}
-    found = (one for one in done.findings if one.probe.kind == "switch")
-    switches = {one.probe.name: one.value for one in found if one.value is not None}
     files = {
         "uat.toml": profile_toml(done, profile, day),
         # A body for `PUT /_sandbox/worlds/{world}/switches`.
-        "uat-switches.json": json.dumps(switches, indent=2) + "\n",
+        "uat-switches.json": json.dumps(switches_found(done), indent=2) + "\n",
         "differences.md": markdown(result),
         "differences.json": json.dumps(result, indent=2) + "\n",
         "evidence.jsonl": evidence(done, profile),
@@ -320,6 +319,16 @@ def profile_toml(run: Run, profile: Profile, day: str) -> str:
     plain = {name: part for name, part in whole.items() if name not in tables}
     parts = [f"[{name}]\n{to_toml(table)}" for name, table in tables.items()]
     return "\n".join([to_toml(plain), *parts])
+
+
+def switches_found(run: Run) -> dict[str, Any]:
+    """Return the values of the switches that set a reading which was found."""
+    found = {probe.reading: value for probe, value, _ in run.findings if value is not None}
+    return {
+        switch.name: switch.value_for(found[switch.reading.id])
+        for switch in SWITCHES.values()
+        if switch.reading is not None and switch.reading.id in found
+    }
 
 
 def evidence(run: Run, profile: Profile) -> str:

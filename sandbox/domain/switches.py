@@ -43,6 +43,11 @@ class Switch(Struct, frozen=True, gc=False):
             return f"{number} from 0 to {self.number_max:,g}"
         return "one of " + ", ".join(map(str, self.values)).lower()
 
+    def value_for(self, chosen: str) -> Any:
+        """Return the value that stands for this value of its reading."""
+        assert self.reading is not None
+        return self.values[self.reading.names.index(chosen)]
+
     def accepts(self, value: Any) -> bool:
         """Whether the value is one of its own."""
         if self.values:
@@ -167,8 +172,6 @@ def parted(wanted: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
 def in_force(own: Mapping[str, Any], readings: Mapping[str, str]) -> dict[str, Any]:
     """Return every switch with its value: its own, or the one for its reading."""
     return {
-        name: own[name]
-        if switch.reading is None
-        else switch.values[switch.reading.names.index(readings[switch.reading.id])]
+        name: own[name] if switch.reading is None else switch.value_for(readings[switch.reading.id])
         for name, switch in SWITCHES.items()
     }

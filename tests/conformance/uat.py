@@ -36,15 +36,11 @@ class Time:
 
 
 class Uat(InProcess):
-    """A demo world of a sandbox with this profile and these switches."""
+    """A demo world of a sandbox with this profile."""
 
-    def __init__(
-        self, profile: Profile | None = None, switches: dict[str, Any] | None = None
-    ) -> None:
+    def __init__(self, profile: Profile | None = None) -> None:
         profile = profile or Profile()
         super().__init__(build(Settings(profile=profile)), header=profile.api_key_header)
-        for name, value in (switches or {}).items():
-            self.set_switch(name, value)
         self.keys = {"own": self.key("merchant"), "partner": self.key("partner")}
         self.asked: list[Asked] = []
         self.trouble: Callable[[Asked, Callable[[], HttpAnswer]], HttpAnswer] = (
@@ -84,16 +80,14 @@ class Uat(InProcess):
         return sorted({name for name in found if name.startswith("verify-")})
 
 
-def turned(probe: Probe, value: Any) -> tuple[Profile, dict[str, Any]]:
-    """A profile and switches in which only this reading is turned."""
-    if probe.kind == "switch":
-        return Profile(), {probe.name: value}
+def turned(probe: Probe, value: Any) -> Profile:
+    """A profile in which only this reading is turned."""
     document: dict[str, Any] = asdict(Profile())
     if probe.kind == "reading":
-        return parse_profile({**document, "readings": {probe.name: value}}), {}
+        return parse_profile({**document, "readings": {probe.name: value}})
     *sections, name = probe.name.split(".")
     part = document
     for section in sections:
         part = part[section]
     part[name] = value
-    return parse_profile(document), {}
+    return parse_profile(document)
