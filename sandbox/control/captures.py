@@ -271,12 +271,12 @@ _POLICY: Final = (
 
 
 @get(f"{PREFIX}/report.html", "report.page", media_type=HTML)
-def read_report_page(request: ControlRequest) -> Written[str]:
+async def read_report_page(request: ControlRequest) -> Written[str]:
     """Return the console as one file that shows captures and needs no server.
 
     Source: assumed D25-reports.
     """
-    return Written(read_page())
+    return Written(await run_in_thread(read_page))
 
 
 @cache

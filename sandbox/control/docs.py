@@ -5,7 +5,7 @@ demo world, except those that name a resource which must be created first.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,6 +22,7 @@ from sandbox.platform.openapi import document as platform
 from sandbox.platform.openapi.examples import Cast
 from sandbox.platform.openapi.schemas import Mode, Schema
 from sandbox.platform.openapi.writer import JSON, TEXT, Writer, body_of, in_path, in_query
+from sandbox.worlds.background import run_in_thread
 
 
 class ControlDocumentQuery(Query):
@@ -37,30 +38,30 @@ class PlatformDocumentQuery(ControlDocumentQuery):
 
 
 @get(f"{PREFIX}/platform/openapi.json", "openapi.platform", is_open=True)
-def read_platform_document(
+async def read_platform_document(
     request: ControlRequest, query: PlatformDocumentQuery
 ) -> Written[Document]:
     """Return the platform as an OpenAPI document."""
     profile = request.services.worlds.profile
     # It is relative because a proxy may add a prefix that the request does not show.
     url = "../.." if request.services.platform_url == "/" else request.platform_url
-    return _write(
+    return await _write(
         request, query, platform.document, profile, url=url, sample=library.sample, pure=query.pure
     )
 
 
 @get(f"{PREFIX}/openapi.json", "openapi.control", is_open=True)
-def read_control_document(
+async def read_control_document(
     request: ControlRequest, query: ControlDocumentQuery
 ) -> Written[Document]:
     """Return the control API as an OpenAPI document."""
     rows, is_needed = request.services.endpoints, request.services.tokens.are_needed
     prefix = request.services.worlds.profile.key_prefixes.uat
     more = {"needs_token": is_needed, "key_prefix": prefix}
-    return _write(request, query, document, rows, url="..", **more)
+    return await _write(request, query, document, rows, url="..", **more)
 
 
-def _write(
+async def _write(
     request: ControlRequest,
     query: ControlDocumentQuery,
     document: Callable[..., Document],
@@ -70,7 +71,8 @@ def _write(
     """Return a document whose examples name the ids of the world `default`."""
     cast, version = request.services.worlds.default.cast, request.services.version
     ids = to_json({f"{kind}s": cast.ids_of(kind) for kind in ("account", "terminal", "location")})
-    return _render(document, about, cast=ids, version=version, strict=query.strict, **more)
+    more |= {"cast": ids, "version": version, "strict": query.strict}
+    return await run_in_thread(partial(_render, document, about, **more))
 
 
 @lru_cache(maxsize=8)

@@ -61,9 +61,9 @@ def list_scenarios(request: ControlRequest) -> Scenarios:
 
 
 @get(f"{PREFIX}/scenario.schema.json", "scenario.schema", is_open=True)
-def read_scenario_schema(request: ControlRequest) -> Document:
+async def read_scenario_schema(request: ControlRequest) -> Document:
     """Return the JSON Schema of scenario files, for editors."""
-    return scenario_schema()
+    return await run_in_thread(scenario_schema)
 
 
 class RuleInUse(View):
