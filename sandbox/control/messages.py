@@ -13,6 +13,7 @@ from sandbox.control.context import ControlFault, ControlRequest, conflict, inva
 from sandbox.control.models import Body, Milliseconds, OlderListing, Query, View, attribute, shows
 from sandbox.control.routing import WORLD, get, post
 from sandbox.domain import webhooks
+from sandbox.domain.directory import Account
 from sandbox.domain.events import EVENTS, EventType, Message, MessageHead, body_of, status_of
 from sandbox.domain.instants import Instant
 from sandbox.store.ids import Ids
@@ -37,9 +38,9 @@ class Resend(Body):
 class MessagesQuery(OlderListing):
     """Which messages: of a type, at or after an instant, about a resource, of an account.
 
-    `status` is that of the record, and `delivery` that of a delivery (to the `endpoint`, if one is
-    named). `q` is part of an id or of the event type. `before` is the id of a message, and lists
-    older ones. `shape` is row or full.
+    `account` is an id or a name of the cast. `status` is that of the record, and `delivery` that
+    of a delivery (to the `endpoint`, if one is named). `q` is part of an id or of the event type.
+    `before` is the id of a message, and lists older ones. `shape` is row or full.
     """
 
     event_type: str | None = None
@@ -137,8 +138,12 @@ async def list_messages(request: ControlRequest, query: MessagesQuery) -> Messag
     world = request.world
     must_be_known("event_type", query.event_type, EVENTS)
     must_be_known("delivery", query.delivery, webhooks.DELIVERY_STATUSES)
+    account = request.find_id(Account, query.account, "account")
     messages = world.store.messages_now()
-    fitting = await select(messages, lambda one: _matches(world, one, query))
+    fitting = await select(
+        messages,
+        lambda one: account in (None, one.account_id) and _matches(world, one, query),
+    )
     older = fitting
     if query.before is not None:
         if (end := world.store.place_of(query.before)) is None:
@@ -155,7 +160,6 @@ def _matches(world: World, message: Message, query: MessagesQuery) -> bool:
     return (
         query.event_type in (None, message.event_type)
         and query.subject in (None, message.subject)
-        and query.account in (None, message.account_id)
         and (query.since is None or message.created_at >= query.since)
         and (query.status is None or status_of(message) == query.status)
         and (query.q is None or query.q.lower() in "\n".join((message.event_type, *ids)).lower())

@@ -47,7 +47,7 @@ def test_messages_come_newest_last_and_the_window_is_on_the_newest(sandbox):
         assert (listed["total"], listed["offset"]) == (5, offset)
 
 
-def test_messages_are_filtered_by_type_subject_and_time(sandbox):
+def test_messages_are_filtered_by_type_subject_account_and_time(sandbox):
     first, second = make_keys(sandbox, 2)
     sandbox.set_clock("2026-04-01T00:00:00Z")
     path = f"/v5/apikeys/{first}"
@@ -65,6 +65,9 @@ def test_messages_are_filtered_by_type_subject_and_time(sandbox):
         ({"since": NOW}, 3),
         ({"event_type": "api_key.created", "subject": first, "since": NOW}, 1),
         ({"event_type": "api_key.revoked", "subject": second}, 0),
+        ({"account": sandbox.account_id("merchant")}, 3),
+        ({"account": "merchant"}, 3),
+        ({"account": "partner"}, 0),
     ):
         assert sandbox.look("messages", **query)["total"] == total, query
 
