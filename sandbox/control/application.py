@@ -252,14 +252,15 @@ def _must_hold_no_secret(body: dict[str, Any], key_format: KeyFormat) -> None:
 
 
 def _refusal(error: ValidationError, shape: type[BaseModel]) -> ControlFault:
-    """Return the mistake, and for an unknown field the known one that it resembles."""
-    first = error.errors(include_url=False)[0]
-    if first["type"] != "extra_forbidden":
+    """Return the mistakes, and for an unknown field the known one that it resembles."""
+    mistakes = error.errors(include_url=False)
+    unknown = next((one for one in mistakes if one["type"] == "extra_forbidden"), None)
+    if unknown is None:
         return invalid(wire.mistakes(error))
     schema = shape.model_json_schema()
     parts = (schema, *schema.get("$defs", {}).values())
     known = [name for part in parts for name in part.get("properties", ())]
-    return invalid(wire.mistakes(error), nearest(str(first["loc"][-1]), known))
+    return invalid(wire.mistakes(error), nearest(str(unknown["loc"][-1]), known))
 
 
 async def _send(

@@ -47,8 +47,8 @@ class TokenBody(Body, example={"team": "mobile", "name": "CI of mobile", "expire
             raise invalid("expires_at and expires_in: give one of them")
         try:
             return now + parse_duration(self.expires_in)
-        except OverflowError as error:
-            raise invalid(f"expires_in: {error}") from None
+        except OverflowError:
+            raise invalid("expires_in: is longer than a calendar lasts") from None
 
 
 class SessionView(View):
