@@ -119,6 +119,21 @@ def test_an_action_is_ruled_by_what_it_asks_for_and_by_the_card_of_its_payment(s
     assert [source(one) for one in captures] == [NONE, "scenario 3"]
 
 
+def test_an_action_is_ruled_by_the_tip_that_it_asks_for_however_it_says_so(sandbox):
+    running(sandbox, {"when": {"tip_amount": 200}, "then": {"outcome": "invalid_transaction"}})
+    sold, held = sandbox.sold(1000), sandbox.held(1000)
+
+    ruled = [
+        sandbox.act(sold, "adjust", type="fixed", amount=200),
+        sandbox.act(sold, "adjust", type="percentage", percentage=20),
+        sandbox.act(held, "capture", **tipping(800, 200)),
+    ]
+    free = sandbox.act(sold, "adjust", type="percentage", percentage=10)
+
+    assert [source(one) for one in ruled] == ["scenario 1"] * 3
+    assert source(free) == NONE
+
+
 @pytest.mark.proves("assumed D24")
 def test_attempts_on_a_payment_are_counted_from_its_initiation(sandbox):
     rules = [

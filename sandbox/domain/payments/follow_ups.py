@@ -50,6 +50,16 @@ class Case:
         return self.plan.amount if "plan" in vars(self) else self.action.amount or 0
 
     @property
+    def tip(self) -> int | None:
+        """The tip that the action asks for, None if it states none."""
+        action = self.action
+        if action.operation is Operation.ADJUST:
+            return self.plan.amount
+        if action.tip_amount is None and action.breakdown is not None:
+            return action.breakdown.tip
+        return action.tip_amount
+
+    @property
     def state(self) -> str:
         """The state that selects the rows.
 

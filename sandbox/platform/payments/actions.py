@@ -231,7 +231,7 @@ async def _act(
             more=lambda: attempts.words_of(
                 context,
                 payment.transaction,
-                tip_amount=action.tip_amount,
+                tip_amount=case.tip,
                 status=payment.status,
                 # The creation and its outcome are one attempt.
                 attempt=max(2, len(payment.history)),
