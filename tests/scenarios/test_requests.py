@@ -45,6 +45,17 @@ def test_a_rule_fits_the_requests_that_it_names(sandbox):
         assert {one.status for name, one in answers.items() if name not in failing} <= {200}
 
 
+def test_a_rule_fits_the_reads_of_what_belongs_to_its_terminal(sandbox):
+    sale = sandbox.sold()
+    path = f"/v1/transactions/{sale['transaction_id']}"
+
+    for terminal, status in (("merchant", 503), ("second_merchant", 200)):
+        running(sandbox, {"when": {"method": "GET", "terminal": terminal}, "then": FAILS})
+
+        reads = [path, f"{path}/history", f"/v1/batches/{sale['batch_id']}"]
+        assert [sandbox.get(one, by="psp").status for one in reads] == [status] * 3
+
+
 def test_a_rule_for_payments_leaves_others_alone_and_the_first_that_applies_decides(
     sandbox,
 ):

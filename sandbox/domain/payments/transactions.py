@@ -226,6 +226,11 @@ class Payment(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
         return self.transaction.account_id
 
     @property
+    def terminal_id(self) -> str:
+        """The terminal at which it was taken."""
+        return self.transaction.tid
+
+    @property
     def status(self) -> str:
         """The status of its transaction."""
         return self.transaction.status
