@@ -4,8 +4,10 @@ Documents that people can edit are not trusted: every field is checked, and refe
 targets. Only a world that is not in use yet can be restored.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -26,7 +28,7 @@ from sandbox.domain.secrets import find_misplaced
 from sandbox.domain.switches import defaults, parted
 from sandbox.domain.text import UnknownWord
 from sandbox.domain.webhooks import BY_HAND, ENDPOINTS_MAX, Delivery, Endpoint
-from sandbox.scenarios.matcher import Running
+from sandbox.scenarios.matcher import Resolve, Running
 from sandbox.scenarios.parser import ScenarioError, parse_scenario
 from sandbox.scenarios.queue import QUEUE_MAX, WEBHOOK_FAULTS_MAX
 from sandbox.scenarios.scenario import Scenario
@@ -55,7 +57,7 @@ def run_scenario(world: World, scenario: Scenario) -> Running:
     document = scenario.model_dump(mode="json", exclude_unset=True)
     if found := find_misplaced(document, world.profile.key_format):
         raise ScenarioError(str(found))
-    running = _running(world, scenario, world.now())
+    running = _running(world, scenario, world.now(), world.find_named)
     _must_have_bodies(world, scenario)
     _declare_endpoints(world, scenario)
     if scenario.readings:
@@ -65,8 +67,21 @@ def run_scenario(world: World, scenario: Scenario) -> Running:
     return world.count_rules(running)
 
 
-def _running(world: World, scenario: Scenario, since: datetime) -> Running:
-    return Running(scenario, world.find_named, lambda name: world.draws.fraction(name), since)
+def _running(world: World, scenario: Scenario, since: datetime, resolve: Resolve) -> Running:
+    return Running(scenario, resolve, lambda name: world.draws.fraction(name), since)
+
+
+_ID: Final = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+def _find_named_before(world: World, kind: str, name: str) -> str:
+    """Return the id of a record like `find_named`, also if a reset has removed the record."""
+    try:
+        return world.find_named(kind, name)
+    except UnknownWord:
+        if _ID.fullmatch(name) is None:
+            raise
+        return name
 
 
 def _must_have_bodies(world: World, scenario: Scenario) -> None:
@@ -163,7 +178,8 @@ def _restore_state(
     )
     if state.scenario is not None:
         since = state.scenario_since or world.now()
-        running = _running(world, parse_scenario(dict(state.scenario)), since)
+        find = world.find_named if is_beginning else partial(_find_named_before, world)
+        running = _running(world, parse_scenario(dict(state.scenario)), since, find)
         # A scenario that was added to the file by hand has no counts.
         if rules:
             running.go_on_from(rules)
@@ -293,7 +309,8 @@ def begin_anew(world: World, fresh: World) -> None:
         state = replace(state, clock=begun)
     if scenario is None and world.scenario is not None:
         since = state.clock.time_at(world.system_clock())
-        scenario = _running(world, world.scenario.scenario, since)
+        find = partial(_find_named_before, world)
+        scenario = _running(world, world.scenario.scenario, since, find)
         state = replace(state, scenario=world.state.scenario, scenario_since=since)
     world.take_over(fresh, state, scenario)
     unit = world.store.begin()

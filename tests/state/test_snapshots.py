@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sandbox.store.files.port import FORMAT
-from tests.driving import InProcess
+from tests.driving import InProcess, fresh
 from tests.properties import examples
-from tests.state.filling import KEPT_KEY, LISTS, a_sandbox, fill
+from tests.state.filling import KEPT_KEY, LISTS, a_sandbox, fill, looping
 from tests.support.caller import turns
 from tests.support.open_requests import delay, open_request, sale, taps
 from tests.worlds.worlds import add_world
@@ -161,6 +161,24 @@ def test_in_another_world_the_ids_are_the_same_and_the_keys_its_own(full: bytes,
     assert other.saved() == once
     again = other.manage("POST", "/reset").expect(200)
     assert {name: again["keys"][name]["key"] for name in keys} == keys
+
+
+def test_a_scenario_comes_back_though_a_reset_removed_what_it_names(tmp_path):
+    path = tmp_path / "state.json"
+    with looping(fresh(store=path)) as sandbox:
+        terminal = sandbox.a_terminal()["terminal_id"]
+        rule = {"when": {"terminal": terminal}, "then": {"outcome": "lost_card"}}
+        sandbox.manage("PUT", "/scenario", {"name": "there", "rule": [rule]}).expect(200)
+        sandbox.manage("POST", "/reset").expect(200)
+        sandbox.load(sandbox.saved()).expect(200)
+        sandbox.manage("POST", "/fork", {}).expect(201)
+
+    with looping(fresh(store=path)) as sandbox:
+        sandbox.manage("POST", "/reset").expect(200)
+
+        # The seed gives the terminal its id again, and the rule goes on.
+        assert sandbox.a_terminal()["terminal_id"] == terminal
+        assert sandbox.paid(at=terminal)["status"] == "declined"
 
 
 # --- refused ----------------------------------------------------------------------------------
