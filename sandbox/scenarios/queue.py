@@ -99,9 +99,14 @@ def _parse(rule: bytes) -> Scenario:
     return parse_scenario({"name": "next delivery", "webhook": [from_json(rule)]})
 
 
-def running_of(entry: WebhookFault, resolve: Resolve) -> Running:
+def rule_of(entry: WebhookFault) -> Scenario:
     """Return the entry as a scenario of one rule. Raises ScenarioError."""
-    running = Running(_parse(to_json({"when": entry.when, "then": entry.then})), resolve)
+    return _parse(to_json({"when": entry.when, "then": entry.then}))
+
+
+def running_of(entry: WebhookFault, resolve: Resolve) -> Running:
+    """Return the scenario of an entry in use. Raises ScenarioError, also for unknown names."""
+    running = Running(rule_of(entry), resolve)
     running.go_on_from([[entry.fitted, 0]])
     return running
 

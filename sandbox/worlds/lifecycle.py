@@ -30,7 +30,7 @@ from sandbox.domain.text import UnknownWord
 from sandbox.domain.webhooks import BY_HAND, ENDPOINTS_MAX, Delivery, Endpoint
 from sandbox.scenarios.matcher import Resolve, Running
 from sandbox.scenarios.parser import ScenarioError, parse_scenario
-from sandbox.scenarios.queue import QUEUE_MAX, WEBHOOK_FAULTS_MAX
+from sandbox.scenarios.queue import QUEUE_MAX, WEBHOOK_FAULTS_MAX, rule_of
 from sandbox.scenarios.scenario import Scenario
 from sandbox.store.documents import Unreadable, from_document
 from sandbox.store.files.port import COUNTERS, MESSAGES, RECORDS, TIMERS, WORLD
@@ -145,6 +145,7 @@ def _restore(world: World, saved: SavedWorld, *, is_beginning: bool = False) -> 
     if not saved.is_trusted:
         _check_messages(world)
         _check_timers(world)
+        _check_webhook_faults(state)
     with place(WORLD, state.id):
         _restore_state(world, state, counters, is_beginning=is_beginning)
     world.cast = cast.of_those(world.has_record)
@@ -261,6 +262,16 @@ def _check_timers(world: World) -> None:
                         raise ValueError("must name each time and day once, in order")
                 except ValueError as error:
                     raise Unreadable(f"detail: {error}") from None
+
+
+def _check_webhook_faults(state: WorldState) -> None:
+    """Check that every fault for a delivery can be used. What it names may be gone."""
+    for entry in state.webhook_faults:
+        with place(WORLD, state.id):
+            try:
+                rule_of(entry)
+            except ScenarioError as error:
+                raise Unreadable(f"webhook_faults, {entry.id}: {error}") from None
 
 
 def _check_messages(world: World) -> None:

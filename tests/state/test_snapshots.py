@@ -292,6 +292,10 @@ REFUSED: list[tuple[Change, str, *tuple[str, ...]]] = [
         _set("world", "scenario", "rule", 0, "then", to={"outcom": "lost_card"}),
         *("world", "rule 1", "outcom"),
     ),
+    (
+        _set("world", "webhook_faults", to=[{"id": "next_1", "then": {"dropp": True}}]),
+        *("world, default: webhook_faults, next_1: ", "then.dropp"),
+    ),
     (_set("endpoints", "secret", to=""), "endpoints", "secret"),
     # Elsewhere too it says only what the API takes.
     (_set("world", "begins", "name", to="n" * 201), ": begins.name: "),
