@@ -18,7 +18,7 @@ from pydantic_core import from_json, to_json
 from sandbox import __version__
 from sandbox.domain.keys import KeyFormat, KeyKind
 from sandbox.domain.secrets import find_misplaced, find_secret
-from sandbox.domain.text import NotUtf8, strip_mark
+from sandbox.store.documents import NotJson, read_json
 from sandbox.store.files import port
 from sandbox.store.files.port import Document, UnknownFormat
 from sandbox.store.world_documents import Moment, NotRestored, SavedWorld
@@ -100,11 +100,9 @@ async def write_aside(world: World) -> list[bytes]:
 def read_snapshot(body: bytes, is_trusted: bool = False) -> SavedWorld:
     """Parse a snapshot; one from this server's memory is trusted. Raises NotRestored."""
     try:
-        document = from_json(strip_mark(body), allow_inf_nan=False)
-    except NotUtf8 as error:
+        document = from_json(body) if is_trusted else read_json(body)
+    except NotJson as error:
         raise NotRestored(str(error)) from None
-    except ValueError as error:
-        raise NotRestored(f"is not JSON: {error}") from None
     return parse_snapshot(document, is_trusted=is_trusted)
 
 

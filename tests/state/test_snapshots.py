@@ -346,6 +346,27 @@ def test_what_makes_no_world_is_refused_with_its_place_and_changes_nothing(full:
     sandbox.paid()
 
 
+@pytest.mark.parametrize(
+    ("written", "instead", "named"),
+    [
+        ('"amount":4321', '"amount":1e999', "the number 1e999 is too large"),
+        ('"amount":4321', '"amount":NaN', "is not JSON"),
+        ('"accounts":', '"accounts":{},"accounts":', 'the key "accounts" occurs more than once'),
+    ],
+)
+def test_what_no_state_file_could_hold_is_refused(
+    full: bytes, written: str, instead: str, named: str
+):
+    sandbox = a_sandbox()
+    before = sandbox.saved()
+
+    answer = sandbox.load(full.decode().replace(written, instead, 1).encode())
+
+    assert answer.error() == (400, "not_restored")
+    assert named in answer.json()["message"]
+    assert sandbox.saved() == before
+
+
 GONE = "(gone)"
 NONSENSE = st.sampled_from(
     [

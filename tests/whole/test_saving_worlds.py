@@ -105,7 +105,7 @@ def test_a_snapshot_that_is_refused_says_why_and_changes_nothing(served):
         b"": "is not JSON",
         b"[]": "must be an object of tables",
         b"{}": "does not say that uat-sandbox wrote",
-        b"\xff\x00": "is not JSON",
+        b"\xff\x00": "is not UTF-8",
     }.items():
         done = ask("world", "load", "-", server=served, stdin=content)
 
