@@ -49,6 +49,8 @@ def test_a_tip_that_is_none_and_an_answer_that_is_neither_true_nor_false_are_ref
     with sandbox.unchanged():
         for body in NO_TIPS:
             sandbox.refused(sandbox.act(sale, "adjust", **body))
+        no_number = sandbox.act(sale, "adjust", type="percentage", percentage="18")
+        assert sandbox.refused(no_number).endswith("percentage: input should be a valid number")
         for confirm in (None, "true", 1, 0, [], {}, "no"):
             answer = sandbox.act(prompt, "confirm", confirm=confirm)
             assert "confirm" in sandbox.refused(answer)

@@ -245,9 +245,7 @@ class Adjust(_Action):
 
     type: Literal["fixed", "percentage", "amount"]
     amount: Amount | None = None
-    percentage: (
-        Annotated[StrictInt | StrictFloat, Field(ge=0, le=100, allow_inf_nan=False)] | None
-    ) = None
+    percentage: Annotated[StrictFloat, Field(ge=0, le=100, allow_inf_nan=False)] | None = None
 
     @model_validator(mode="after")
     def _says_how_much(self) -> "Adjust":
