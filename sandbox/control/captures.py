@@ -191,7 +191,7 @@ async def _take_capture(request: ControlRequest) -> Capture:
         program=PROGRAM,
         capture=CAPTURE_FORMAT,
         taken_at=world.now(),
-        server=CapturedServer.of(request.services),
+        server=CapturedServer.of(request.services, platform_url=request.platform_url),
         world=CapturedWorld.of(view_world(world)),
         scenario=view_running(world),
         switches=world.switches,

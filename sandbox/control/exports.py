@@ -57,7 +57,9 @@ def _variable(name: str) -> str:
 
 
 def _curl_of(case: ExportCase, view: JournalEntry) -> str:
-    parts = ["curl -sS", f"-X {view.method}", shlex.quote(case.address(view))]
+    # With `-X HEAD` curl would wait for the body of the answer.
+    method = "--head" if view.method == "HEAD" else f"-X {view.method}"
+    parts = ["curl -sS", method, shlex.quote(case.address(view))]
     parts.append("-H 'accept: application/json'")
     if (name := case.key_name(view.key_id)) is not None:
         parts.append(f'-H "{case.world.profile.api_key_header}: ${_variable(name)}"')

@@ -55,7 +55,7 @@ class SessionView(View):
     """What a page must know first.
 
     `signed_in` is also true if no token is needed. `team` is the team of the token, null for the
-    operator. `platform_url` is the address of the platform.
+    operator. `platform_url` is the address of the platform: `/` unless it has a port of its own.
     """
 
     needs_token: bool = attribute("tokens.are_needed")
@@ -100,7 +100,10 @@ def end_session(request: ControlRequest) -> None:
 
 def _view_session(request: ControlRequest, who: identity.Identity) -> SessionView:
     team = None if who in (identity.ANONYMOUS, identity.THE_OPERATOR) else who.team
-    return SessionView.of(request.services, signed_in=who != identity.ANONYMOUS, team=team)
+    # It is relative because a proxy may add a prefix that the request does not show.
+    url = "/" if request.services.platform_url == "/" else request.platform_url
+    is_known = who != identity.ANONYMOUS
+    return SessionView.of(request.services, signed_in=is_known, team=team, platform_url=url)
 
 
 def _cookie(request: ControlRequest, value: str, seconds: int) -> str:

@@ -10,6 +10,7 @@ from sandbox.app import build
 from sandbox.control.identity import SESSION_S
 from sandbox.settings import Settings
 from tests.driving import InProcess, Response, fresh
+from tests.in_process import Exchange, http_scope
 from tools.vendor import DRAWN, VENDOR
 
 TOKEN = "open-sesame-open-sesame"
@@ -112,6 +113,16 @@ def test_a_page_of_another_origin_signs_no_user_in_or_out(locked):
         answer = ask(locked, method, "/session", foreign, cookie, json_body={"token": TOKEN})
         assert (answer.status, "set-cookie" in answer.headers) == (403, False)
     assert ask(locked, "GET", "/worlds", cookie).status == 200
+
+
+def test_a_page_learns_the_address_of_the_platform_at_the_host_that_it_was_opened_at(sandbox):
+    own_port = fresh(host="0.0.0.0", token=TOKEN, port=8080, control_port=8081)
+    asked = Exchange(http_scope("GET", "/_sandbox/session", headers=[HOST], port=8081))
+
+    told = asked.run_now(own_port.sandbox.app).json()
+
+    assert told["platform_url"] == "http://box.example:8080"
+    assert sandbox.look("/session")["platform_url"] == "/"
 
 
 def test_without_a_token_everybody_is_signed_in(sandbox):

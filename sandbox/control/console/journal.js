@@ -5,7 +5,7 @@ import { ask, inWorld, Refused } from "./api.js";
 import { asMarkdown } from "./markdown.js";
 import { isReport } from "./capture.js";
 import { go, refine, route } from "./route.js";
-import { act, revision, listed, messages, requests, session, world } from "./state.js";
+import { act, revision, listed, messages, platformUrl, requests, session, world } from "./state.js";
 import { Act, Code, copy, Copy, Empty, Go, Heading, html, Icon, Json, Panel, Status, Steps, Trouble, walk } from "./ui.js";
 import { amountOf, curl, decider, purpose, time } from "./words.js";
 
@@ -56,11 +56,10 @@ const Row = ({ entry, on }) => html`<li><${Go} room="journal" id=${entry.id} que
   <span></span><span class="qq el sm">${entry.why ?? decider(entry)} ${entry.payment?.merchant ?? ""}</span><span class="qq sm r">${entry.origin === "console" ? "console" : ""}</span><//></li>`;
 
 function asCurl(entry) {
-  const key = Object.values(world.value?.keys ?? {}).find(({ id }) => id === entry.key_id);
-  const { platform_url: at, api_key_header: header } = session.value;
-  const base = at === "/" ? location.origin : at.replace(/\/$/, "");
-  const query = entry.query ? `?${entry.query}` : "";
-  return curl({ method: entry.method, url: base + entry.path + query, header, key: key && "$API_KEY",
+  const path = entry.path.split("/").map(encodeURIComponent).join("/");
+  const query = entry.query ? `?${encodeURI(entry.query)}` : "";
+  return curl({ method: entry.method, url: platformUrl() + path + query,
+    header: session.value.api_key_header, key: entry.key && "$API_KEY",
     body: entry.method === "GET" ? null : entry.request });
 }
 

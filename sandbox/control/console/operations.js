@@ -4,7 +4,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ask, inWorld, raw } from "./api.js";
 import { go, refine, route } from "./route.js";
 import { documents, jsonOf, operationsIn, resolve, shape } from "./shapes.js";
-import { act, send, session, world } from "./state.js";
+import { act, platformUrl, send, serverUrl, session, world } from "./state.js";
 import { Act, Choice, Code, Copy, Empty, Go, Heading, html, Json, Panel, Steps, Trouble, walk } from "./ui.js";
 import { curl } from "./words.js";
 
@@ -86,17 +86,11 @@ function requestOf(one, values, body) {
   return { method: one.method, path: query.size ? `${path}?${query}` : path, headers, ...(body === null ? {} : { body }) };
 }
 
-/** The address of a surface, as programs reach it. */
-function addressOf(surface) {
-  const here = location.origin + location.pathname.replace(/\/_sandbox\/.*$/, "");
-  const at = session.value?.platform_url ?? "/";
-  return surface === "control" || at === "/" ? here : at.replace(/\/$/, "");
-}
-
 function commandOf(surface, key, request) {
   const header = surface === "platform" ? session.value?.api_key_header : "Authorization";
   const token = session.value?.needs_token ? "Bearer $SANDBOX_TOKEN" : "";
-  return curl({ ...request, url: addressOf(surface) + request.path, header,
+  const at = surface === "platform" ? platformUrl() : serverUrl();
+  return curl({ ...request, url: at + request.path, header,
     key: surface === "control" ? token : world.value?.keys[key]?.key ?? (key && "$API_KEY") });
 }
 

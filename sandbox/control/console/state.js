@@ -67,6 +67,15 @@ export const waiting = signal(0);
 /** Counts up when something happened in the world; rooms read again when it changes. */
 export const revision = signal(0);
 
+/** The address of this server, as programs reach it. */
+export const serverUrl = () => location.origin + location.pathname.replace(/\/_sandbox\/.*$/, "");
+
+/** The address of the platform, as programs reach it. */
+export function platformUrl() {
+  const at = session.value?.platform_url ?? "/";
+  return at === "/" ? serverUrl() : at.replace(/\/$/, "");
+}
+
 const FEED_MAX = 200;
 const FLUSH_MS = 250;
 /** From this many events in a flush on, no user can read along: it is drawn half as often. */

@@ -8,7 +8,7 @@ import { keysOn } from "./keys.js";
 import { Receipt } from "./receipt.js";
 import { useLast } from "./records.js";
 import { route } from "./route.js";
-import { act, revision, clock, requests, scenario, send, session, taps, world } from "./state.js";
+import { act, revision, clock, platformUrl, requests, scenario, send, session, taps, world } from "./state.js";
 import { Act, Choice, copy, Empty, Go, html, Icon, Mark, Panel, say, Trouble } from "./ui.js";
 import { approved, curl, minor, money, shows, sign, time, until } from "./words.js";
 
@@ -164,11 +164,10 @@ function Form({ form, setForm, body, waits, start, currency, directory }) {
   const whyNot = useWhyNot(form.key, form.terminal, form.kind === "sale" ? "payments.create" : "payments.preauth");
   const set = (name) => (event) => setForm((now) => ({ ...now, [name]: event.target.value }));
   const choose = ({ target: { value: terminal } }) => setForm((now) => ({ ...now, terminal, key: keyFor(terminal, directory) ?? now.key }));
-  const at = session.value?.platform_url === "/" ? location.origin : session.value?.platform_url ?? "";
   const runs = scenario.value;
   const amount = minor(form.amount, currency);
   return html`<${Panel} title="New payment" class="form" more=${html`<button class="btn g s" onClick=${() => copy(curl({ method: "POST",
-      url: at.replace(/\/$/, "") + body.path, header: session.value.api_key_header, key: "$API_KEY", body: body.body }), "a curl command")}>
+      url: platformUrl() + body.path, header: session.value.api_key_header, key: "$API_KEY", body: body.body }), "a curl command")}>
       <${Icon} name="shell" size=${13} />as curl</button>`}>
     <form class="pad col" onSubmit=${(event) => { event.preventDefault(); }} onKeyDown=${entered}>
     <label>Terminal<select value=${form.terminal} disabled=${!directory} onChange=${choose}>${Object.keys(world.value?.terminals ?? {}).map((name) => html`

@@ -134,7 +134,9 @@ export function cardOf(record) {
 /** A shell command for a request. Single quotes keep the shell from reading anything. */
 export function curl({ method, url, header, key, headers = {}, body }) {
   const quoted = (text) => `'${String(text).replaceAll("'", `'\\''`)}'`;
-  const parts = ["curl", "-s", ...(method === "GET" ? [] : ["-X", method]), quoted(url)];
+  // With `-X HEAD` curl would wait for the body of the answer.
+  const how = { GET: [], HEAD: ["-I"] }[method] ?? ["-X", method];
+  const parts = ["curl", "-s", ...how, quoted(url)];
   // In double quotes, so that the shell fills the key in.
   if (key) parts.push("-H", `"${header}: ${key}"`);
   for (const [name, value] of Object.entries(headers)) parts.push("-H", quoted(`${name}: ${value}`));

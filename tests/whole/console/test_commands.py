@@ -1,0 +1,69 @@
+"""The curl commands that the console shows and copies: a shell takes them as they are."""
+
+import shlex
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.cli.proxying import proxying
+from tests.driving import NOW, serving
+from tests.whole.console.watching import Desk
+
+TOKEN = "a-token-of-the-test"
+
+
+def shown(desk: Desk) -> list[str]:
+    """The words of the command beside a request of the journal."""
+    return shlex.split(desk.page.locator("pre").filter(has_text="curl -s").inner_text())
+
+
+def test_a_command_has_the_path_query_and_method_of_the_request_and_a_place_for_its_key(page, desk):
+    made = desk.send("POST", "/v5/apikeys", json={"name": "new", "permissions": ["payments:read"]})
+    path = "/v1/transactions/a%20b%3Fc?search=d%20e"
+    desk.server.ask("GET", path, key=made.json()["key"])
+    desk.send("HEAD", "/v1/transactions")
+    desk.open("journal")
+    rows = page.get_by_role("list", name="Requests, newest first").get_by_role("link")
+
+    rows.nth(0).click()
+    read = shown(desk)
+    rows.nth(1).click()
+    expect(page.locator("pre").filter(has_text="curl -s")).to_contain_text("a%20b")
+    odd = shown(desk)
+
+    assert read == ["curl", "-s", "-I", f"{desk.server.url}/v1/transactions", *odd[3:]]
+    assert odd[2] == desk.server.url + path
+    assert odd[3:] == ["-H", "x-service-apikey: $API_KEY"]
+
+
+@pytest.mark.parametrize("place", ["journal", "terminal", "api/payments.create"])
+def test_a_command_names_the_host_at_which_the_console_was_opened(page, place):
+    options = ("--host", "0.0.0.0", "--control-port", "0", "--token", TOKEN, "--clock", NOW)
+    with serving(*options) as server:
+        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        page.goto(f"{server.facts['control_url']}/#token={TOKEN}")
+        page.get_by_role("button", name="Tap a first payment").click()
+        page.get_by_role("link", name="Take a payment $10.00").wait_for()
+
+        page.goto(f"{server.facts['control_url']}/#/default/{place}")
+        if place == "journal":
+            page.get_by_role("link", name="Take a payment").click()
+        label = {"journal": "Copy", "terminal": "as curl"}.get(place, "Copy a curl command")
+        page.get_by_role("button", name=label, exact=True).click()
+        page.get_by_text("Copied a curl command").wait_for()
+
+        copied = page.evaluate("navigator.clipboard.readText()")
+        assert f"{server.url}/v3/payment" in shlex.split(copied)
+        page.goto("about:blank")
+
+
+def test_a_command_has_the_prefix_of_a_proxy(page, server):
+    with proxying(server.url) as proxy:
+        page.goto(f"{proxy.url}/_sandbox/#/default/terminal")
+        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        page.get_by_role("button", name="as curl").click()
+        page.get_by_text("Copied a curl command").wait_for()
+
+        copied = page.evaluate("navigator.clipboard.readText()")
+        assert f"{proxy.url}/v3/payment" in shlex.split(copied)
+        page.goto("about:blank")
