@@ -2,6 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { ask, inWorld } from "./api.js";
+import { useAnswer } from "./reading.js";
 import { refine, route } from "./route.js";
 import { act, revision } from "./state.js";
 import { Act, Code, copy, Empty, Go, Heading, html, Icon, Panel, Steps, Trouble, walk } from "./ui.js";
@@ -26,19 +27,8 @@ async function copied(seen) {
   await copy(lines.join("\n"), "it as Markdown");
 }
 
-/** Reads in this world, and again after each change. Returns the answer and the refusal. */
-function useLook(rest, query) {
-  const [found, setFound] = useState(null);
-  const [error, setError] = useState(null);
-  const path = `${rest.join("/")}?${query ?? ""}`;
-  useEffect(() => {
-    let over = false;
-    act("GET", rest, undefined, query).then((answer) => !over && (setFound(answer), setError(null)),
-      (caught) => !over && setError(caught));
-    return () => { over = true; };
-  }, [path, revision.value]);
-  return [found, error];
-}
+/** Reads in this world, and again after each change. */
+const useLook = (rest, query) => useAnswer(() => act("GET", rest, undefined, query), [rest.join("/"), revision.value]);
 
 const Seen = ({ seen }) => html`<div class="pad col"><div class="row wrap"><${Code} status=${seen.status} />
     <b>${seen.allowed ? "It would be carried out." : `It would be refused${seen.error ? `: ${seen.error}` : ""}.`}</b></div>

@@ -9,6 +9,9 @@ import { answer as captured, isReport, Missing } from "./capture.js";
  */
 export const away = signal(null);
 
+/** How often the server answered again after it had not. */
+export const returns = signal(0);
+
 /** Whether the server asks for its token. */
 export const locked = signal(false);
 
@@ -90,6 +93,7 @@ export async function raw(method, path, body, more = {}) {
     away.value = away.value ?? Date.now();
     throw new Away("the server does not answer");
   }
+  if (away.value !== null) returns.value += 1;
   away.value = null;
   if (answer.ok) return answer;
   const said = await answer.json().catch(() => ({}));

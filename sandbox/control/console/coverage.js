@@ -1,22 +1,12 @@
 // Coverage: which parts of the platform were used. Clauses: the sentences behind every answer.
 
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { ask, inWorld } from "./api.js";
+import { useAnswer } from "./reading.js";
 import { go, refine, route } from "./route.js";
 import { show, way } from "./showing.js";
 import { revision } from "./state.js";
 import { Act, Choice, Empty, Heading, html, Panel, say, Trouble } from "./ui.js";
-
-function useRead(path, again) {
-  const [found, setFound] = useState(null);
-  const [error, setError] = useState(null);
-  useEffect(() => {
-    let over = false;
-    ask("GET", path).then((answer) => !over && (setFound(answer), setError(null)), (caught) => !over && setError(caught));
-    return () => { over = true; };
-  }, [path, again]);
-  return [found, error];
-}
 
 const title = (name) => name.replaceAll("_", " ").replace(/^./, (first) => first.toUpperCase());
 
@@ -71,8 +61,9 @@ function Compare({ file, onFile }) {
 
 export function Coverage() {
   const all = route.value.query.of === "all";
-  const [found, error] = useRead(all ? "/coverage" : inWorld(route.value.world, "coverage"), revision.value);
-  const [catalogue] = useRead("/outcomes");
+  const path = all ? "/coverage" : inWorld(route.value.world, "coverage");
+  const [found, error] = useAnswer(() => ask("GET", path), [path, revision.value]);
+  const [catalogue] = useAnswer(() => ask("GET", "/outcomes"));
   const [file, setFile] = useState(null);
   return html`<div class="row wrap"><h1 tabindex="-1">Coverage</h1><span class="q">what was used, and what never came up</span><span class="sp"></span>
     <${Choice} label="Of" options=${[["", "This world"], ["all", "All worlds"]]} value=${all ? "all" : ""} onChoose=${(of) => refine({ of })} /></div>
@@ -85,7 +76,7 @@ export function Coverage() {
 const MOST = 80;
 
 export function Clauses() {
-  const [found, error] = useRead("/ledger");
+  const [found, error] = useAnswer(() => ask("GET", "/ledger"));
   const q = route.value.query.q ?? "";
   const words = q.toLowerCase().split(/\s+/).filter(Boolean);
   const exact = found?.clauses.filter((one) => one.id === q) ?? [];

@@ -2,6 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { ask as typed } from "./api.js";
+import { useAnswer } from "./reading.js";
 import { route } from "./route.js";
 import { act, revision } from "./state.js";
 import { Act, html, Trouble } from "./ui.js";
@@ -20,13 +21,9 @@ export const queued = ({ outcome, fault, operation, method, path, amount }, curr
 
 /** The faults and the operations to choose from. */
 function useCatalogue() {
-  const [found, setFound] = useState({ faults: [], operations: [] });
-  useEffect(() => {
-    const named = ({ paths }) => Object.values(paths).flatMap((one) => Object.values(one)).map((one) => one?.operationId).filter(Boolean);
-    Promise.all([ask("GET", "/outcomes"), ask("GET", "/platform/openapi.json")])
-      .then(([{ faults }, document]) => setFound({ faults: faults.map(({ key }) => key), operations: named(document).sort() }), () => {});
-  }, []);
-  return found;
+  const [found] = useAnswer(() => Promise.all([ask("GET", "/outcomes"), ask("GET", "/platform/openapi.json")]));
+  const named = ({ paths }) => Object.values(paths).flatMap((one) => Object.values(one)).map((one) => one?.operationId).filter(Boolean);
+  return { faults: found?.[0].faults.map(({ key }) => key) ?? [], operations: found ? named(found[1]).sort() : [] };
 }
 
 /** The maintenance of the world, the queue, and the form for the next fault. */

@@ -1,11 +1,12 @@
 // Journal: each request with the reasons for its answer, to read, copy, and send again.
 
-import { useEffect, useState } from "preact/hooks";
-import { ask, inWorld, Refused } from "./api.js";
+import { useState } from "preact/hooks";
+import { ask, inWorld } from "./api.js";
 import { asMarkdown } from "./markdown.js";
 import { isReport } from "./capture.js";
+import { counted, everyRow, Older, useAnswer, useRows } from "./reading.js";
 import { go, refine, route } from "./route.js";
-import { act, revision, listed, messages, platformUrl, requests, session, world } from "./state.js";
+import { act, listed, messages, platformUrl, requests, session, world } from "./state.js";
 import { Act, Code, copy, Copy, Empty, Go, Heading, html, Icon, Json, Panel, Status, Steps, Trouble, walk } from "./ui.js";
 import { amountOf, curl, decider, purpose, time } from "./words.js";
 
@@ -15,35 +16,12 @@ function parted(question) {
   const named = words.map((word) => /^(status|route|method):(.+)$/.exec(word)).filter(Boolean);
   const free = words.filter((word) => !/^(status|route|method):/.test(word)).join(" ");
   const status = named.find(([, name, value]) => name === "status" && /^\d{3}$/.test(value))?.[2];
-  const query = new URLSearchParams({ shape: "row", limit: String(ROWS_MAX), ...(free ? { q: free.slice(0, Q_MAX) } : {}), ...(status ? { status } : {}) });
-  return { query: words.length ? String(query) : null,
+  const query = everyRow({ ...(free ? { q: free.slice(0, Q_MAX) } : {}), ...(status ? { status } : {}) });
+  return { query: words.length ? query : null,
     fits: (row) => named.every(([, name, value]) => String(row[name] ?? "").toLowerCase().startsWith(value)) };
 }
 
 const Q_MAX = 200;
-const ROWS_MAX = 500;
-const WAIT_MS = 150;
-
-/** The requests that match the question, newest first: the last ones, or those that the server finds. */
-function useFitting(question) {
-  const [found, setFound] = useState(null);
-  const [error, setError] = useState(null);
-  const { query, fits } = parted(question);
-  useEffect(() => {
-    if (!query) {
-      setFound(null);
-      setError(null);
-      return undefined;
-    }
-    const timer = setTimeout(() => act("GET", ["requests"], undefined, query).then((answer) => {
-      setFound({ query, rows: answer.requests.reverse() });
-      setError(null);
-    }, setError), WAIT_MS);
-    return () => clearTimeout(timer);
-  }, [query, route.value.world, revision.value]);
-  const rows = query ? found?.rows ?? [] : listed.value;
-  return { list: rows.filter(fits), error, ready: !query || found?.query === query };
-}
 
 /** What a list would say about a request that is read whole. */
 const short = ({ request, response, outcome }) => ({ amount: request?.amount, decided_by: outcome?.source,
@@ -103,14 +81,7 @@ function Replay({ entry }) {
 function Detail({ id }) {
   // Once it is answered, it is read again.
   const waits = listed.value.some((one) => one.id === id && one.status === null);
-  const [found, setFound] = useState(null);
-  const [error, setError] = useState(null);
-  useEffect(() => {
-    setError(null);
-    ask("GET", inWorld(route.value.world, "requests", id)).then(setFound, (caught) => {
-      if (caught instanceof Refused) setError(caught);
-    });
-  }, [id, waits]);
+  const [found, error] = useAnswer(() => ask("GET", inWorld(route.value.world, "requests", id)), [id, waits]);
   if (error) return html`<${Trouble} error=${error} />`;
   if (found?.id !== id) return html`<p class="q">Reading ${id}</p>`;
   const entry = found;
@@ -142,12 +113,16 @@ function Detail({ id }) {
 export function Journal() {
   const { id, query } = route.value;
   const q = query.q ?? "";
-  const { list, error, ready } = useFitting(q);
-  return html`<section class="list"><div class="lh"><div class="row"><${Heading} text="Journal" count=${ready ? list.length : null} /></div>
+  const [all, setAll] = useState(false);
+  const { query: asked, fits } = parted(q);
+  const { rows, total, error, ready } = useRows("requests", asked ? [] : listed.value, asked ?? (all ? everyRow() : null));
+  const list = rows.filter(fits);
+  return html`<section class="list"><div class="lh"><div class="row"><${Heading} text="Journal" count=${ready ? counted(list, total) : null} /></div>
     <input type="search" aria-label="Filter requests" placeholder="status:404 route:payments Hotel" value=${q}
       onInput=${(event) => refine({ q: event.target.value })} /><${Trouble} error=${error} /></div>
     <ul onKeyDown=${walk} aria-label="Requests, newest first">${list.map((entry) => html`<${Row} key=${entry.id}
-      entry=${entry} on=${entry.id === id} />`)}</ul>
+      entry=${entry} on=${entry.id === id} />`)}
+      ${q ? "" : html`<${Older} rows=${rows} total=${total} show=${() => setAll(true)} />`}</ul>
     ${list.length || error || !ready ? "" : html`<${Empty}><p class="q">${requests.value.length ? "No request matches this filter."
       : "No requests yet."}</p>
       ${requests.value.length ? html`<button class="btn" onClick=${() => refine({ q: "" })}>Show all</button>`

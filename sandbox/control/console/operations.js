@@ -2,6 +2,7 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ask, inWorld, raw } from "./api.js";
+import { useAnswer } from "./reading.js";
 import { go, refine, route } from "./route.js";
 import { documents, jsonOf, operationsIn, resolve, shape } from "./shapes.js";
 import { act, platformUrl, send, serverUrl, session, world } from "./state.js";
@@ -13,15 +14,6 @@ const SURFACES = [["platform", "Platform"], ["control", "Control"]];
 /** Text with its `words` as code. */
 const prose = (text) => text.split(/(`[^`]+`)/).map((part) =>
   part.startsWith("`") ? html`<code>${part.slice(1, -1)}</code>` : part);
-
-function useDocuments() {
-  const [found, setFound] = useState(null);
-  const [error, setError] = useState(null);
-  useEffect(() => {
-    documents().then(setFound, setError);
-  }, []);
-  return [found, error];
-}
 
 const fits = ({ id, path, method, operation }, q) => [id, path, method, operation.summary,
   ...(operation["x-events"] ?? []), ...(operation["x-permissions"] ?? [])].join(" ").toLowerCase().includes(q);
@@ -50,10 +42,7 @@ function Facts({ one, all }) {
 
 /** The keys of the world by the name or id that names each: those of the cast, then all others. */
 function useKeys() {
-  const [page, setPage] = useState(null);
-  useEffect(() => {
-    act("GET", ["directory"], undefined, "kind=key&limit=500").then(setPage, () => {});
-  }, [route.value.world]);
+  const [page] = useAnswer(() => act("GET", ["directory"], undefined, "kind=key&limit=500"), [route.value.world]);
   const cast = Object.keys(world.value?.keys ?? {});
   const others = (page?.entries ?? []).filter((one) => !one.cast).map(({ id, name }) => [id, `${name} (${id})`]);
   return [...cast.map((name) => [name, name]), ...others, ["", "no key"]];
@@ -241,7 +230,7 @@ const Beginning = ({ surface, info }) => html`<div class="dh"><h2 class="big2">$
 
 export function Operations() {
   const { id, query } = route.value;
-  const [found, error] = useDocuments();
+  const [found, error] = useAnswer(documents);
   const all = useMemo(() => (found ? operationsIn(found) : []), [found]);
   const one = all.find((each) => each.id === id);
   useEffect(() => document.querySelector(".list a.on")?.scrollIntoView({ block: "nearest" }), [one]);

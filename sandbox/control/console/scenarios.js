@@ -1,10 +1,10 @@
 // Scenarios: the library, and the one that runs with what its rules did.
 
-import { useEffect, useState } from "preact/hooks";
 import { ask } from "./api.js";
 import { isReport } from "./capture.js";
 import { Editing } from "./editing.js";
 import { Examples } from "./proving.js";
+import { useAnswer } from "./reading.js";
 import { refine, route } from "./route.js";
 import { act, scenario } from "./state.js";
 import { Act, Empty, Go, Heading, html, Icon, Panel, Trouble, walk } from "./ui.js";
@@ -40,11 +40,8 @@ function Running() {
 
 export function Scenarios() {
   const { id, query } = route.value;
-  const [library, setLibrary] = useState(null);
-  const [error, setError] = useState(null);
-  useEffect(() => {
-    ask("GET", "/scenarios").then(({ scenarios }) => setLibrary(scenarios), setError);
-  }, []);
+  const [read, error] = useAnswer(() => ask("GET", "/scenarios"));
+  const library = read?.scenarios ?? null;
   const q = (query.q ?? "").toLowerCase();
   const list = library?.filter((one) => `${one.title} ${one.about}`.toLowerCase().includes(q)) ?? [];
   const runs = scenario.value?.name;

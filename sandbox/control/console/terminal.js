@@ -1,11 +1,12 @@
 // Terminal: the phone of the merchant, the card wallet, and what the cardholder gets.
 
-import { useEffect, useLayoutEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useState } from "preact/hooks";
 import { ask, inWorld, refusal } from "./api.js";
 import { useTicks, worldNow } from "./clockface.js";
 import { queued } from "./failures.js";
 import { keysOn } from "./keys.js";
 import { Receipt } from "./receipt.js";
+import { useAnswer } from "./reading.js";
 import { useLast } from "./records.js";
 import { route } from "./route.js";
 import { act, revision, clock, platformUrl, requests, scenario, send, session, taps, world } from "./state.js";
@@ -17,13 +18,10 @@ const AMOUNTS_FROM = 900_000;
 
 const plain = (reason) => String(reason ?? "").replaceAll("_", " ");
 
+/** The cards and the outcomes of the sandbox. */
 function useCatalogue() {
-  const [found, setFound] = useState({ cards: [], outcomes: [] });
-  useEffect(() => {
-    Promise.all([ask("GET", "/cards"), ask("GET", "/outcomes")])
-      .then(([{ cards }, { outcomes }]) => setFound({ cards, outcomes }), () => {});
-  }, []);
-  return found;
+  const [found] = useAnswer(() => Promise.all([ask("GET", "/cards"), ask("GET", "/outcomes")]));
+  return { cards: found?.[0].cards ?? [], outcomes: found?.[1].outcomes ?? [] };
 }
 
 const says = (card, currency) => card.above_amount != null ? `only ${money(card.above_amount, currency)} on it`
@@ -100,17 +98,10 @@ function entered(event) {
 
 /** The oldest terminals and accounts of the world, to which its cast belongs, by their ids; null until they are read. */
 function useDirectory() {
-  const [found, setFound] = useState(null);
   const { world: id } = route.value;
-  useEffect(() => {
-    let over = false;
-    const read = (pages) => { if (!over) setFound(new Map(pages.flatMap(({ entries }) => entries.map((one) => [one.id, one])))); };
-    setFound(null);
-    Promise.all(["terminal", "account"].map((kind) => ask("GET", `${inWorld(id, "directory")}?kind=${kind}&limit=500&before=500`)))
-      .then(read, () => read([]));
-    return () => { over = true; };
-  }, [id]);
-  return found;
+  const read = (kind) => ask("GET", `${inWorld(id, "directory")}?kind=${kind}&limit=500&before=500`);
+  const [pages] = useAnswer(() => Promise.all([read("terminal"), read("account")]), [id]);
+  return useMemo(() => pages && new Map(pages.flatMap(({ entries }) => entries.map((one) => [one.id, one]))), [pages]);
 }
 
 /** The key of the merchant to whom a terminal belongs, or else of the nearest account above it that has one. */

@@ -6,6 +6,7 @@ import { isReport } from "./capture.js";
 import { Contradiction } from "./contradiction.js";
 import { tick } from "./health.js";
 import { Endpoint, isInside, nameOf, NewEndpoint, ReceivedBy, useInside } from "./hooks.js";
+import { counted, everyRow, Older, useRows } from "./reading.js";
 import { refine, route } from "./route.js";
 import { InjectFault } from "./webhook_faults.js";
 import { act, revision, endpoints, messages } from "./state.js";
@@ -84,9 +85,11 @@ export function Webhooks() {
   const [adding, setAdding] = useState(false);
   const [injecting, setInjecting] = useState(false);
   const [sample, setSample] = useState(SAMPLES[0]);
+  const [all, setAll] = useState(false);
   const q = (query.q ?? "").toLowerCase();
+  const { rows, total, error, ready } = useRows("messages", messages.value, q || all ? everyRow() : null);
   const inside = endpoints.value.find((one) => one.id === query.receiver && isInside(one));
-  const list = messages.value.filter((one) => JSON.stringify([one.id, one.event_type, one.subject, one.merchant, one.status]).toLowerCase().includes(q));
+  const list = rows.filter((one) => JSON.stringify([one.id, one.event_type, one.subject, one.merchant, one.status]).toLowerCase().includes(q));
   return html`<section class="list eplist"><div class="lh"><div class="row"><h1 tabindex="-1">Webhooks</h1><span class="sp"></span>
       <button class="btn" onClick=${() => setAdding(true)}><${Icon} name="add" size=${13} />Endpoint</button></div>
       ${isReport ? "" : html`<button class="btn" aria-expanded=${String(injecting)} onClick=${() => setInjecting(!injecting)}><${Icon} name="warning" size=${13} />Inject a fault</button>`}</div>
@@ -96,13 +99,14 @@ export function Webhooks() {
       <code>sandbox listen 9000</code> forwards them to a program on this machine.</p>
       ${isReport ? "" : html`<${Act} class="btn p" run=${useInside} done="The built-in receiver gets them now">Use the built-in receiver<//>
       <p class="q sm">It refuses each message twice before it accepts it, so that you see retries.</p>`}<//>`}</section>
-  <section class="list"><div class="lh"><div class="row"><h2>Messages</h2><span class="qq">${list.length}</span></div>
-    <input type="search" aria-label="Filter messages" placeholder="event, status, id" value=${query.q ?? ""} onInput=${(event) => refine({ q: event.target.value })} />
+  <section class="list"><div class="lh"><div class="row"><h2>Messages</h2><span class="qq">${ready ? counted(list, total) : ""}</span></div>
+    <input type="search" aria-label="Filter messages" placeholder="event, status, id" value=${query.q ?? ""} onInput=${(event) => refine({ q: event.target.value })} /><${Trouble} error=${error} />
     <div class="row"><label class="vh" for="sample">Sample</label><select id="sample" value=${sample} onChange=${(event) => setSample(event.target.value)}>
       ${SAMPLES.map((one) => html`<option>${one}</option>`)}</select>
       <${Act} class="btn s" run=${() => act("POST", ["messages"], { event_type: sample })} done="A sample was sent">Send a sample<//></div></div>
-    <ul onKeyDown=${walk} aria-label="Messages, newest first">${list.map((one) => html`<${Message} key=${one.id} one=${one} on=${one.id === id} />`)}</ul>
-    ${list.length ? "" : html`<${Empty}><p class="q">${messages.value.length ? "No message matches this filter." : "No messages yet: a payment sends some."}</p><//>`}</section>
+    <ul onKeyDown=${walk} aria-label="Messages, newest first">${list.map((one) => html`<${Message} key=${one.id} one=${one} on=${one.id === id} />`)}
+      <${Older} rows=${rows} total=${total} show=${() => setAll(true)} /></ul>
+    ${list.length || error || !ready ? "" : html`<${Empty}><p class="q">${messages.value.length ? "No message matches this filter." : "No messages yet: a payment sends some."}</p><//>`}</section>
   <section class="det" aria-label="Message">${injecting ? html`<${InjectFault} close=${() => setInjecting(false)} />` : ""}${id ? html`<${Detail} key=${id} id=${id} />` : inside ? html`<${ReceivedBy} one=${inside} />` : html`<${Empty}><p class="q">Choose a message to see its
     payload beside its signature.</p><//>`}</section>`;
 }

@@ -1,9 +1,10 @@
 // Worlds: isolated from each other, each with its own clock.
 
 import { signal, effect } from "@preact/signals";
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { ask, inWorld, raw } from "./api.js";
 import { Marks } from "./marks.js";
+import { useAnswer } from "./reading.js";
 import { go, route } from "./route.js";
 import { act, revision, enter, session, world } from "./state.js";
 import { Act, Go, Heading, html, Icon, Panel, say, Sure, Trouble } from "./ui.js";
@@ -38,11 +39,8 @@ async function opened(file) {
 
 function New() {
   const [form, setForm] = useState({ id: "", name: "", fixture: "" });
-  const [fixtures, setFixtures] = useState([]);
+  const [known, unread] = useAnswer(() => ask("GET", "/fixtures"));
   const [error, setError] = useState(null);
-  useEffect(() => {
-    ask("GET", "/fixtures").then((answer) => setFixtures(answer.fixtures), setError);
-  }, []);
   const set = (name) => (event) => setForm((now) => ({ ...now, [name]: event.target.value }));
   const make = async () => {
     const given = Object.entries(form).map(([name, text]) => [name, text.trim()]).filter(([, text]) => text);
@@ -70,11 +68,11 @@ function New() {
     <label>Id (optional)<input placeholder="friday" value=${form.id} onInput=${set("id")} /></label>
     <label>Name<input placeholder="Friday demo" value=${form.name} onInput=${set("name")} /></label>
     <label>Starts from<select value=${form.fixture} onChange=${set("fixture")}><option value="">the server's default fixture</option>
-      ${fixtures.map((one) => html`<option value=${one}>${one}</option>`)}</select></label>
+      ${(known?.fixtures ?? []).map((one) => html`<option value=${one}>${one}</option>`)}</select></label>
     <div class="row wrap"><${Act} class="btn p" run=${make}>Create it<//>
     <${Act} type="button" run=${busy}>Load a busy month<//>
     <label class="btn">Open a saved file<input class="vh" type="file" accept=".json,application/json" onChange=${load} /></label></div>
-    <${Trouble} error=${error} /></form><//>`;
+    <${Trouble} error=${error ?? unread} /></form><//>`;
 }
 
 function This({ again }) {
@@ -105,13 +103,9 @@ function whose() {
 }
 
 export function Worlds() {
-  const [found, setFound] = useState(null);
-  const [error, setError] = useState(null);
   const [turn, setTurn] = useState(0);
-  useEffect(() => {
-    ask("GET", "/worlds?shape=row").then(({ worlds }) => { setFound(worlds); setError(null); }, setError);
-  }, [turn, revision.value]);
-  const list = found ?? [];
+  const [found, error] = useAnswer(() => ask("GET", "/worlds?shape=row"), [turn, revision.value]);
+  const list = found?.worlds ?? [];
   const again = () => setTurn((n) => n + 1);
   const here = route.value.world;
   const shared = list.some((one) => one.server);

@@ -1,5 +1,6 @@
 """Acting in the console, in a real browser: webhooks, payments, scenarios, the terminal."""
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.webhooks.receiving import receiving
@@ -92,6 +93,26 @@ def test_a_refusal_is_found_behind_the_newest_requests(page, desk):
     found = page.get_by_role("list", name="Requests, newest first").get_by_role("link")
     expect(found).to_have_count(1)
     assert missing in found.get_attribute("href")
+
+
+@pytest.mark.parametrize(("room", "label"), [("journal", "requests"), ("webhooks", "messages")])
+def test_older_lines_than_the_newest_hundred_are_shown_and_found(page, desk, room, label):
+    first = desk.pay(1000)["transaction_id"]
+    for _ in range(104):
+        desk.pay(1000)
+    total = desk.ask("GET", f"{label}?limit=1")["total"]
+    desk.open(room)
+    lines = page.get_by_role("list", name=f"{label}, newest first").get_by_role("link")
+    expect(lines).to_have_count(100)
+    expect(page.get_by_text("the last 100")).to_be_visible()
+
+    page.get_by_role("button", name="Show older").click()
+
+    expect(lines).to_have_count(total)
+    expect(page.get_by_role("button", name="Show older")).to_have_count(0)
+    page.get_by_role("searchbox", name=f"Filter {label}").fill(first)
+    expect(lines).to_have_count({"journal": 1, "webhooks": 2}[room])
+    assert faults(page) == []
 
 
 def test_marked_payments_are_saved_as_a_file_with_what_was_sent(page, desk):

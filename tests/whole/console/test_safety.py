@@ -87,3 +87,28 @@ def test_a_server_that_ends_is_told_with_its_age_and_comes_back_by_itself(page):
         expect(page.get_by_text("The server has not answered")).to_have_count(0)
         Desk(page, server).pay(4321)
         expect(page.locator(".feed a.ln").first).to_contain_text("$43.21")
+
+
+READ_LATE = {
+    "scenarios": "Approve all",
+    "clauses": "spec 1-scope",
+    "api": "Take a payment",
+    "terminal": "Mastercard",
+    "journal/req_0000000001": "no longer has it",
+}
+"""Rooms that read something once, and a part of it."""
+
+
+def test_a_room_that_was_opened_without_an_answer_is_read_once_the_server_is_back(page):
+    port = str(free_port())
+    tabs = {place: page.context.new_page() for place in READ_LATE}
+    with serving("--clock", NOW, "--port", port) as server:
+        for tab in tabs.values():
+            Desk(tab, server).open("overview")
+    for place, tab in tabs.items():
+        expect(tab.get_by_text("The server has not answered since")).to_be_visible()
+        tab.evaluate(f"location.hash = '#/default/{place}'")
+
+    with serving("--clock", NOW, "--port", port):
+        for place, tab in tabs.items():
+            expect(tab.get_by_role("main")).to_contain_text(READ_LATE[place])
