@@ -225,7 +225,10 @@ class Platform(_Remote):
             return self._fetch(asked, bytes_max=PLATFORM_BYTES_MAX)
         except Unending as error:
             raise OSError(str(error)) from None
+        except httpx2.ConnectError as error:
+            raise OSError(f"no connection ({error})") from None
         except httpx2.HTTPError as error:
+            # Its text may have a part of the request, such as the key.
             raise OSError(type(error).__name__) from None
 
 

@@ -230,7 +230,8 @@ class Examination:
         if {name for name, way in failed if way == Way.TAKEN} >= _WITHOUT_PROOF:
             return "It accepts everything: it does not verify signatures at all."
         if skipped := sum(one.is_skipped for one in self.findings):
-            return f"It refuses a genuine webhook, so {skipped} probes would prove nothing."
+            others = "1 probe" if skipped == 1 else f"{skipped} probes"
+            return f"It refuses a genuine webhook, so {others} would prove nothing."
         return None
 
 

@@ -238,6 +238,14 @@ def test_requests_are_half_a_second_apart_and_a_wish_to_wait_is_applied():
     assert time.waits == [20.0] + [0.5] * (len(done.evidence) - 2)
 
 
+def test_a_platform_that_cannot_be_connected_to_is_reported_with_the_reason():
+    with (
+        Platform("http://127.0.0.1:1", "svc_uat_key", Profile()) as platform,
+        pytest.raises(OSError, match="refused"),
+    ):
+        platform(Asked(path="/v2/terminals"))
+
+
 # --- the command -------------------------------------------------------------------------------
 
 
