@@ -200,8 +200,9 @@ class Remote:
         error = str(refusal["error"])
         if error == "unknown_world" and not hint:
             message += self._worlds_there()
-        # A misspelt word is unusable input, wherever it is noticed.
-        code = EXIT_UNUSABLE if status == 400 or error.startswith("unknown_") else EXIT_REFUSED
+        # A misspelt word is unusable input, wherever it is noticed, and so is too large a file.
+        is_unusable = status in (400, 413) or error.startswith("unknown_")
+        code = EXIT_UNUSABLE if is_unusable else EXIT_REFUSED
         raise Unanswered(message, code)
 
     def _worlds_there(self) -> str:

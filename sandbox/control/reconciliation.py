@@ -19,6 +19,7 @@ from pydantic_core import from_json
 from sandbox.control.context import ControlFault, ControlRequest, invalid, parse_words
 from sandbox.control.models import Body, View, Words, shows
 from sandbox.control.routing import WORLD, post
+from sandbox.domain.batches import Batch
 from sandbox.domain.directory import Account
 from sandbox.domain.payments.transactions import STATUSES, Payment
 from sandbox.domain.text import did_you_mean, nearest
@@ -89,6 +90,8 @@ def reconcile(request: ControlRequest, body: ReconciliationBody) -> Reconciliati
     """Compare the transactions of a world with those of a file."""
     statuses = parse_words("status", body.status, STATUSES)
     where = {"scope": request.find_id(Account, body.account)}
+    if body.batch is not None and request.world.store.get(Batch, body.batch) is None:
+        raise invalid(f"batch: the world has no batch with the id {body.batch[:80]!r}")
     theirs, ignored = _read(body.text)
     payments, _ = request.world.store.begin().find(Payment, where, order=OLDEST_FIRST)
     by_event = bool(theirs) and all(one.event_id is not None for one in theirs)
@@ -165,6 +168,7 @@ def _compare(
 
 def _read(text: str) -> tuple[list[_Entry], list[str]]:
     """Return the rows of the file, and the columns that are not compared. Raises ControlFault."""
+    text = text.removeprefix("\ufeff")
     is_json = text.lstrip().startswith(("[", "{"))
     rows = list(_json_rows(text) if is_json else _csv_rows(text))
     if len(rows) > ROWS_MAX:
@@ -174,7 +178,8 @@ def _read(text: str) -> tuple[list[_Entry], list[str]]:
     lines: dict[tuple[str | None, str | None], int] = {}
     for line, row in rows:
         for name in row:
-            if name in COLUMNS:
+            # A spreadsheet ends each line with separators if a cell further right was once used.
+            if name in COLUMNS or not name:
                 continue
             for near in get_close_matches(name, COLUMNS, n=1, cutoff=_ALIKE):
                 # It is probably a misspelling of a column that the file lacks.
@@ -218,9 +223,9 @@ def _at(line: int, about: str, word: str = "", known: Sequence[str] = ()) -> Con
 
 def _csv_rows(text: str) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the rows with their lines; commas or semicolons separate the columns."""
-    header, _, _ = text.lstrip("\ufeff").partition("\n")
+    header, _, _ = text.partition("\n")
     delimiter = ";" if ";" in header and "," not in header else ","
-    reader = csv.reader(io.StringIO(text.lstrip("\ufeff")), delimiter=delimiter, strict=True)
+    reader = csv.reader(io.StringIO(text), delimiter=delimiter, strict=True)
     try:
         names = [name.strip().lower() for name in next(reader)]
         for name in names:

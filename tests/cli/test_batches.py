@@ -64,6 +64,8 @@ def test_reconcile_ends_with_1_if_there_are_differences(shell, tmp_path):
     file.write_text("transaction_id,amuont\nx,1\n")
     words = "line 2: there is no column 'amuont'; did you mean 'amount'?"
     shell.refuses(f"reconcile {file}", 2, words)
+    file.write_text("transaction_id\n" + "x" * 2**20)
+    shell.refuses(f"reconcile {file}", 2, "larger than 1 MiB")
 
 
 # --- settings -----------------------------------------------------------------------------------

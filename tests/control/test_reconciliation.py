@@ -166,6 +166,8 @@ def test_a_file_of_one_account_batch_or_status_lacks_nothing_of_others(sandbox):
     assert compared(sandbox, text, batch=first["batch_id"])["differences"] == []
     counts = compared(sandbox, text)["counts"]
     assert counts == {"missing_there": 2}
+    answer = sandbox.manage("POST", "/reconciliation", {"text": text, "batch": "no-such-batch"})
+    assert_refused(answer, 400, "validation_error")
     both = as_csv(row(first), row(second), row(declined))
     assert compared(sandbox, both, status="captured")["differences"] == []
 
@@ -201,6 +203,16 @@ def test_a_bad_file_is_refused_with_its_line_and_the_nearest_word(sandbox):
         assert_refused(answer, 400, "validation_error", near)
         assert words in answer.json()["message"], text
         assert b"4000056655665556" not in answer.body
+
+
+def test_a_byte_order_mark_and_empty_columns_of_a_spreadsheet_are_passed_over(sandbox):
+    sale = sandbox.sold()
+    cells = f"transaction_id;amount;;\n{sale['transaction_id']};1000;;\n"
+    listed = json.dumps([row(sale)])
+
+    found = [compared(sandbox, f"\ufeff{text}") for text in (cells, listed)]
+
+    assert [(one["differences"], one["ignored_columns"]) for one in found] == [([], []), ([], [])]
 
 
 def test_columns_of_other_names_are_not_compared_and_named(sandbox):
