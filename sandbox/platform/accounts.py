@@ -107,9 +107,10 @@ _ACCOUNTS.register(__name__, "read", source="spec 4.4-paths-accounts")
 )
 def update(context: OperationContext, account: Account, body: UpdateAccount) -> Account:
     """Change an account."""
-    if body.status == "active":
+    changes = body.read_given()
+    if changes.get("status") == "active":
         _must_not_lift_its_own_block(context, account)
-    return directory.change_with_status(context, account, body.read_given())
+    return directory.change_with_status(context, account, changes)
 
 
 def _must_not_lift_its_own_block(context: OperationContext, account: Account) -> None:

@@ -100,6 +100,7 @@ def test_a_blocked_account_cannot_lift_its_own_block_and_one_above_can(sandbox):
         item = path.removesuffix("/unblock")
         sandbox.put(item, {"status": "blocked"})
         # It may still change its other fields.
+        sandbox.put(item, {"description": path}, by="merchant").expect(200)
         blocked = sandbox.put(item, {"name": path, "status": "blocked"}, by="merchant").expect(200)
         own = sandbox.ask(method, path, key="merchant", json_body=body)
         assert own.error() == (423, "account_blocked")
