@@ -12,6 +12,7 @@ from pydantic import AfterValidator, Field, JsonValue, model_validator
 
 from sandbox.domain import clock
 from sandbox.domain.batches import REASONS
+from sandbox.domain.currencies import CURRENCIES
 from sandbox.domain.field_types import DelayMs, PositiveAmount
 from sandbox.domain.instants import parse_duration, parse_rfc3339
 from sandbox.domain.operations import API_WORDS, METHODS, ApiOperation, PathText, find_operations
@@ -55,7 +56,7 @@ class When(Part):
     """The amount that the attempt asks for, in minor units."""
     tip_amount: Some[words.Amount] | None = None
     """The tip that the attempt asks for, in minor units."""
-    currency: Some[Annotated[str, Field(pattern=r"^[A-Z]{3}$")]] | None = None
+    currency: Some[Annotated[str, OneOf(CURRENCIES, "currency")]] | None = None
     """The currency, in three capital letters."""
     card: Some[CardToken] | None = None
     """The test card, by its token."""

@@ -213,6 +213,7 @@ MISSPELT_WORDS = [
     ('card_brand = "visa"', "'visa' is not a known brand of a test card; did you mean"),
     ('card_type = "debit"', "'debit' is not a known type of a test card; did you mean"),
     ('status = "capturd"', "'capturd' is not a known status of a payment; did you mean"),
+    ('currency = "eur"', "'eur' is not a known currency; did you mean 'EUR'?"),
     ('platform = "andriod"', "'andriod' is not a known platform; did you mean 'android'?"),
     ('platform = "windows"', "'windows' is not a known platform"),
 ]
