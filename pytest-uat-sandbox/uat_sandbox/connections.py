@@ -2,6 +2,8 @@
 
 import asyncio
 import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
 from email.utils import formatdate
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
@@ -11,7 +13,7 @@ from uat_sandbox.trust import trusting_context
 if TYPE_CHECKING:
     import httpx2
 
-    from sandbox.server.embedded import Embedded, ThreadedApp
+    from sandbox.server.embedded import Answered, Embedded, RawHeaders, ThreadedApp
 
 _TIMED_OUT: Final = "timed out"
 _DISCONNECTED: Final = "Server disconnected without sending a response."
@@ -35,18 +37,10 @@ def shared_transport(url: str, embedded: "Embedded | None" = None) -> "httpx2.HT
             """Send the request and return the answer."""
             if embedded is None or not str(request.url).startswith(f"{url}/"):
                 return super().handle_request(request)
-            limit_s = request.extensions.get("timeout", {}).get("read")
-            sent = [(name.lower(), value) for name, value in request.headers.raw]
-            try:
-                status, headers, body = embedded.ask(
-                    request.method, str(request.url), sent, request.read(), timeout_s=limit_s
-                )
-            except TimeoutError:
-                raise httpx2.ReadTimeout(_TIMED_OUT, request=request) from None
-            except ConnectionError:
-                raise httpx2.RemoteProtocolError(_DISCONNECTED, request=request) from None
-            date = (b"date", formatdate(usegmt=True).encode())
-            return httpx2.Response(status, headers=[*headers, date], content=body)
+            head = request.method, str(request.url), _headers_of(request)
+            with _errors_of_a_connection(request):
+                answered = embedded.ask(*head, request.read(), timeout_s=_limit_s(request))
+            return _response(answered)
 
     limits = httpx2.Limits(max_connections=None, max_keepalive_connections=20)
     return SharedTransport(verify=context_for(url), trust_env=False, limits=limits)
@@ -63,18 +57,44 @@ def asyncio_transport(asgi: "ThreadedApp") -> "httpx2.ASGITransport":
     class AsyncioTransport(httpx2.ASGITransport):
         async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
             """Send the request and return the answer."""
-            limit_s = request.extensions.get("timeout", {}).get("read")
-            try:
-                async with asyncio.timeout(limit_s):
-                    response = await super().handle_async_request(request)
-            except TimeoutError:
-                raise httpx2.ReadTimeout(_TIMED_OUT, request=request) from None
-            except ConnectionError:
-                raise httpx2.RemoteProtocolError(_DISCONNECTED, request=request) from None
-            response.headers["date"] = formatdate(usegmt=True)
-            return response
+            head = request.method, str(request.url), _headers_of(request)
+            content = await request.aread()
+            with _errors_of_a_connection(request):
+                async with asyncio.timeout(_limit_s(request)):
+                    answered = await asyncio.wrap_future(asgi.ask(*head, content))
+            return _response(answered)
 
     return AsyncioTransport(asgi)
+
+
+def _headers_of(request: "httpx2.Request") -> "RawHeaders":
+    return [(name.lower(), value) for name, value in request.headers.raw]
+
+
+def _limit_s(request: "httpx2.Request") -> float | None:
+    limit_s: float | None = request.extensions.get("timeout", {}).get("read")
+    return limit_s
+
+
+@contextmanager
+def _errors_of_a_connection(request: "httpx2.Request") -> Iterator[None]:
+    """Turn the errors of a sandbox in this process into those of a client with a connection."""
+    import httpx2
+
+    try:
+        yield
+    except TimeoutError:
+        raise httpx2.ReadTimeout(_TIMED_OUT, request=request) from None
+    except ConnectionError:
+        raise httpx2.RemoteProtocolError(_DISCONNECTED, request=request) from None
+
+
+def _response(answered: "Answered") -> "httpx2.Response":
+    import httpx2
+
+    status, headers, body = answered
+    date = (b"date", formatdate(usegmt=True).encode())
+    return httpx2.Response(status, headers=[*headers, date], content=body)
 
 
 def close_connections(transport: Any) -> None:

@@ -59,7 +59,10 @@ class LoopThread:
             await self._stop.wait()
 
     def start(self, work: Coroutine[Any, Any, T]) -> Future[T]:
-        """Run the coroutine on the loop."""
+        """Run the coroutine on the loop. Raises ConnectionError after `close`."""
+        if self.loop.is_closed():
+            work.close()
+            raise ConnectionError("the sandbox has ended")
         return asyncio.run_coroutine_threadsafe(work, self.loop)
 
     def close(self) -> None:
@@ -69,6 +72,8 @@ class LoopThread:
 
 
 RawHeaders = list[tuple[bytes, bytes]]
+Answered = tuple[int, RawHeaders, bytes]
+"""Status, headers with names in lower case, and body of an answer."""
 
 
 class ThreadedApp:
@@ -80,6 +85,13 @@ class ThreadedApp:
     def __init__(self, app: ASGIApp, background: LoopThread) -> None:
         self._app = app
         self._background = background
+
+    def ask(self, method: str, url: str, headers: RawHeaders, content: bytes) -> "Future[Answered]":
+        """Send a request like a client with a connection, which hangs up if this is canceled.
+
+        The future raises ConnectionError if the connection is aborted.
+        """
+        return self._background.start(answer(self._app, method, url, headers, content))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request, on any asyncio loop."""
@@ -111,12 +123,17 @@ class ThreadedApp:
             done.cancel()
 
 
+_without_client: Final[set[asyncio.Future[None]]] = set()
+"""The requests whose clients have hung up. A loop has only weak references to its tasks."""
+
+
 async def answer(
     app: ASGIApp, method: str, url: str, headers: RawHeaders, content: bytes
-) -> tuple[int, RawHeaders, bytes]:
-    """Send a request to the application, and return status, headers and body of the answer.
+) -> Answered:
+    """Send a request to the application, and return the answer.
 
-    Names of headers are in lower case. Raises ConnectionClosed if the application aborts it.
+    If this is canceled, the client hangs up, and the application is told so, as by a server.
+    Raises ConnectionClosed if the application aborts the connection.
     """
     parts = urlsplit(url)
     scope = {
@@ -135,17 +152,25 @@ async def answer(
     }
     unread = [content]
     messages: list[Message] = []
+    hung_up = asyncio.Event()
 
     async def receive() -> Message:
         if not unread:
-            # The client does not disconnect.
-            await asyncio.get_running_loop().create_future()
+            await hung_up.wait()
+            return {"type": "http.disconnect"}
         return {"type": "http.request", "body": unread.pop(), "more_body": False}
 
     async def send(message: Message) -> None:
         messages.append(message)
 
-    await app(scope, receive, send)
+    request = asyncio.ensure_future(app(scope, receive, send))
+    try:
+        await asyncio.shield(request)
+    except asyncio.CancelledError:
+        hung_up.set()
+        _without_client.add(request)
+        request.add_done_callback(_without_client.discard)
+        raise
     head, *parts_of_body = messages
     body = b"".join(message.get("body", b"") for message in parts_of_body)
     return head["status"], head["headers"], b"" if method == "HEAD" else body
@@ -170,7 +195,6 @@ class Embedded:
     api_key_header: str
     built: Sandbox
     asgi: ThreadedApp
-    background: LoopThread
     receivers: LocalReceivers
 
     def ask(
@@ -181,18 +205,17 @@ class Embedded:
         content: bytes = b"",
         *,
         timeout_s: float | None,
-    ) -> tuple[int, RawHeaders, bytes]:
-        """Send a request without a socket, and return status, headers and body of the answer.
+    ) -> Answered:
+        """Send a request without a socket, and return the answer.
 
-        Names of headers are in lower case. Raises TimeoutError, and ConnectionClosed if the
-        connection is aborted.
+        Raises TimeoutError, and ConnectionError if the connection is aborted or the sandbox has
+        ended.
         """
-        work = self.background.start(answer(self.built.app, method, url, headers, content))
+        asked = self.asgi.ask(method, url, headers, content)
         try:
-            return work.result(timeout_s)
+            return asked.result(timeout_s)
         except TimeoutError:
-            # The client hangs up.
-            work.cancel()
+            asked.cancel()
             raise
 
     @property
@@ -240,6 +263,5 @@ def embedded(settings: Settings | None = None) -> Iterator[Embedded]:
             api_key_header=settings.profile.api_key_header,
             built=built,
             asgi=ThreadedApp(built.app, background),
-            background=background,
             receivers=built.receivers,
         )

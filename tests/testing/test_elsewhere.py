@@ -1,5 +1,6 @@
 """Worlds on a sandbox that runs elsewhere."""
 
+import asyncio
 import threading
 from dataclasses import replace
 
@@ -75,13 +76,17 @@ def test_nothing_is_left_of_a_server_that_has_ended():
     before = set(threading.enumerate())
 
     with sandbox_server() as server:
-        url = server.url
+        url, world = server.url, server.world()
         assert {one.name for one in set(threading.enumerate()) - before} == {
             "sandbox",
             "sandbox receiver",
         }
 
     assert set(threading.enumerate()) == before
+    with pytest.raises(SandboxError, match=r"no sandbox answers .*: the sandbox has ended"):
+        _ = world.journal
+    with pytest.raises(httpx2.RemoteProtocolError):
+        asyncio.run(world.async_client().get("/v5/apikeys"))
     with pytest.raises(SandboxError, match="no sandbox answers"), sandbox_at(url):
         pass
 
