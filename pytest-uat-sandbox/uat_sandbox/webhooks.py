@@ -35,7 +35,7 @@ class Webhook:
     event_type: str | None
     subject: str | None
     body: Any
-    raw: bytes
+    raw: bytes = field(repr=False)
     headers: Mapping[str, str]
     attempt: int
     answered: int
