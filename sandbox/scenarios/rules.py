@@ -93,11 +93,11 @@ class When(Part):
         elif of_payments and not wanted:
             raise ValueError(f"{of_payments[0]}: {self.operations[0].name} has none")
         if wanted and wanted <= INITIATING and self.status is not None:
-            raise ValueError("status: what begins a payment finds none")
+            raise ValueError("status: a payment that begins has none yet")
         if wanted and wanted <= INITIATING and self.attempt is not None and 1 not in self.attempt:
-            raise ValueError("attempt: what begins a payment is its first attempt")
+            raise ValueError("attempt: an attempt that begins a payment is number 1")
         if wanted and not wanted & INITIATING and self.attempt == [1]:
-            raise ValueError("attempt: the first attempt at a payment begins it")
+            raise ValueError("attempt: only the attempt that begins a payment is number 1")
         for card in self.card or ():
             row = CARDS[card]
             if self.card_brand and row.brand not in self.card_brand:

@@ -245,10 +245,10 @@ def test_a_misspelt_word_is_refused_with_the_nearest_one():
 # --- what can never be ------------------------------------------------------------------------
 
 IMPOSSIBLE = [
-    ('operation = "sale", status = "captured"', "status: what begins a payment finds none"),
-    ('operation = ["sale", "auth"], status = "pending"', "status: what begins a payment"),
-    ('operation = "sale", attempt = 2', "attempt: what begins a payment is its first"),
-    ('operation = "capture", attempt = 1', "attempt: the first attempt at a payment"),
+    ('operation = "sale", status = "captured"', "status: a payment that begins has none yet"),
+    ('operation = ["sale", "auth"], status = "pending"', "status: a payment that begins"),
+    ('operation = "sale", attempt = 2', "attempt: an attempt that begins a payment is number 1"),
+    ('operation = "capture", attempt = 1', "attempt: only the attempt that begins a payment"),
     ("amount = {min = 5, max = 4}", "amount: no amount is both: min is more than max"),
     ("amount = {}", "amount: says nothing: give min, max or ends_with"),
     ("tip_amount = [5, {}]", "tip_amount: says nothing"),
