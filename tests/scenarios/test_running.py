@@ -39,6 +39,7 @@ WHENS = [
     ({"key": "partner"}, {"by": "partner"}, {"by": "psp"}),
     ({"platform": "ios"}, {"platform": "ios"}, {"platform": "android"}),
     ({"platform": "ios"}, {"platform": "ios"}, {}),
+    ({"platform": "ios"}, {"apple_transaction_id": "A1"}, {"platform": "android"}),
     ({"attempt": 1}, {}, None),
     ({"currency": "USD"}, {}, None),
     ({"processor": "tsys"}, {}, None),

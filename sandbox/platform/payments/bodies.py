@@ -189,6 +189,11 @@ class StartPayment(_WithReader):
         location_id = self.location_id or self.location_beside or in_reader
         return self.terminal_id, location_id, self.account_id
 
+    @property
+    def reader_platform(self) -> str | None:
+        """The platform of the reader, named or implied; None if unknown (assumed D16)."""
+        return self.platform or ("ios" if self.apple_transaction_id else None)
+
     @model_validator(mode="after")
     def _names_one_location(self) -> "StartPayment":
         reader = self.card_reader_data

@@ -350,7 +350,7 @@ class _Initiation:
             card=self.card,
             terminal_id=terminal_id,
             more=lambda: attempts.words_of(
-                context, known, tip_amount=tip, platform=self.body.platform, attempt=1
+                context, known, tip_amount=tip, platform=self.body.reader_platform, attempt=1
             ),
         )
 
