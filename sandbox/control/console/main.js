@@ -190,7 +190,7 @@ function Content() {
 }
 
 const App = () => html`<${Header} /><${Navigation} />
-  <div class=${`stack ${away.value === null ? "" : "old"}`}><${AwayBar} /><${Band} /><div class="beside">${session.value?.signed_in && !locked.value ? html`<${TimePane} />` : ""}<${Content} /></div></div><${Finder} />
+  <div class=${`stack ${away.value === null ? "" : "old"}`}><${AwayBar} /><${Band} /><div class="beside">${session.value?.signed_in && !locked.value ? html`<${TimePane} />` : ""}<div class="frame"><${Content} /></div></div></div><${Finder} />
   <p class="said" role="status">${said.value}</p>`;
 
 const KEYS = { o: "overview", b: "batches", t: "terminal", s: "scenarios", p: "payments", w: "webhooks",

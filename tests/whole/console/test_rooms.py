@@ -204,6 +204,19 @@ def test_the_clock_opens_over_a_room_and_stops_just_before_what_falls_due(page, 
     expect(status).to_have_text("canceled")
 
 
+def test_a_story_can_be_read_beside_the_clock_on_a_laptop(page, desk):
+    paid = desk.pay(5600)["transaction_id"]
+    desk.open(f"payments/{paid}")
+    desk.keys("t")
+    story = page.get_by_role("main").get_by_role("listitem").filter(has_text="sale: pending")
+
+    for width in (1101, 1281, 1366, 1440, 1600):
+        page.set_viewport_size({"width": width, "height": 900})
+        box = story.bounding_box()
+        assert box is not None
+        assert box["width"] > 350, width
+
+
 def test_where_the_clock_goes_may_be_typed_as_people_say_it(page, desk):
     desk.open("journal")
     page.get_by_title("Move the clock").click()
