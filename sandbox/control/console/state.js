@@ -102,8 +102,11 @@ export async function enter(id) {
   waiting.value = 0;
   while (!over.aborted && route.value.world === id) {
     try {
-      if (isReport) {
-        await readAll(id);
+      if (isReport || document.hidden) await readAll(id);
+      if (isReport) return;
+      if (document.hidden) {
+        // A tab opened in the background follows the world once it is shown: browsers limit the connections to a server.
+        if (!over.aborted) stopped.abort();
         return;
       }
       await readAlong(id, over);

@@ -112,3 +112,23 @@ def test_a_room_that_was_opened_without_an_answer_is_read_once_the_server_is_bac
     with serving("--clock", NOW, "--port", port):
         for place, tab in tabs.items():
             expect(tab.get_by_role("main")).to_contain_text(READ_LATE[place])
+
+
+def test_tabs_opened_in_the_background_follow_the_world_once_they_are_shown(page, desk):
+    page.context.add_init_script(
+        """Object.defineProperty(document, "hidden",
+          { configurable: true, get: () => !window.isShown });"""
+    )
+    tabs = [page.context.new_page() for _ in range(8)]
+    for tab in tabs:
+        tab.goto(f"{desk.control}/#/{desk.id}/journal")
+        expect(tab.get_by_role("heading", level=1)).to_contain_text("Journal")
+
+    expect(tabs[-1].locator("main")).to_contain_text("No requests yet")
+    expect(tabs[-1].locator(".live")).to_have_text("not live")
+    tabs[-1].evaluate(
+        "window.isShown = true; document.dispatchEvent(new Event('visibilitychange'))"
+    )
+    expect(tabs[-1].locator(".live")).to_have_text("live")
+    for tab in tabs:
+        tab.close()
