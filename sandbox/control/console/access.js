@@ -7,6 +7,7 @@ import { refine, route } from "./route.js";
 import { act, revision } from "./state.js";
 import { Act, Code, copy, Empty, Go, Heading, html, Icon, Panel, Steps, Trouble, walk } from "./ui.js";
 import { asMarkdown } from "./markdown.js";
+import { worldNow } from "./clockface.js";
 import { day } from "./words.js";
 
 const nameOf = (key) => key.cast ?? key.name;
@@ -75,6 +76,11 @@ function Detail({ id, entry }) {
     <td><${Code} status=${row.outside} /></td><td class="q wraps">${row.why}</td></tr>`)}</tbody></table></div><//>`;
 }
 
+const isExpired = ({ status, expires_at: end }) => status === "active" && end && Date.parse(end) <= Number(worldNow());
+
+/** Until when a key is valid, or since when no longer. */
+const validity = (one) => !one.expires_at ? "does not expire" : `${isExpired(one) ? "since" : "until"} ${day(one.expires_at)}`;
+
 export function Access() {
   const { id, query } = route.value;
   const [page, error] = useLook(["directory"], "kind=key&limit=500");
@@ -85,7 +91,7 @@ export function Access() {
     <${Trouble} error=${error} /></div>
     <ul onKeyDown=${walk} aria-label="Keys">${list.map((one) => html`<li key=${one.id}><${Go} room="access" id=${one.cast ?? one.id}
       query=${query} class=${`row one ${id === (one.cast ?? one.id) ? "on" : ""}`}><b class="el">${one.cast ?? one.name}</b>
-      <span class="qq sm">${one.status}</span><span class="qq sm el">${one.expires_at ? `until ${day(one.expires_at)}` : "does not expire"}</span><//></li>`)}</ul>
+      <span class="qq sm">${isExpired(one) ? "expired" : one.status}</span><span class="qq sm el">${validity(one)}</span><//></li>`)}</ul>
     ${page && !list.length ? html`<${Empty}><p class="q">No key matches this filter.</p><//>` : ""}</section>
   <section class="det" aria-label="Key">${id ? html`<${Detail} key=${id} id=${id} entry=${list.find((one) => (one.cast ?? one.id) === id)} />`
     : html`<${Empty}><p class="q">Choose a key to see what it may do, and how its requests would be answered.</p><//>`}</section>`;

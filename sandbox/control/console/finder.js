@@ -121,7 +121,8 @@ export function Finder() {
   return html`<dialog ref=${dialog} class="finder" aria-label="Find" onClose=${close}>
     <form onSubmit=${submit}><input type="search" aria-label="Find" autofocus value=${question}
       placeholder="Any id, a name, the last four digits of a card, a room"
-      onInput=${(event) => setQuestion(event.target.value)} /></form>
+      onInput=${(event) => setQuestion(event.target.value)}
+      onKeyDown=${(event) => event.key === "Escape" && close()} /></form>
     <ul>${hits.map(({ says, href }) => html`<li><a href=${href} onClick=${close}>${says}</a></li>`)}</ul>
     <${Trouble} error=${error} />
     ${question && by.question === question && !hits.length ? html`<p class="q pad">Nothing in any world of this

@@ -99,10 +99,10 @@ function Feed() {
       ${listed.value.length} requests match.</p><//>` : html`<${First} />`}<//>`;
 }
 
-/** What to do in a world in which nothing has happened. */
+/** What to do in a world without requests, which may have been loaded with payments. */
 function First() {
   const terminal = world.value?.terminals?.merchant;
-  return html`<${Empty}><p><b>Nothing has happened in this world.</b></p>
+  return html`<${Empty}><p><b>${messages.value.length ? "The journal has no requests yet." : "Nothing has happened in this world."}</b></p>
     <p class="q">Requests from your software show up here as they arrive, with the reasons for each answer.</p>
     ${terminal && html`<${Act} class="btn p" done=${({ body }) => shows(body)} run=${async () => {
       const answer = await send({ method: "POST", path: "/v3/payment", key: "merchant", body: { amount: 1000,

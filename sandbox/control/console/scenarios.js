@@ -9,20 +9,11 @@ import { refine, route } from "./route.js";
 import { act, scenario } from "./state.js";
 import { Act, Empty, Go, Heading, html, Icon, Panel, Trouble, walk } from "./ui.js";
 
-/** A condition or a consequence of a rule, as short text. */
-function short(value) {
-  if (value === null || value === undefined || value === false) return "";
-  if (Array.isArray(value)) return value.map(short).filter(Boolean).join(", ");
-  if (typeof value !== "object") return String(value);
-  return Object.entries(value).filter(([, one]) => short(one) !== "").map(([name, one]) => `${name} ${short(one)}`).join(", ");
-}
-
 function Rule({ rule, number }) {
-  const { name, ...rest } = rule;
-  const counts = Object.entries(rest).filter(([, value]) => typeof value === "number");
-  const words = Object.entries(rest).filter(([, value]) => value && typeof value !== "number");
-  return html`<tr><td>${number}</td><td class="wraps"><b>${name}</b><br /><code class="q">${short(Object.fromEntries(words))}</code></td>
-    <td class="r">${counts.map(([what, count]) => html`<span class="ct">${what} <b>${count}</b></span> `)}</td></tr>`;
+  const { name, fitted, applied, is_used_up: usedUp, last_request_id: last } = rule;
+  return html`<tr><td>${number}</td><td class="wraps"><b>${name}</b><br /><span class="q">${usedUp ? "used up " : ""}
+    ${last ? html`last by <${Go} room="journal" id=${last}>${last}<//>` : ""}</span></td>
+    <td class="r"><span class="ct">matched <b>${fitted}</b></span> <span class="ct">applied <b>${applied}</b></span></td></tr>`;
 }
 
 function Running() {
