@@ -21,7 +21,10 @@ ENTRIES_MAX: Final = 10_000
 BODY_BYTES_MAX: Final = 2**20
 """Limits of a file, of its list of entries, and of each text in it."""
 
+_FIELDS_MAX: Final = 200
+
 _PLATFORM_PATH: Final = re.compile(r"/v[0-9]+/.*")
+_OTHER_SCHEME: Final = re.compile(r"(?!https?:)[a-z][a-z0-9+.-]*:", re.I)
 _SENT_HEADERS: Final = re.compile("accept|content-type|x-sandbox-.*")
 _WORDS: Final = {dict: "an object", list: "a list", str: "text", int: "a whole number"}
 
@@ -35,7 +38,8 @@ class Recorded:
     """A recorded request with its answer.
 
     `number` is its position in the file, from 1. `path` begins with the platform's version. `key`
-    is the API key, or None without one.
+    is the API key, or None without one. `is_complete` if the file has the body of the answer: a
+    browser may have dropped it.
     """
 
     number: int
@@ -47,10 +51,11 @@ class Recorded:
     key: str | None = field(repr=False)
     body: str | None = field(repr=False)
     answer: HttpAnswer
+    is_complete: bool
 
 
 class Recording(NamedTuple):
-    """The requests to the platform in the order of the file, and the number of others in it."""
+    """The requests to the platform in the order of their times, and the number of others."""
 
     entries: tuple[Recorded, ...]
     skipped: int
@@ -81,12 +86,13 @@ def parse_har(document: Any, profile: Profile) -> Recording:
         _entry(number, entry, f"log.entries[{number - 1}]", profile)
         for number, entry in enumerate(entries, start=1)
     ]
-    used = tuple(entry for entry in read if entry is not None)
+    # A file may list the newest request first.
+    used = sorted(filter(None, read), key=lambda entry: entry.at)
     if not used:
         raise HarError(
             "log.entries: has no request to the platform; its paths begin like /v1/ or /v3/"
         )
-    return Recording(used, len(read) - len(used))
+    return Recording(tuple(used), len(read) - len(used))
 
 
 def _entry(number: int, entry: Any, place: str, profile: Profile) -> Recorded | None:
@@ -94,11 +100,13 @@ def _entry(number: int, entry: Any, place: str, profile: Profile) -> Recorded | 
     if not isinstance(entry, dict):
         raise HarError(f"{place}: must be an object")
     request = _get(entry, "request", dict, place)
-    response = _get(entry, "response", dict, place)
     method = _get(request, "method", str, f"{place}.request")
-    path, query = _target(_get(request, "url", str, f"{place}.request"), f"{place}.request.url")
-    status = _get(response, "status", int, f"{place}.response")
-    if path is None or method == "OPTIONS" or status == 0:
+    path, query = _target(request, f"{place}.request")
+    if path is None or method == "OPTIONS":
+        return None
+    response = _get(entry, "response", dict, place, is_optional=True) or {}
+    status = _get(response, "status", int, f"{place}.response", is_optional=True) or 0
+    if status <= 0:
         return None
     if not re.fullmatch(r"[A-Z]{1,20}", method):
         raise HarError(f"{place}.request.method: is not an HTTP method")
@@ -108,12 +116,18 @@ def _entry(number: int, entry: Any, place: str, profile: Profile) -> Recorded | 
     posted = _get(request, "postData", dict, f"{place}.request", is_optional=True)
     sent = tuple(pair for pair in headers.items() if _SENT_HEADERS.fullmatch(pair[0]))
     key = headers.get(profile.api_key_header.lower())
+    for value in filter(None, (key, *dict(sent).values())):
+        if any(char in value for char in "\r\n\0") or not value.isascii():
+            raise HarError(f"{place}.request.headers: has a value that cannot be sent as a header")
     body = _get(posted, "text", str, f"{place}.request.postData", is_optional=True)
-    answer = _answer(status, response, f"{place}.response")
+    content = _get(response, "content", dict, f"{place}.response", is_optional=True) or {}
+    answer = _answer(status, response, content, f"{place}.response")
     texts = filter(None, (path, key, body, answer.text, *(value for _, value in (*query, *sent))))
     if any(profile.key_prefixes.production + "_" in text for text in texts):
         raise HarError(f"{place}: contains a production key; record traffic of the UAT instead")
-    return Recorded(number, _at(entry, place), method, path, query, sent, key, body, answer)
+    is_complete = content.get("text") is not None or not content.get("size")
+    at = _at(entry, place)
+    return Recorded(number, at, method, path, query, sent, key, body, answer, is_complete)
 
 
 def _get(document: Any, name: str, kind: type, place: str, *, is_optional: bool = False) -> Any:
@@ -135,17 +149,28 @@ def _get(document: Any, name: str, kind: type, place: str, *, is_optional: bool 
     return value
 
 
-def _target(url: str, place: str) -> tuple[str | None, tuple[tuple[str, str], ...]]:
+def _target(
+    request: Mapping[str, Any], place: str
+) -> tuple[str | None, tuple[tuple[str, str], ...]]:
     """Return the path, beginning at the platform's version, and the query."""
+    # A browser also lists images in the page, extensions and files.
+    if _OTHER_SCHEME.match(str(request.get("url"))):
+        return None, ()
+    url, place = _get(request, "url", str, place), f"{place}.url"
     try:
         parts = urlsplit(url)
-        query = tuple(parse_qsl(parts.query, keep_blank_values=True, max_num_fields=200))
     except ValueError:
         raise HarError(f"{place}: is not a URL") from None
     if not parts.scheme or not parts.netloc:
         raise HarError(f"{place}: is not a whole URL")
     match = _PLATFORM_PATH.search(unquote(parts.path))
-    return (match[0] if match and "/_sandbox/" not in parts.path else None), query
+    if match is None or "/_sandbox/" in parts.path:
+        return None, ()
+    try:
+        query = parse_qsl(parts.query, keep_blank_values=True, max_num_fields=_FIELDS_MAX)
+    except ValueError:
+        raise HarError(f"{place}: has more than {_FIELDS_MAX} parameters") from None
+    return match[0], tuple(query)
 
 
 def _at(entry: Mapping[str, Any], place: str) -> datetime:
@@ -166,19 +191,18 @@ def _headers(message: Mapping[str, Any], place: str) -> dict[str, str]:
     for number, header in enumerate(headers):
         inner = f"{place}.headers[{number}]"
         name, value = _get(header, "name", str, inner), _get(header, "value", str, inner)
-        if any(char in value for char in "\r\n\0") or not (name + value).isascii():
-            raise HarError(f"{inner}.value: cannot be sent as a header")
         found[name.lower()] = value
     return found
 
 
-def _answer(status: int, response: Mapping[str, Any], place: str) -> HttpAnswer:
-    content = _get(response, "content", dict, place, is_optional=True) or {}
+def _answer(
+    status: int, response: Mapping[str, Any], content: Mapping[str, Any], place: str
+) -> HttpAnswer:
     at = f"{place}.content"
     text = _get(content, "text", str, at, is_optional=True) or ""
     if content.get("encoding") == "base64":
         try:
-            text = base64.b64decode(text, validate=True).decode()
+            text = base64.b64decode("".join(text.split()), validate=True).decode()
         except ValueError:
             raise HarError(f"{at}.text: is not text in base64") from None
     if not (media_type := _get(content, "mimeType", str, at, is_optional=True)):

@@ -99,7 +99,8 @@ class Play:
         if answer is None:
             status = str(recorded.status)
             return [Difference(entry.number, "status", "status", status, "no answer")]
-        return [Difference(entry.number, *one) for one in differences(recorded, answer, names)]
+        found = differences(recorded, answer, names, has_bodies=entry.is_complete)
+        return [Difference(entry.number, *one) for one in found]
 
     def _request(self, entry: Recorded, names: Names) -> Request:
         headers = dict(entry.headers)
@@ -333,8 +334,12 @@ def document(
         }
         for one, by in found
     ]
-    count = len(recording.entries)
-    return {"requests": count, "skipped": recording.skipped, "differences": views}
+    return {
+        "requests": len(recording.entries),
+        "skipped": recording.skipped,
+        "without_body": sum(not entry.is_complete for entry in recording.entries),
+        "differences": views,
+    }
 
 
 def lines(result: dict[str, Any]) -> Iterator[str]:
@@ -348,6 +353,15 @@ def lines(result: dict[str, Any]) -> Iterator[str]:
         yield f"   {place}: recorded {one['recorded']}, replayed {one['replayed']}"
         if one["explained_by"]:
             yield f"      explained by {' or '.join(one['explained_by'])}"
-    count, differing = result["requests"], len({d["request"] for d in result["differences"]})
-    skipped = f"; {result['skipped']} others were not for the platform" if result["skipped"] else ""
-    yield f"{count} requests replayed, {differing} answered differently{skipped}"
+    if result["without_body"]:
+        answers = _count(result["without_body"], "answer has", "answers have")
+        yield f"{answers} no body in the file, so only the status was compared"
+    requests = _count(result["requests"], "request", "requests")
+    differing = len({d["request"] for d in result["differences"]})
+    others = _count(result["skipped"], "other was", "others were")
+    skipped = f"; {others} not for the platform" if result["skipped"] else ""
+    yield f"{requests} replayed, {differing} answered differently{skipped}"
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"

@@ -70,7 +70,7 @@ def test_a_recording_of_the_sandbox_with_another_seed_has_no_difference(har, tmp
 
     assert done.exit_code == 0, done.output
     assert done.stdout == (
-        "11 requests replayed, 0 answered differently; 1 others were not for the platform\n"
+        "11 requests replayed, 0 answered differently; 1 other was not for the platform\n"
     )
 
 
@@ -179,6 +179,30 @@ def test_a_recording_without_keys_is_replayed_with_a_key_that_fits(har, tmp_path
     assert done.exit_code == 0, done.output
 
 
+def test_what_browsers_leave_out_or_add_does_not_count(har, tmp_path):
+    listed = json.loads(json.dumps(har))
+    entries = listed["log"]["entries"]
+    image = {"method": "GET", "url": "data:image/png;base64," + "A" * 2**21, "headers": []}
+    advert = {"method": "GET", "url": "https://ads.example/?" + "&a" * 300}
+    script = {"method": "GET", "url": "chrome-extension://abc/v2/a.js", "headers": []}
+    lost = entries[-1] | {"response": {"status": -1}}
+    dropped = entries[-1]["response"]["content"]
+    del dropped["text"]
+    dropped["size"] = 4_000
+    for entry in entries:
+        more = [{"name": ":authority", "value": "uat"}, {"name": "x-user", "value": "Jos\u00e9"}]
+        entry["request"]["headers"] = more + entry["request"]["headers"]
+    entries += [{"request": image, "response": {}}, {"request": advert}, {"request": script}, lost]
+    entries.reverse()
+
+    done = ask("compare", _written(tmp_path, listed))
+
+    assert done.stdout == (
+        "1 answer has no body in the file, so only the status was compared\n"
+        "11 requests replayed, 0 answered differently; 5 others were not for the platform\n"
+    )
+
+
 # --- bad input ---------------------------------------------------------------------------------
 
 
@@ -208,6 +232,7 @@ BAD = (
     ({"log": {"entries": [3]}}, f"{FIRST}: must be an object"),
     (_entry(request={}), f"{FIRST}.request.method: is missing"),
     (_entry(request__url="/v2/terminals"), f"{FIRST}.request.url: is not a whole URL"),
+    (_entry(request__url="https://a.example/v2/x?" + "&a=" * 300), "more than 200 parameters"),
     (_entry(request__url="https://[/v2/x"), f"{FIRST}.request.url: is not a URL"),
     (_entry(request__method="G T"), f"{FIRST}.request.method: is not an HTTP method"),
     (_entry(response__status="200"), f"{FIRST}.response.status: must be a whole number"),
