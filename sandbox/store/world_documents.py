@@ -84,7 +84,7 @@ def _read_body(body: Any, subject: Any, store: Store, read_record: Read) -> Any:
     """Return the record of a message, or for a sample its body; `place` names the mistakes."""
     ((kind, document),) = body.items()
     if kind == BODY:
-        return document
+        return read_record(dict[str, Any], document)
     read = read_record(_KINDS[kind], document)
     if not isinstance(read, Transaction):
         return read

@@ -228,6 +228,14 @@ def _without_a_record(whole: Document) -> Document:
     return whole
 
 
+def _sample_body(to: Any) -> Change:
+    def change(whole: Document) -> Document:
+        next(one for one in whole["records"].values() if "body" in one)["body"] = to
+        return whole
+
+    return change
+
+
 def _false_claims(whole: Document) -> Document:
     """Believed, they would have the payment found by what it does not say."""
     one = _first("transactions")(whole)
@@ -259,6 +267,7 @@ REFUSED: list[tuple[Change, str, *tuple[str, ...]]] = [
     (_without_a_record, "records"),
     (_set("records", "accounts", "status", to=SECRET), "records", "status"),
     (_set("records", "accounts", to={}), "records, msg_"),
+    (_sample_body(["a list"]), "records, msg_", "must be an object, not a list"),
     (_false_claims, "transactions, ", "subtotal"),
     (_set("credentials", "created_at", to=7), "credentials, ", "created_at"),
     (_set("api_keys", "digest", to="\u00e9" * 64), "api_keys, ", "digest"),
