@@ -12,7 +12,7 @@ from pydantic_core import from_json
 
 from sandbox.cluster.session import SILENT_S
 from sandbox.domain.keys import ParsedKey, digest_of
-from sandbox.store.files.port import FORMAT, Unavailable
+from sandbox.store.files.port import FIXTURE, FORMAT, Unavailable
 from sandbox.worlds.elsewhere import KeptWorld, Peer, ServerRow
 from sandbox.worlds.spec import DEFAULT_WORLD, Limits, WorldTaken, team_of, world_of
 
@@ -82,7 +82,9 @@ WHERE uat_sandbox.brought_keys.world = excluded.world
     OR uat_sandbox.brought_keys.at < now() - interval '10 seconds'
 RETURNING world"""
 _LIST: Final = """
-SELECT id, state, payments, requests, owner IS NOT NULL FROM uat_sandbox.owned
+SELECT id, state, payments, requests, owner IS NOT NULL, EXISTS (
+    SELECT FROM uat_sandbox.documents d WHERE d.wid = w.wid AND d.tbl = $2
+) FROM uat_sandbox.owned w
 WHERE n > 0 AND state IS NOT NULL AND NOT id = ANY($1) ORDER BY id"""
 _SERVERS: Final = """
 SELECT number, name, url, control_url, CASE WHEN is_leaving THEN 'leaving' ELSE 'live' END, version,
@@ -224,7 +226,7 @@ async def servers(connection: Connection) -> dict[Peer, ServerRow]:
 async def list_others(connection: Connection, known: list[str]) -> list[KeptWorld]:
     """Return all worlds except these, ordered by id, while other requests are served."""
     async with connection.transaction():
-        return [KeptWorld(*row) async for row in connection.cursor(_LIST, known)]
+        return [KeptWorld(*row) async for row in connection.cursor(_LIST, known, FIXTURE)]
 
 
 async def due(connection: Connection, me: int, here: list[str], count: int) -> list[str]:

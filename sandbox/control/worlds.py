@@ -304,12 +304,10 @@ async def _view_stored(
     if as_rows:
         begun = {"name": begins.name, "clock": clock, "scenario": scenario}
         return WorldRow.of(kept, **begun, refused=0, server=None)
-    try:
-        fixture = library.fixture_of(begins.fixture, None)
-    except FixtureError:
-        # It started from a fixture file whose content only its own documents have.
+    if kept.has_own_fixture:
         await others.have_world(kept.id)
         return None if (here := worlds.get(kept.id)) is None else view_world(here)
+    fixture = library.fixture(begins.fixture)
     given = {name: getattr(begins, name) for name in ("name", "seed", "key_seed")}
     about: Any = {**given, "readings": state.readings}
     is_known = begins.keys != world_state.OF_THE_SERVER

@@ -27,7 +27,8 @@ class Peer(NamedTuple):
 class KeptWorld(NamedTuple):
     """A world that is not on this server, as it was last written.
 
-    `state` is the document of its state. `is_held` if another server has it.
+    `state` is the document of its state. `is_held` if another server has it. `has_own_fixture` if
+    its fixture is not a bundled one, but among its documents.
     """
 
     id: str
@@ -35,6 +36,7 @@ class KeptWorld(NamedTuple):
     payments: int
     requests: int
     is_held: bool
+    has_own_fixture: bool
 
 
 class ServerRow(NamedTuple):

@@ -10,8 +10,9 @@ from urllib.parse import urlsplit
 import httpx2
 import pytest
 
+from sandbox import library
 from sandbox.control.routes import CONTROL
-from tests.driving import until
+from tests.driving import NOW, until
 from tests.processes import run
 from tests.servers.driving import WAITS_S, payments, works
 from tests.servers.postgres import Postgres
@@ -274,6 +275,26 @@ def test_a_world_that_no_server_has_is_listed_as_before_and_found(url: str, tmp_
         query = {"q": "merchant", "world": "sought"}
         assert two.control("GET", "/find", params=query).json()["found"]
         assert [row["server"] for row in listed(two)[0]] == [None, "two"]
+
+
+def test_a_world_that_no_server_has_is_listed_with_the_cast_of_its_own_fixture(
+    url: str, tmp_path: Path
+):
+    document = json.loads((library.folder("fixtures") / "demo.json").read_text())
+    (merchant,) = [one for one in document["accounts"].values() if one["cast"] == "merchant"]
+    document["accounts"]["100"] = merchant | {"cast": "corner_cafe"}
+    # A bundled fixture has this name too.
+    fixture = tmp_path / "demo.json"
+    fixture.write_text(json.dumps(document))
+    with serving(url, tmp_path, "one", "--fixture", str(fixture)) as one:
+        one.control("POST", "/worlds", json={"id": "kept", "clock": NOW})
+        before = one.control("GET", "/worlds").json()["worlds"][1]
+
+    with serving(url, tmp_path, "two", "--fixture", str(fixture)) as two:
+        after = two.control("GET", "/worlds").json()["worlds"][1]
+
+    assert after == before
+    assert "corner_cafe" in after["accounts"]
 
 
 def test_a_world_is_unused_while_servers_run_and_none_of_them_has_it(
