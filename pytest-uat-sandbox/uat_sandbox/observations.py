@@ -14,13 +14,15 @@ if TYPE_CHECKING:
 class Observed:
     """A world's requests, messages and refused webhooks, oldest first.
 
-    `problem` says why they cannot be read. `unkeyed` are requests without a key of any world.
+    `problem` says why they cannot be read. `waiting` are requests that were not answered yet, and
+    `unkeyed` those without a key of any world.
     """
 
     title: str
     problem: str | None = None
     is_new: bool = True
     journal: list[Mapping[str, Any]] = field(default_factory=list)
+    waiting: list[Mapping[str, Any]] = field(default_factory=list)
     unkeyed: list[Mapping[str, Any]] = field(default_factory=list)
     messages: list[Mapping[str, Any]] = field(default_factory=list)
     refused: list[tuple[str, str | None]] = field(default_factory=list)
@@ -37,10 +39,12 @@ def observed(world: "World") -> Observed:
     try:
         clock = world.clock
         journal = [one for one in world.journal if request_number(one) > before.requests]
+        rows = world.control("GET", "/requests", query={"shape": "row"})["requests"]
         return Observed(
             title=f"{world.id}, seed {world.view['seed']}, clock {clock['mode']} at {clock['now']}",
             is_new=before.is_new,
             journal=list(journal),
+            waiting=[row for row in rows if row["status"] is None],
             unkeyed=list(world.unkeyed),
             messages=list(world.messages[before.messages :]),
             refused=[

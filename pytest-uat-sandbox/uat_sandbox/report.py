@@ -46,9 +46,12 @@ def _of_world(world: Observed) -> Iterator[str]:
         yield f"{world.title}: cannot be read: {world.problem}"
         return
     yield world.title
-    if not world.journal:
+    if not (world.journal or world.waiting):
         yield "  no request came with a key of this world"
     yield from _newest([list(_request(entry)) for entry in world.journal])
+    for row in world.waiting:
+        yield f"  {row['method']} {row['path']} -> no answer yet"
+        yield f"    payment {row['subject']} waits for a card or its processor"
     # Messages from before the world's first request had no endpoint.
     sent = [message for message in world.messages if message["deliveries"]]
     if world.messages:

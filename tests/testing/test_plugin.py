@@ -44,6 +44,11 @@ def test_that_fails(sandbox):
 def test_that_fails_without_a_sandbox():
     assert False
 
+def test_whose_card_is_never_tapped(sandbox):
+    sandbox.scenario("slow_tap")
+    body = {"amount": 1000, "terminal_id": sandbox.terminal()}
+    sandbox.client().post("/v3/payment", json=body, timeout=0.5)
+
 @pytest.fixture
 def closed(sandbox):
     pay(sandbox)
@@ -187,6 +192,8 @@ def test_the_report_of_a_failed_test_has_the_journal_of_its_worlds(ran):
         assert said in journal
     failed_first = report(run.output, "test_whose_receiver_failed_first")
     assert "after 2 attempts (answered 500, then answered 200)" in failed_first
+    untapped = report(run.output, "test_whose_card_is_never_tapped")
+    assert "POST /v3/payment -> no answer yet\n    payment " in untapped
     assert "sandbox journal" not in report(run.output, "test_that_fails_without_a_sandbox")
     set_up = run.output.split("ERROR at setup of test_whose_fixture_fails", 1)[1]
     assert "POST /v3/payment -> 200" in set_up.split("\n____", 1)[0]
@@ -209,7 +216,7 @@ def test_coverage_is_printed_and_written(ran):
     run, folder = ran
     seen = json.loads((folder / "seen.json").read_text())
 
-    assert seen["operations"]["exercised"]["payments.create"] == 12
+    assert seen["operations"]["exercised"]["payments.create"] == 13
     assert "refunds.create" not in seen["operations"]["exercised"]
     assert "- sandbox coverage -" in run.output.replace("=", "-")
     assert "operations" in run.output.split("sandbox coverage")[-1]
@@ -230,7 +237,8 @@ def test_each_world_of_a_failed_test_is_captured_and_no_key_or_secret(ran):
     secrets = (folder / "keys.txt").read_text().split()
 
     worlds = {test: len(amounts) for test, amounts in JOURNALS.items()}
-    failed = Counter(worlds | {"test_a_typo": 1, "test_whose_fixture_fails": 1})
+    others = ("test_a_typo", "test_whose_card_is_never_tapped", "test_whose_fixture_fails")
+    failed = Counter(worlds | dict.fromkeys(others, 1))
     assert Counter(test.partition("::")[2] for test, _ in captures) == failed
     assert len(files) == len(captures)
     first = "test_suite.py-test_that_fails-1.capture.json.gz"
