@@ -164,8 +164,11 @@ def _ruling(context: OperationContext, batch: Batch) -> MatchedRule | None:
         "key": context.caller.key.id if context.caller is not None else None,
         "processor": batch.processor_name,
     }
-    context.near_misses = near = list[str]()
-    return scenario.matched(words, lambda then: True if then.batch else None, near)
+    near: list[str] = []
+    matched = scenario.matched(words, lambda then: True if then.batch else None, near)
+    # Rules were tried for a fault of the request, too.
+    context.near_misses = [*dict.fromkeys((*context.near_misses, *near))]
+    return matched
 
 
 def step_of(batch: Batch, trigger: str) -> Step:

@@ -373,3 +373,16 @@ def test_the_batches_of_a_rule_are_told_by_its_words(sandbox):
     assert sandbox.batch(batch_id)["status"] == "accepted"
     assert sandbox.journal(closing)["near_misses"] == []
     assert counts(sandbox) == [("1", 0, 0, False)]
+
+
+def test_a_close_names_the_near_misses_of_faults_and_of_results(sandbox):
+    rules = (
+        {"name": "lost", "when": CLOSING | {"nth": 2}, "then": {"fault": "http_504"}},
+        {"when": CLOSING | {"terminal": "second_merchant"}, "then": {"batch": "rejected"}},
+    )
+    batch_id = sandbox.sold()["batch_id"]
+    running(sandbox, *rules)
+
+    near_misses = sandbox.journal(sandbox.close_batch(batch_id))["near_misses"]
+
+    assert near_misses == ["scenario lost: this is number 1", "scenario 2: another terminal"]
