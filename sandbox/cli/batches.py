@@ -1,8 +1,9 @@
 """`sandbox batch`: lists, opens, closes and answers the batches of terminals."""
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import click
 
@@ -38,7 +39,8 @@ def list_all(*, terminal: str | None, stage: Stage) -> output.Result:
     listed = stage.must(member, "GET", "/v1/batches", limit=500, terminal_id=at)
 
     def show(_: Any) -> None:
-        output.show_table(listed["batches"], _COLUMNS, empty=f"{member.name} sees no batch")
+        columns = _columns(stage.currencies_of_batches())
+        output.show_table(listed["batches"], columns, empty=f"{member.name} sees no batch")
 
     return output.Result(listed, show)
 
@@ -49,24 +51,28 @@ def _rejection(batch: Mapping[str, Any]) -> str | None:
     return ", ".join(str(value) for value in response.values()) or None
 
 
-_COLUMNS: Final[output.Columns] = {
-    "batch": "id",
-    "status": "status",
-    "payments": "transaction_count",
-    "captured": lambda one: in_units(one["captured_amount"]),
-    "refunded": lambda one: in_units(one["refunded_amount"]),
-    "opened": "opened_at",
-    "response": _rejection,
-}
+def _columns(currencies: Mapping[str, str]) -> output.Columns:
+    """Return the columns of a list of batches, whose currencies are given by their ids."""
+    return {
+        "batch": "id",
+        "status": "status",
+        "payments": "transaction_count",
+        "captured": lambda one: in_units(one["captured_amount"], currencies.get(one["id"])),
+        "refunded": lambda one: in_units(one["refunded_amount"], currencies.get(one["id"])),
+        "opened": "opened_at",
+        "response": _rejection,
+    }
 
 
-def _show_batch(batch: Mapping[str, Any], step: str | None = None) -> None:
+def _show_batch(stage: Stage, batch: Mapping[str, Any], step: str | None = None) -> None:
     """Print a batch on one line, which a narrow terminal wraps between its parts."""
+    currency = stage.remote.read("GET", "batches", batch["id"])["batch"]["currency"]
     parts = [
         batch["id"],
         output.styled_status(batch["status"]),
         output.count_things(batch["transaction_count"], "payment"),
-        *(f"{name} {in_units(batch[f'{name}_amount'])}" for name in ("captured", "refunded")),
+        f"captured {in_units(batch['captured_amount'], currency)}",
+        f"refunded {in_units(batch['refunded_amount'], currency)}",
         _rejection(batch),
         step,
     ]
@@ -84,7 +90,8 @@ def open_one(*, terminal: str | None, stage: Stage) -> output.Result:
     """
     member = stage.member()
     body = {"terminal_id": stage.terminal(terminal, member)}
-    return output.Result(stage.must(member, "POST", "/v1/batches/open", body), _show_batch)
+    opened = stage.must(member, "POST", "/v1/batches/open", body)
+    return output.Result(opened, partial(_show_batch, stage))
 
 
 @batch.command(cls=ActorCommand)
@@ -120,7 +127,7 @@ def close(*, batch: str | None, terminal: str | None, stage: Stage) -> output.Re
         step = "sandbox clock advance 1m, sandbox batch list"
         if stage.remote.read("GET", "switches")["batch.settlement"] == "manual":
             step = "sandbox batch answer last accepted"
-        _show_batch(closed, f"next: {step}" if closed["status"] == "submitted" else None)
+        _show_batch(stage, closed, f"next: {step}" if closed["status"] == "submitted" else None)
 
     return output.Result(stage.must(member, "POST", f"/v1/batches/{id}/close"), show)
 
@@ -154,7 +161,8 @@ def answer(
     payments = [stage.payment(one).id for one in rejected]
     given = {"answer": result, "reason": reason, "rejected": payments}
     body = {name: value for name, value in given.items() if value}
-    return output.Result(stage.remote.read("POST", "batches", id, "answer", body=body), _show_batch)
+    answered = stage.remote.read("POST", "batches", id, "answer", body=body)
+    return output.Result(answered, partial(_show_batch, stage))
 
 
 @batch.command(cls=ActorCommand)
@@ -188,7 +196,7 @@ def _show_settlement(detail: Mapping[str, Any]) -> None:
     columns: output.Columns = {
         "transaction": lambda one: one["record_id"] or one["transaction_id"],
         "kind": "kind",
-        "amount": lambda one: in_units(one["amount"]),
+        "amount": lambda one: in_units(one["amount"], detail["batch"]["currency"]),
         "card": lambda one: f"{one['brand']} {one['last4']}",
         "at": "at",
         "result": "result",

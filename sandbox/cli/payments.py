@@ -73,16 +73,18 @@ def pay(
       sandbox pay 25 --auth --as second_merchant
       sandbox pay 10 --outcome insufficient_funds
     """
-    currency, member = given["currency"], stage.member()
+    member = stage.member()
+    at = stage.terminal(given["terminal"], member)
+    currency = given["currency"] or stage.currency_at(at)
     total = subtotal = arguments.units_of(amount, currency, "AMOUNT")
-    body = {"currency": currency, "event_id": given["event_id"]}
+    body = {"currency": given["currency"], "event_id": given["event_id"]}
     if tip is not None:
         tip_amount = arguments.units_of(tip, currency, "--tip")
         total += tip_amount
         body["breakdown"] = {"subtotal": subtotal, "tipAmount": tip_amount}
     if card is not None:
         body["card_reader_data"] = {"paymentCardData": card}
-    body |= {"amount": total, "terminal_id": stage.terminal(given["terminal"], member)}
+    body |= {"amount": total, "terminal_id": at}
     path = "/v3/preauth" if is_auth else "/v3/payment"
     with output.working("waiting for the platform; if it waits for a card, `sandbox tap` shows it"):
         return _send(stage, member, path, drop_none(body), given["outcome"])

@@ -4,7 +4,7 @@ The control API lists the cast with its keys; the platform gets ordinary request
 """
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -26,6 +26,7 @@ USUAL: Final = "merchant"
 ANSWER_S: Final = 600.0
 """A payment may wait for a card that is tapped by hand."""
 
+_PAGE_MAX: Final = 500
 _DESCRIPTION: Final = "/platform/openapi.json"
 _FULL_ID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 REQUEST_ID: Final = "x-sandbox-request-id"
@@ -140,6 +141,24 @@ class Stage:
             return named
         return refuse_unknown("terminal of the cast", named, terminals, "--terminal")
 
+    def currency_at(self, terminal: str) -> str | None:
+        """Return the currency of payments at a terminal, None if the world has no such terminal."""
+        listed = self._list("directory", "entries", kind="terminal")
+        return next((one["currency"] for one in listed if one["id"] == terminal), None)
+
+    def currencies_of_batches(self) -> dict[str, str]:
+        """Return the currency of each batch of the world, by its id."""
+        return {one["id"]: one["currency"] for one in self._list("batches", "batches")}
+
+    def _list(self, path: str, name: str, **query: Any) -> Iterator[Mapping[str, Any]]:
+        """Yield what a list of the control API has under this name, page by page."""
+        before: int | None = None
+        while True:
+            page = self.remote.read("GET", path, limit=_PAGE_MAX, before=before, **query)
+            yield from page[name]
+            if (before := page["next"]) is None:
+                return
+
     # --- what -------------------------------------------------------------------------------
 
     def ask(
@@ -189,7 +208,8 @@ class Stage:
         member = None if self.actor is None else self.member()
         is_last, is_whole = named == "last", _FULL_ID.fullmatch(named)
         if member is not None and is_whole:
-            return Payment(named, member)
+            found = self.remote.read("GET", "payments", limit=1, q=named, shape="full")["payments"]
+            return Payment(named, member, found[0]["currency"] if found else None)
         limit, searched = (1, None) if is_last else (200, named or None)
         if member is None:
             found = self.remote.read("GET", "payments", limit=limit, q=searched, shape="full")

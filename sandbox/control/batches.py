@@ -23,6 +23,7 @@ from sandbox.domain.records import to_bytes
 from sandbox.domain.text import expects
 from sandbox.platform import settlement
 from sandbox.platform.context import OperationContext
+from sandbox.platform.payments.points_of_sale import currency_at
 from sandbox.store.tables import OLDEST_FIRST
 from sandbox.worlds.world import World
 
@@ -205,7 +206,7 @@ def batch_row(world: World, batch: batches.Batch) -> BatchRow:
     """Return a batch as lists show it."""
     terminal = world.store.get(Terminal, batch.terminal_id)
     more = {"account": world.store.get(Account, batch.account_id), "terminal": terminal}
-    currency = in_letters(None if terminal is None else terminal.currency_code)
+    currency = in_letters(None) if terminal is None else currency_at(world.store.begin(), terminal)
     return BatchRow.of(batch, **more, currency=currency, refused=_sum_refused(batch))
 
 

@@ -103,6 +103,26 @@ def test_amounts_are_units_of_their_currency():
         assert (units_of(text, currency, "AMOUNT"), in_units(minor, currency)) == (minor, back)
 
 
+@pytest.mark.proves("assumed D30")
+def test_amounts_are_read_and_shown_in_the_currency_of_the_terminal(served):
+    till = shell_in(served, "yen")
+    terminal = till.a_terminal(currency_code="JPY")["terminal_id"]
+
+    paid = till(f"pay 1500 --terminal {terminal}")
+    id = paid.split()[0]
+    refunded = till(f"refund {id} 100 --as merchant")
+    closed = till(f"batch close --terminal {terminal}")
+    _, row = till("batch list").splitlines()
+    _, *rows, _ = till("batch report last").splitlines()
+
+    assert "1500 JPY" in paid
+    assert "1500 JPY (refunded 100)" in refunded
+    assert "captured 1500  refunded 100" in closed
+    assert row.split()[2:5] == ["2", "1500", "100"]
+    assert [one.split()[2] for one in rows] == ["1500", "100"]
+    till.refuses(f"pay 10.50 --terminal {terminal}", 2, "JPY has no decimals")
+
+
 # --- next and tap -------------------------------------------------------------------------------
 
 

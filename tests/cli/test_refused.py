@@ -61,7 +61,7 @@ REFUSED = (
     ("outcomes insuficient_funds", 1, ["did you mean 'insufficient_funds'?"]),
     ("pay 10 --as merchnt", 2, ["did you mean 'merchant'?"]),
     ("pay", 2, ["Missing argument 'AMOUNT'"]),
-    ("pay 10.001", 2, ["'10.001'", "the currency has 2 decimals", "10.00"]),
+    ("pay 10.001", 2, ["'10.001'", "USD has 2 decimals", "10.00"]),
     ("pay 10.5 --currency JPY", 2, ["JPY has no decimals; write the amount like 10"]),
     ("pay 1e3", 2, ["'1e3': write the amount like 10 or 10.00"]),
     ("pay 0.00", 2, ["more than zero"]),

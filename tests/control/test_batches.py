@@ -112,3 +112,15 @@ def test_batches_are_found_by_status_account_and_terminal(sandbox):
     shown = [one["status"] for one in (*newest["batches"], *older["batches"])]
     assert shown == ["open", "submitted"]
     assert (newest["batches"][0]["currency"], newest["batches"][0]["refused"]) == ("USD", None)
+
+
+@pytest.mark.proves("assumed D30")
+def test_the_currency_of_a_batch_is_that_of_payments_at_its_terminal(sandbox):
+    terminal = sandbox.terminal_id("merchant")
+    sandbox.put(f"/v2/terminals/{terminal}", {"currency_code": "JPY"}, by="partner").expect(200)
+    paid = sandbox.paid()
+
+    (batch,) = sandbox.look("batches")["batches"]
+
+    # A location points at the terminal, and has a currency of its own.
+    assert (paid["currency"], batch["currency"]) == ("USD", "USD")
