@@ -10,6 +10,8 @@ import { act, scenario } from "./state.js";
 import { Act, html, Panel, Trouble } from "./ui.js";
 
 const CHECK_MS = 250;
+/** The titles of files that are not of the library. */
+const TITLES = { new: "New scenario", running: "The file that runs" };
 const SECRET = /whsec_|\bsecret\b/;
 const FRESH = `name = "My scenario"
 about = "What it shows, in a sentence."
@@ -79,7 +81,7 @@ export function Editing({ of, close }) {
   const prove = async () => setProved({ text, proof: await act("POST", ["scenario", "prove"], { toml: text }) });
   const back = () => { setText(first); setVersion(version + 1); localStorage.removeItem(place(of)); };
   const save = () => download({ name: fileName(text), media_type: "application/toml", content: text });
-  return html`<${Panel} title="File" about="checked as you write; drafts stay in this browser" more=${html`<button class="btn s" onClick=${close}>Close</button>`}>
+  return html`<${Panel} title=${TITLES[of] ?? `File of ${of}`} about="checked as you write; drafts stay in this browser" more=${html`<button class="btn s" onClick=${close}>Close</button>`}>
     <${FileBox} label="Scenario file" text=${text} version=${version} problems=${shown} onText=${change} />
     <div class="pf"><${Act} class="btn p" disabled=${!usable} run=${() => act("PUT", ["scenario"], { toml: text })}
       done=${({ name }) => `${name} runs`}>Run this file<//>

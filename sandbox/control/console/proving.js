@@ -55,6 +55,6 @@ export function Examples() {
   const playOne = async (example) => { setProof(null); setPlay(await act("POST", ["scenario", "play"], { example })); };
   return html`<${Panel} title="Examples" about="playing them here pays, moves the clock and sends webhooks" more=${html`<${Act} class="btn s" run=${prove}>Prove all<//>`}>
     <ol class="plays">${names.map((name, i) => html`<li key=${i}><span class="el grow">${i + 1}. ${name}</span>
-      <${Act} class="btn s" aria-label=${`Play up to ${name}`} run=${() => playOne(i + 1)}><${Icon} name="next" size=${13} />${i ? "Play up to here" : "Play"}<//></li>`)}</ol>
+      <${Act} class="btn s" aria-label=${`${i ? "Play up to here" : "Play"}: ${name}`} run=${() => playOne(i + 1)}><${Icon} name="next" size=${13} />${i ? "Play up to here" : "Play"}<//></li>`)}</ol>
     ${proof ? html`<${Proof} proof=${proof} />` : ""}${play ? html`<${Played} play=${play} />` : ""}<//>`;
 }

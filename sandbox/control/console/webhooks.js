@@ -70,7 +70,7 @@ function Detail({ id }) {
       ${message.body?.status ? html`<${Status} status=${message.body.status} />` : ""}<span class="sp"></span>
       <${Act} run=${() => act("POST", ["messages", id, "resend"], {})} done="Sent again"><${Icon} name="send" size=${13} />Send again<//></div>
     <div class="row wrap q sm"><code>${id}</code><${Copy} text=${id} what="the id" /><span>${time(message.created_at)} UTC</span>
-      ${message.request_id ? html`<span>by <${Go} room="journal" id=${message.request_id}>${message.request_id}<//></span>` : html`<span>by the clock</span>`}</div></div>
+      ${message.request_id ? html`<span>by <${Go} room="journal" id=${message.request_id}>${message.request_id}<//></span>` : html`<span>without a request</span>`}</div></div>
   <${Contradiction} message=${message} />
   <div class="cols"><${Panel} title="Payload" more=${html`<${Copy} text=${JSON.stringify(message.body)} what="the payload" />`}><${Json} value=${message.body} /><//>
     <${Panel} title="Signature" about=${first ? nameOf(first.endpoint_id) : ""}>${last ? html`<${Signature} message=${id} endpoint=${first.endpoint_id} attempt=${last} />`

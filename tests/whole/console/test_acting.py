@@ -160,6 +160,7 @@ def test_a_scenario_is_edited_with_its_mistakes_under_their_lines(page, desk):
     runs = desk.ask("GET", "scenario")["name"]
     desk.open("scenarios")
     page.get_by_role("button", name="New").click()
+    expect(page.get_by_role("heading", name="New scenario")).to_be_visible()
     retype(page, SCENARIO.replace("outcome", "outcme"))
 
     mistake = page.locator(".mistake")
@@ -172,7 +173,11 @@ def test_a_scenario_is_edited_with_its_mistakes_under_their_lines(page, desk):
     page.reload()
     expect(page.locator(".mistake")).to_be_visible()
 
+    color = "(one) => getComputedStyle(one).backgroundColor"
+    disabled = run.evaluate(color)
     retype(page, SCENARIO)
+    expect(run).to_be_enabled()
+    assert run.evaluate(color) != disabled
     run.click()
 
     expect(page.get_by_role("heading", name="Mine runs")).to_be_visible()

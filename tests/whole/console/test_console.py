@@ -64,6 +64,7 @@ def test_a_message_shows_what_was_sent_and_that_it_verifies(page, desk):
 
         detail = page.get_by_role("region", name="Message")
         expect(detail.locator(".sg")).to_contain_text("genuine")
+        expect(detail).to_contain_text("without a request")
         expect(detail.get_by_role("table")).to_contain_text("200")
         (endpoint,) = desk.ask("GET", "endpoints")["endpoints"]
         assert endpoint["secret"] not in page.locator("body").inner_text()

@@ -55,7 +55,7 @@ def test_examples_of_what_runs_are_played_in_the_world(page, desk):
     expect(page.locator(".ct", has_text="applied 1")).to_have_count(1)
     expect(stop).to_be_focused()
     desk.ask("PUT", "scenario", {"toml": STORY})
-    page.get_by_role("button", name="Play up to hopeful").click()
+    page.get_by_role("button", name="Play up to here: hopeful").click()
 
     came = page.get_by_role("region", name="What was played")
     expect(came.get_by_role("status")).to_contain_text("differs from what the scenario expects")
