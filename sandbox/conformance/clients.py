@@ -103,7 +103,7 @@ class InProcess(AbstractContextManager["InProcess"]):
         asked = send(
             self._sandbox(profile).app,
             request.method,
-            request.path,
+            quote(request.path),
             headers=request.headers,
             query=list(request.query),
             content=(request.body or "").encode(),

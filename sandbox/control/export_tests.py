@@ -299,7 +299,8 @@ def _request_lines(
     known: dict[str, str], view: JournalEntry, step: dict[str, Any], client: str, number: int
 ) -> Iterator[str]:
     """Yield the lines of a request, which may be passed to one of your functions."""
-    parts = [*_ID_IN_PATH.split(view.path), f"?{view.query}" if view.query else ""]
+    query = f"?{step['query']}" if step["query"] else ""
+    parts = [*_ID_IN_PATH.split(quote(view.path)), query]
     asked = [repr(view.method), " + ".join(known.get(one, repr(one)) for one in parts if one)]
     if view.request is not None:
         named = map_texts(view.request, lambda text: known.get(text, text))

@@ -126,7 +126,7 @@ def write_markdown(case: ExportCase) -> str:
     lines: list[str] = []
     for view in case.views:
         key, last = case.key_name(view.key_id), view.decisions[-1]
-        path = view.path.replace("`", "'")
+        path = " ".join(view.path.replace("`", "'").split())
         lines += [f"## `{view.method} {path}`: {view.status}", ""]
         lines += [f"`{view.id}` at {view.at}, " + (f"key `{key}`" if key else "no key"), ""]
         lines += [f"> {_plain(last.reason)} ({last.clause})", ""]

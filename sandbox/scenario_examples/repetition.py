@@ -5,6 +5,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
+from urllib.parse import quote
 
 import httpx2
 from starlette.types import ASGIApp
@@ -107,7 +108,7 @@ class _Repeating:
             content = (body if isinstance(body, str) else json.dumps(body)).encode()
             if not isinstance(body, str):
                 headers["content-type"] = "application/json"
-        path = "/".join(self.ids.get(part, part) for part in step["path"].split("/"))
+        path = quote("/".join(self.ids.get(part, part) for part in step["path"].split("/")))
         method, query = step["method"], step["query"]
         return await send(self.app, method, path, headers=headers, query=query, content=content)
 

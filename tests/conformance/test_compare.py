@@ -186,20 +186,31 @@ def test_what_browsers_leave_out_or_add_does_not_count(har, tmp_path):
     advert = {"method": "GET", "url": "https://ads.example/?" + "&a" * 300}
     script = {"method": "GET", "url": "chrome-extension://abc/v2/a.js", "headers": []}
     lost = entries[-1] | {"response": {"status": -1}}
+    encoded = json.loads(json.dumps(entries[-1]))
+    encoded["request"]["url"] = "https://uat.example.com/v2/terminals/a%23b%0A"
+    missing = {"detail": "The resource was not found.", "error": "not_found"}
+    content = {"mimeType": "application/json", "text": json.dumps(missing)}
+    encoded["response"] = {"status": 404, "content": content}
     dropped = entries[-1]["response"]["content"]
     del dropped["text"]
     dropped["size"] = 4_000
     for entry in entries:
         more = [{"name": ":authority", "value": "uat"}, {"name": "x-user", "value": "Jos\u00e9"}]
         entry["request"]["headers"] = more + entry["request"]["headers"]
-    entries += [{"request": image, "response": {}}, {"request": advert}, {"request": script}, lost]
+    entries += [
+        encoded,
+        {"request": image, "response": {}},
+        {"request": advert},
+        {"request": script},
+        lost,
+    ]
     entries.reverse()
 
     done = ask("compare", _written(tmp_path, listed))
 
     assert done.stdout == (
         "1 answer has no body in the file, so only the status was compared\n"
-        "11 requests replayed, 0 answered differently; 5 others were not for the platform\n"
+        "12 requests replayed, 0 answered differently; 5 others were not for the platform\n"
     )
 
 

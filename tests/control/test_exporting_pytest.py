@@ -234,9 +234,12 @@ def test_a_key_that_only_this_world_has_is_refused(sandbox):
 
 def test_whatever_was_sent_the_test_is_a_program(sandbox):
     id = sandbox.paid()["transaction_id"]
-    for path in (f"/v1/transactions/{id}", "/v1/it's {odd}", '/"', "/a\\b"):
+    for path in (f"/v1/transactions/{id}", "/v1/it's {odd}", '/"', "/a\\b", "/a?b#c\n"):
         sandbox.get(path, query="q='{x}%22&y=1\"")
     sandbox.ask("POST", "/v3/payment", key="partner", body=b"\xe5\xff not JSON")
     sandbox.ask("POST", f"/v3/payments/{id}/capture", key="partner", body=b'"\'{}"')
 
-    compile(exported(sandbox)["content"], "test_what_was_seen.py", "exec")
+    test = exported(sandbox)["content"]
+    compile(test, "test_what_was_seen.py", "exec")
+    assert "'/a%3Fb%23c%0A' + " in test
+    assert "## `GET /a?b#c`: 404" in exported(sandbox, "markdown")["content"]
