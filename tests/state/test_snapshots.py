@@ -213,6 +213,16 @@ def _set(find: str | Change, *path: Any, to: Any) -> Change:
     return change
 
 
+def _without(find: Change, part: str, field: str) -> Change:
+    """A change that takes a field out of a part of the document that is found."""
+
+    def change(whole: Document) -> Document:
+        del find(whole)[part][field]
+        return whole
+
+    return change
+
+
 def _added(name: str, number: str, document: Any = None) -> Change:
     """A change that adds a document to a table, else its first one again."""
 
@@ -280,6 +290,7 @@ REFUSED: list[tuple[Change, str, *tuple[str, ...]]] = [
         *("transactions", "transaction.subtotal", "whole number", "text"),
     ),
     (_set("transactions", "transaction", "subtotal", to=-5), "transactions", "negative"),
+    (_without(CAPTURED, "transaction", "history"), "transactions", "transaction.history"),
     (_set(CAPTURED, "ledger", "captured", to=9_999_999), "transactions", "M3"),
     (_set(CAPTURED, "transaction", "status", to="authorized"), "transactions", "M6"),
     (_set("terminals", "account_id", to=NO_ONE), "terminals", "account_id"),

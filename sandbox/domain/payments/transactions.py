@@ -187,7 +187,7 @@ class Transaction(Struct, frozen=True, kw_only=True, gc=False):
     batch_id: str | None = None
     device_type: None = None
     terminal_details: None = None
-    history: Annotated[tuple[Attempt, ...], Field(min_length=1)] = ()
+    history: Annotated[tuple[Attempt, ...], Field(min_length=1, validate_default=True)] = ()
 
 
 class Payment(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
