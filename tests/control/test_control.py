@@ -107,8 +107,8 @@ def test_a_clock_can_be_set_to_either_of_its_bounds_and_the_platform_still_answe
         assert sandbox.post("/v5/apikeys", key, by="admin").status == status
 
 
-@pytest.mark.proves("assumed 10, D8")
-def test_each_switch_has_its_other_values_and_leaves_the_rest_alone(sandbox):
+@pytest.mark.proves("assumed 10, D8, D25")
+def test_each_switch_has_its_other_values_which_stay_and_leaves_the_rest_alone(sandbox):
     now = sandbox.look("switches")
     for change in (
         {"strict_headers": True},
@@ -130,6 +130,8 @@ def test_each_switch_has_its_other_values_and_leaves_the_rest_alone(sandbox):
 
         assert sandbox.manage("PUT", "/switches", change).expect(200) == now
         assert sandbox.look("switches") == now
+    sandbox.reset()
+    assert sandbox.look("switches") == now
 
 
 def mark(sandbox, name=""):

@@ -15,19 +15,6 @@ def make_keys(sandbox: InProcess, count: int) -> list[str]:
 # --- messages ---------------------------------------------------------------------------------
 
 
-def test_a_message_is_shown_with_its_body_and_what_it_is_about(sandbox):
-    id = make_keys(sandbox, 1)[0]
-
-    (message,) = sandbox.look("messages")["messages"]
-
-    assert message["event_type"] == "api_key.created"
-    assert message["account_id"] == sandbox.account_id("merchant")
-    assert (message["subject"], message["created_at"]) == (id, NOW)
-    assert (message["body"]["id"], message["deliveries"]) == (id, [])
-    assert sandbox.look(f"messages/{message['id']}") == message
-    assert sandbox.look(f"requests/{message['request_id']}")["events"] == [message["id"]]
-
-
 def test_messages_come_newest_last_and_the_window_is_on_the_newest(sandbox):
     ids = make_keys(sandbox, 5)
 

@@ -166,13 +166,6 @@ def test_a_surcharge_can_be_accepted_with_its_own_total_or_declined(sandbox):
     assert (answer.status, answer.json()["status"]) == (decline["status"], "canceled")
 
 
-def test_every_example_of_a_possible_move_succeeds(sandbox):
-    for operation in ("capture", "increment", "reverse"):
-        shown = move(sandbox, sandbox.held(), operation)
-
-        sandbox.post(shown["path"], shown["example"]).expect(shown["status"])
-
-
 @pytest.mark.proves("assumed D35-refund")
 def test_a_reading_that_refuses_refunds_before_settlement_refuses_the_move(sandbox):
     tx = sandbox.sold()

@@ -12,7 +12,6 @@ from sandbox.domain.transport_faults import TRANSPORT_FAULTS
 from sandbox.platform.wire import ConnectionClosed
 from sandbox.settings import Settings
 from tests.driving import InProcess
-from tests.scenarios.running import running
 
 ORDINARY = "approved; source=default; rule=default"
 ARMING = (900201, 900213, 900401)
@@ -247,14 +246,6 @@ def test_an_attempt_that_is_refused_anyway_uses_up_nothing_of_the_queue(sandbox,
     assert len(queue.entries) == 1
     assert sandbox.pay().outcome.endswith("source=queue; rule=queue")
     assert list(queue.entries) == []
-
-
-def test_an_invalid_payment_is_not_counted_by_the_rule_of_a_scenario(sandbox):
-    running(sandbox, {"name": "first", "then": {"outcome": "lost_card", "times": 1}})
-
-    sandbox.refused(sandbox.pay(1000, breakdown={"subtotal": 1}))
-
-    assert sandbox.pay().outcome == "lost_card; source=scenario; rule=first"
 
 
 @pytest.mark.proves("assumed D4")

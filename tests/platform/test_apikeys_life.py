@@ -115,27 +115,6 @@ def test_a_deleted_key_is_gone_and_deleting_again_answers_the_same_unannounced(s
     assert sandbox.fired(subject=made["id"]) == ["api_key.created", "api_key.deleted"]
 
 
-# --- events -----------------------------------------------------------------------------------
-
-
-@pytest.mark.proves("spec 2.1-status, 6.1.7, 6.3-api-key-body, 6.3-api_key.created")
-def test_an_event_shows_the_key_masked_and_without_permissions(sandbox, made):
-    (message,) = sandbox.messages(subject=made["id"])
-
-    assert message["event_type"] == "api_key.created"
-    assert message["body"] == {
-        "id": made["id"],
-        "account_id": sandbox.account_id("merchant"),
-        "name": "till",
-        "status": "active",
-        "key": f"****{made['key'][-4:]}",
-        "key_last4": made["key"][-4:],
-        "expires_at": "2126-03-01T12:00:00.000Z",
-        "created_at": NOON,
-    }
-    assert message["account_id"] == sandbox.account_id("merchant")
-
-
 # --- last use ---------------------------------------------------------------------------------
 
 

@@ -106,7 +106,7 @@ def test_every_event_is_fired_by_an_operation_that_names_it(story):
     "spec 6.3-terminal.deleted, 6.3-location.created, 6.3-location.updated",
     "spec 6.3-location.blocked, 6.3-location.unblocked, 6.3-location.deleted",
     "spec 6.3-api_key.created, 6.3-api_key.revoked, 6.3-api_key.reinstated",
-    "spec 6.3-api_key.deleted, 6.3-credential.created, 6.3-credential.blocked",
+    "spec 6.3-api_key.deleted, 6.3-api-key-body, 6.3-credential.created, 6.3-credential.blocked",
     "spec 6.3-credential.unblocked, 6.3-credential.deleted",
 )
 def test_an_event_arrives_with_the_body_that_the_spec_describes(story):

@@ -189,21 +189,6 @@ def test_a_payment_that_waited_ends_as_timed_out_and_that_is_all(db: Path, how: 
 # --- small things -----------------------------------------------------------------------------
 
 
-def test_request_ids_and_uses_of_keys_go_on_after_an_end_though_nothing_was_changed(db: Path):
-    with serving_saved(db, *FROZEN) as server:
-        world = Remote(server)
-        answers = [world.ask("GET", "/v2/transactions", key="merchant") for _ in range(3)]
-        numbers = [one.headers["x-sandbox-request-id"] for one in answers]
-
-    with serving_saved(db) as server:
-        world = Remote(server)
-        later = world.ask("GET", "/v5/apikeys", key="partner", query="limit=100")
-
-    assert later.headers["x-sandbox-request-id"] > max(numbers)
-    used = {one["id"]: one["last_used_at"] for one in later.json()}
-    assert used[world.view["keys"]["merchant"]["id"]] == NOW
-
-
 def test_whatever_was_just_done_is_kept_when_the_server_is_killed(path: Path):
     with serving_saved(path, *FROZEN) as server:
         for id in ("reset", "deleted"):

@@ -238,26 +238,6 @@ def test_a_world_for_which_many_ask_at_once_is_taken_over_once(two):
     assert came == ["the world 'default' is here now"]
 
 
-def test_while_postgresql_is_away_requests_are_503_and_afterwards_all_is_there_once(
-    url: str, tmp_path: Path, postgres: Postgres
-):
-    with serving(url, tmp_path, "one") as one:
-        made = {one.pay().json()["transaction_id"]}
-        postgres.crash()
-        try:
-            away = one.pay(event_id="AWAY")
-        finally:
-            postgres.start()
-        assert (away.status_code, away.headers["retry-after"]) == (503, "1")
-        until(lambda: one.control("GET", "/health").status_code == 200)
-        until(lambda: works(one))
-
-        there = payments(one)
-        assert made <= there
-        found = one.ask("GET", "/v1/transactions", key="merchant", params={"event_id": "AWAY"})
-        assert len(found.json()) <= 1
-
-
 def test_a_world_that_no_server_has_is_listed_as_before_and_found(url: str, tmp_path: Path):
     def listed(server: SavedWorld) -> list[list[dict[str, object]]]:
         shapes = ({"shape": "row"}, {"shape": "full"})

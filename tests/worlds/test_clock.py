@@ -8,7 +8,6 @@ from msgspec.structs import replace
 from sandbox.domain.clock import EARLIEST, LATEST, RATE_MAX, RUNNING, ClockSetting, ClockState
 from sandbox.domain.instants import to_wire
 from sandbox.worlds.clock import Clock
-from tests.worlds.worlds import create
 
 LAST = to_wire(LATEST)
 START_S = 1_772_366_400.0  # 2026-03-01T12:00:00Z
@@ -91,19 +90,3 @@ def test_a_clock_may_be_set_back_and_what_a_setting_does_not_name_stays(system_c
     clock.set(ClockSetting())
 
     assert clock.view() == {"now": "2020-02-29T00:00:00.000Z", "mode": "frozen", "rate": 7.0}
-
-
-# --- in a world -------------------------------------------------------------------------------
-
-
-@pytest.mark.proves("assumed 8.2")
-def test_what_happens_in_a_world_happens_at_its_own_time(sandbox):
-    sandbox.set_clock("2026-05-06T07:08:09.010Z")
-
-    created = create(sandbox)
-
-    message = sandbox.look("messages")["messages"][0]
-    assert created.json()["created_at"] == "2026-05-06T07:08:09.010Z"
-    assert created.json()["expires_at"] == "2126-05-06T07:08:09.010Z"
-    assert message["created_at"] == "2026-05-06T07:08:09.010Z"
-    assert sandbox.journal(created)["at"] == "2026-05-06T07:08:09.010Z"

@@ -1,8 +1,6 @@
 """The same seed and the same requests give the same bytes, and a reset gives them again."""
 
-import pytest
-
-from tests.driving import NOW, InProcess, Response, fresh
+from tests.driving import InProcess, Response, fresh
 from tests.worlds.worlds import KEY, add_world, create, supplied, totals
 
 
@@ -55,23 +53,6 @@ def test_a_reset_gives_the_same_world_again_and_then_the_same_answers(sandbox):
     assert (reset.status, reset.body) == (200, before)
     assert cleared == (0, 0)
     assert again == told
-
-
-@pytest.mark.proves("assumed D25")
-def test_a_reset_brings_back_keys_and_clock_and_leaves_the_switches(sandbox):
-    world = add_world(sandbox, "one")
-    made = create(world, permissions=["all"]).json()["key"]
-    path = f"/v5/apikeys/{world.key_id('merchant')}"
-    world.put(path, {"status": "revoked"})
-    world.set_switch("strict_headers", True)
-    world.manage("PUT", "/clock", {"now": "2030-01-01T00:00:00Z", "mode": "running"})
-
-    shown = world.manage("POST", "/reset").json()
-
-    assert shown["clock"] == {"now": NOW, "mode": "frozen", "rate": 1.0}
-    assert world.look("switches")["strict_headers"] is True
-    assert world.get("/v5/apikeys", by=made).status == 401
-    assert world.get("/v5/apikeys", by="merchant").status == 200
 
 
 # --- default ---------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Worlds never meet: keys, accounts, messages, journals. Source: assumed D25."""
+"""Worlds never meet: keys, accounts, switches, clocks. Source: assumed D25."""
 
 import pytest
 
@@ -35,19 +35,7 @@ def test_a_key_reaches_no_account_and_no_key_of_another_world(two):
     assert other.get(path, by="merchant").json() == before
 
 
-@pytest.mark.proves("assumed D25")
-def test_a_request_leaves_its_message_and_its_entry_in_its_own_world_else_in_default(two):
-    one, other = two
-
-    assert create(one).status == 201
-    assert one.get("/v5/apikeys", by="revoked").status == 401
-    one.ask("GET", "/v5/apikeys")
-    one.get("/v5/apikeys", by="svc_uat_nobodyhasit0_" + "0" * 32)
-
-    worlds = (one, other, InProcess(one.sandbox))
-    assert [totals(world) for world in worlds] == [(1, 2), (0, 0), (0, 2)]
-
-
+@pytest.mark.proves("assumed 8.2, D25")
 def test_switches_and_clocks_are_of_one_world(two):
     one, other = two
     bare = [(b"x-service-apikey", one.key("merchant").encode())]
