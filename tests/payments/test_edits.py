@@ -106,6 +106,23 @@ def test_a_breakdown_replaces_all_of_the_old_one(sandbox):
     assert (after["tax_rate"], after["tax_source"]) == (8, "transaction")
 
 
+@pytest.mark.proves("assumed 1.7-edit, F8")
+def test_an_amount_that_is_told_before_the_outcome_counts_once_that_is_told(sandbox):
+    id = sandbox.paid(at="passthrough_merchant")["transaction_id"]
+
+    waiting = sandbox.edited(id, authorized_amount=800)
+    captured = sandbox.edited(id, status="captured")
+
+    assert (waiting["status"], ledger(waiting)) == ("pending", (800, 0, 0, 0))
+    assert kind(captured) == "sale/captured/partial_approval"
+    assert ledger(captured) == (800, 800, 0, 0)
+    # A breakdown replaces it.
+    id = sandbox.paid(at="passthrough_merchant")["transaction_id"]
+    sandbox.edited(id, authorized_amount=800)
+    sandbox.edited(id, breakdown={"subtotal": 700})
+    assert ledger(sandbox.edited(id, status="captured")) == (700, 700, 0, 0)
+
+
 @pytest.mark.proves("assumed F8, F9, I7, 8.2-pending, D17")
 def test_what_was_told_is_captured_like_any_other_and_what_was_not_waits_for_good(sandbox):
     tx, waiting = told(sandbox, "status=authorized", "auth"), told(sandbox, "")

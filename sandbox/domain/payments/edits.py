@@ -272,7 +272,12 @@ def _ledger(
     refunded = known.refunded if edit.refunded is None else edit.refunded
     back = known.reversed_in_all if edit.reversed is None else edit.reversed
     if status not in _APPROVED:
-        hold = known.authorized if status == "canceled" else 0  # assumed D11
+        hold = 0
+        if status == "canceled":
+            hold = known.authorized  # assumed D11
+        elif status == "pending":
+            # The outcome will be for this amount.
+            hold = edit.authorized_amount or 0
         return Ledger(authorized=hold, voided=back, refunded=refunded)
     if is_captured:
         back -= known.voided
