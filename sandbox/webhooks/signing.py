@@ -38,10 +38,14 @@ def headers_of(
 
 
 def why_not_genuine(
-    prefix: str, secret: str, body: bytes, headers: Mapping[str, str]
+    prefix: str, secret: str, body: bytes, headers: Mapping[str, str], *, at_any_time: bool = False
 ) -> str | None:
-    """Return why a receiver with this secret refuses the webhook; None if it accepts it."""
-    check = verify([secret], prefix, headers, body, now_s=int(time()))
+    """Return why a receiver with this secret refuses the webhook; None if it accepts it.
+
+    `at_any_time` accepts any timestamp, as a receiver at another date needs it.
+    """
+    now_s = None if at_any_time else int(time())
+    check = verify([secret], prefix, headers, body, now_s=now_s)
     return None if check.step is None else check.says
 
 
@@ -78,9 +82,17 @@ class Verification(Struct, frozen=True, gc=False):
 
 
 def verify(
-    secrets: Sequence[str], prefix: str, headers: Mapping[str, str], body: bytes, *, now_s: int
+    secrets: Sequence[str],
+    prefix: str,
+    headers: Mapping[str, str],
+    body: bytes,
+    *,
+    now_s: int | None,
 ) -> Verification:
-    """Check the three headers and the body against the secrets; `now_s` is in Unix seconds."""
+    """Check the three headers and the body against the secrets.
+
+    `now_s` is in Unix seconds; without it the timestamp may have any age.
+    """
     given = {name: headers.get(f"{prefix}-{name}", "") for name in ("id", "timestamp", "signature")}
     missing = [name for name, value in given.items() if not value]
     if missing:
@@ -91,7 +103,7 @@ def verify(
         says = "the timestamp is not a number of seconds since 1970"
         return Verification("timestamp", says, sent=sent)
     seconds = int(timestamp)
-    age_s = now_s - seconds
+    age_s = 0 if now_s is None else now_s - seconds
     moment = datetime.fromtimestamp(seconds, UTC)
     try:
         expected = tuple(_signer(one).sign(id, moment, body.decode()) for one in secrets)

@@ -233,3 +233,18 @@ def test_a_webhook_with_a_wrong_signature_is_refused_and_said(shell):
         "no signature that was sent is that of these bytes with this secret",
         "the timestamp is N s old, and receivers allow 300 s",
     }
+
+
+@pytest.mark.proves("assumed D49")
+def test_webhooks_that_have_the_time_of_the_world_are_genuine(shell):
+    with shell.following(f"listen {SALES}") as listening:
+        listening.until("^C to quit")
+        shell("switch webhooks.timestamp world")
+        shell.paid()
+        at_world_time = listening.until("transaction.sale")
+        shell.manage("PUT", "/scenario", {"name": "forged_webhooks"})
+        shell.paid()
+        forged = listening.until("transaction.sale")
+
+    assert "signature ok" in at_world_time
+    assert "signature wrong" in forged
