@@ -187,6 +187,9 @@ class _UsedWorlds:
         return answer.content
 
     async def _keep_deleted(self, world_id: str) -> None:
+        if world_id == DEFAULT_WORLD:
+            # Its deletion is refused.
+            return
         with suppress(output.Refused):
             self._deleted.extend(await self._read_used(world_id))
 

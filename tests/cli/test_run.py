@@ -32,6 +32,7 @@ for number in range(2):
     key, terminal = new("its-own")
     print(send("/v3/paymnt", key, amount=1000 + number).status_code)
     client.delete("/_sandbox/worlds/its-own")
+assert client.delete("/_sandbox/worlds/default").status_code == 409
 sys.exit(7)
 """
 
