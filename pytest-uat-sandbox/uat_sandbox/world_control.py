@@ -25,7 +25,10 @@ class Journal(list[dict[str, Any]]):
     def last(self) -> dict[str, Any]:
         """The newest item. Raises LookupError if there is none."""
         if not self:
-            raise LookupError("no request with a key of this world has arrived yet")
+            raise LookupError(
+                "no request is in this journal yet; those with a key of this world are in "
+                "sandbox.journal, all others in sandbox.unkeyed"
+            )
         return self[-1]
 
 
