@@ -304,7 +304,7 @@ class NearMiss(View):
 async def wait_for_message(request: ControlRequest, query: WaitQuery) -> MessageView:
     """Wait for a message.
 
-    Answers 408 with near misses if none comes.
+    Answers 408 with near misses if none comes, and 404 if the world is deleted meanwhile.
     """
     must_be_known("event_type", query.event_type, EVENTS)
     world = request.world
@@ -327,7 +327,8 @@ async def wait_for_message(request: ControlRequest, query: WaitQuery) -> Message
             async with asyncio.timeout_at(deadline):
                 while not found:
                     if (event := await news.next()) is None:
-                        # The world is gone, or the server is stopping and soon ends this request.
+                        # The world was deleted or replaced, or the server ends this request soon.
+                        request.find_world()
                         await asyncio.sleep(query.timeout_s)
                         break
                     came = getattr(event.content, "message", event.content)

@@ -221,6 +221,19 @@ def test_what_comes_in_the_moment_in_which_the_time_ends_is_found(sandbox):
     assert found["id"] == id
 
 
+def test_a_wait_ends_with_its_world(sandbox):
+    sandbox.control("POST", "/worlds", {"id": "short"}).expect(201)
+
+    async def story():
+        path, query = "/worlds/short/wait", "event_type=account.deleted&timeout_s=300"
+        waiting = asyncio.create_task(sandbox.control_on_loop("GET", path, query=query))
+        await turns()
+        sandbox.control("DELETE", "/worlds/short").expect(204)
+        return await asyncio.wait_for(waiting, 60)
+
+    assert_refused(asyncio.run(story()), 404, "unknown_world")
+
+
 def test_a_wait_goes_on_when_its_world_is_reset(sandbox):
     sandbox.emit()
 
