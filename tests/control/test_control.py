@@ -1,11 +1,13 @@
 """The operator's surface: worlds, their copies and marks, clocks, switches, helpful refusals."""
 
+import asyncio
 from typing import Any
 
 import pytest
 
 from tests.control.refusals import assert_refused
 from tests.driving import NOW, InProcess, Response, fresh
+from tests.support.caller import turns
 
 
 def create(sandbox: InProcess, **body: Any) -> Response:
@@ -96,6 +98,27 @@ def test_a_body_that_is_not_an_object_makes_no_world(sandbox):
 
 
 # --- clocks and switches ----------------------------------------------------------------------
+
+
+def test_other_requests_are_answered_while_a_large_body_is_searched_for_secrets(sandbox):
+    create(sandbox, id="mine").expect(201)
+    changes = {"event_type": "transaction.sale", "changes": {"note": "4-" * 400_000}}
+
+    async def send_both():
+        first, second = (
+            asyncio.create_task(sandbox.control_on_loop("POST", f"/worlds/{id}/messages", changes))
+            for id in ("default", "mine")
+        )
+        await turns()
+        health = await sandbox.control_on_loop("GET", "/health")
+        sandbox.control("DELETE", "/worlds/mine").expect(204)
+        is_done = first.done() or second.done()
+        return health, is_done, await first, await second
+
+    health, is_done, first, second = asyncio.run(send_both())
+
+    assert (health.status, is_done, first.status) == (200, False, 202)
+    assert_refused(second, 404, "unknown_world")
 
 
 def test_a_clock_can_be_set_to_either_of_its_bounds_and_the_platform_still_answers(sandbox):
