@@ -24,6 +24,7 @@ from sandbox.domain.directory import Account
 from sandbox.domain.payments.transactions import STATUSES, Payment
 from sandbox.domain.text import did_you_mean, nearest
 from sandbox.store.tables import OLDEST_FIRST
+from sandbox.worlds.background import collect, run_in_thread
 
 IDS: Final = ("transaction_id", "event_id")
 COLUMNS: Final = (*IDS, "amount", "status")
@@ -86,21 +87,21 @@ class ReconciliationView(View):
 
 
 @post(f"{WORLD}/reconciliation", "payments.reconcile")
-def reconcile(request: ControlRequest, body: ReconciliationBody) -> ReconciliationView:
+async def reconcile(request: ControlRequest, body: ReconciliationBody) -> ReconciliationView:
     """Compare the transactions of a world with those of a file."""
     statuses = parse_words("status", body.status, STATUSES)
     where = {"scope": request.find_id(Account, body.account)}
     if body.batch is not None and request.world.store.get(Batch, body.batch) is None:
         raise invalid(f"batch: the world has no batch with the id {body.batch[:80]!r}")
-    theirs, ignored = _read(body.text)
     payments, _ = request.world.store.begin().find(Payment, where, order=OLDEST_FIRST)
+    theirs, ignored = await run_in_thread(_read, body.text)
     by_event = bool(theirs) and all(one.event_id is not None for one in theirs)
     wanted = [one for one in payments if body.batch in (None, one.batch_id)]
     ours = [
         entry for one in wanted for entry in (_attempts(one) if by_event else [_summarize(one)])
     ]
     expected = [one for one in ours if not statuses or one.status in statuses]
-    differences = list(_compare(theirs, payments, expected, by_event=by_event))
+    differences = await collect(_compare(theirs, payments, expected, by_event=by_event))
     wrong = {one.line for one in differences if one.line is not None}
     return ReconciliationView(
         rows=len(theirs),

@@ -1,5 +1,6 @@
 """Reports of the control API: the settlement of a batch, and reconciliation with a file."""
 
+import asyncio
 import csv
 import io
 import json
@@ -8,6 +9,8 @@ from collections import Counter
 import pytest
 
 from tests.control.refusals import assert_refused
+from tests.support.caller import turns
+from tests.webhooks.calling import WORLD
 
 
 def as_csv(*rows):
@@ -170,6 +173,20 @@ def test_a_file_of_one_account_batch_or_status_lacks_nothing_of_others(sandbox):
     assert_refused(answer, 400, "validation_error")
     both = as_csv(row(first), row(second), row(declined))
     assert compared(sandbox, both, status="captured")["differences"] == []
+
+
+def test_other_requests_are_answered_while_a_large_file_is_compared(sandbox):
+    text = as_csv(*({"transaction_id": f"tx-{number}", "amount": 1} for number in range(5_000)))
+
+    async def send_both():
+        comparing = asyncio.create_task(
+            sandbox.control_on_loop("POST", f"{WORLD}/reconciliation", {"text": text})
+        )
+        await turns()
+        health = await sandbox.control_on_loop("GET", "/health")
+        return health.status, comparing.done(), (await comparing).expect(200)["counts"]
+
+    assert asyncio.run(send_both()) == (200, False, {"missing_here": 5_000})
 
 
 def test_a_bad_file_is_refused_with_its_line_and_the_nearest_word(sandbox):
