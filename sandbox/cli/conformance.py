@@ -16,6 +16,7 @@ from sandbox.conformance.differences import CaptureError, compared, read_folder
 from sandbox.conformance.har import HarError, read_har
 from sandbox.conformance.probe_runner import GONE, Cleaner, Pace, RegisterError, read_register
 from sandbox.conformance.probe_table import PHASES
+from sandbox.domain.field_types import SECRET_PREFIX
 from sandbox.domain.profile import Profile
 from sandbox.domain.text import did_you_mean
 from sandbox.scenarios.parser import ScenarioError
@@ -204,7 +205,9 @@ def _compared_webhooks(
         return []
     secret = os.environ.get(secret_env) if secret_env else None
     if secret_env and not secret:
-        output.refuse(f"--secret-env: the variable {secret_env} has no secret")
+        # The secret itself may have been given instead of its variable.
+        name, prefix, _ = secret_env.partition(SECRET_PREFIX)
+        output.refuse(f"--secret-env: the variable {name}{prefix and '***'} has no secret")
     with output.refusing(CaptureError, before="--deliveries "):
         return compared(read_folder(folder), profile, secret)
 
@@ -296,7 +299,8 @@ def _key(name: str, file: Path | None, profile: Profile) -> str:
 
     Ends the command if there is no usable key.
     """
-    where = f"--key-file {file}" if file else f"the variable {name[:80]}"
+    # The key itself may have been given instead of its variable.
+    where = f"--key-file {file}" if file else f"the variable {profile.scrub(name)[:80]}"
     key = output.read_text(file, "--key-file ") if file else os.environ.get(name, "")
     if not key.strip():
         output.refuse(

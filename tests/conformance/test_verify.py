@@ -268,6 +268,15 @@ def test_a_key_or_an_address_that_cannot_be_used_is_refused_and_not_shown():
 
         assert_refused(done, 2, words)
         assert not key or key not in done.output
+    key, secret = "svc_uat_demomerchant_" + "x" * 32, "whsec_" + "x" * 32
+    for option, words in (
+        (("--key-env", key), "has no key"),
+        (("--deliveries", ".", "--secret-env", secret), "has no secret"),
+    ):
+        done = ask("verify", UAT, *option, UAT_KEY="svc_uat_abc_def")
+
+        assert_refused(done, 2, words)
+        assert "x" * 32 not in done.output
     for base, words in {
         "uat.example.com": "is not an address",
         "http://uat.example.com": "would send the key in the clear",
