@@ -36,7 +36,8 @@ const Row = ({ entry, on }) => html`<li><${Go} room="journal" id=${entry.id} que
 function asCurl(entry) {
   const path = entry.path.split("/").map(encodeURIComponent).join("/");
   const query = entry.query ? `?${encodeURI(entry.query)}` : "";
-  return curl({ method: entry.method, url: platformUrl() + path + query,
+  const chosen = entry.outcome?.source === "header" ? { "x-sandbox-outcome": entry.outcome.key } : {};
+  return curl({ method: entry.method, url: platformUrl() + path + query, headers: chosen,
     header: session.value.api_key_header, key: entry.key && "$API_KEY",
     body: entry.method === "GET" ? null : entry.request });
 }

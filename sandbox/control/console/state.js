@@ -96,10 +96,8 @@ export async function enter(id) {
   stopped.abort();
   stopped = new AbortController();
   const { signal: over } = stopped;
-  for (const list of [taps, endpoints, requests, messages]) list.value = [];
-  for (const one of [world, clock, scenario, agenda, glance, trouble]) one.value = null;
-  arrived = [];
-  waiting.value = 0;
+  trouble.value = null;
+  forget();
   while (!over.aborted && route.value.world === id) {
     try {
       if (isReport || document.hidden) await readAll(id);
@@ -113,6 +111,11 @@ export async function enter(id) {
     } catch (error) {
       if (error.name === "AbortError" || over.aborted) return;
       if (error instanceof Refused) {
+        // The world was there, and is gone.
+        if (error.status === 404 && world.value) {
+          forget();
+          revision.value += 1;
+        }
         trouble.value = error;
         if (error.status === 401) return;
       }
@@ -120,6 +123,14 @@ export async function enter(id) {
     live.value = false;
     await new Promise((done) => setTimeout(done, 2000));
   }
+}
+
+/** Forgets what was read about a world. */
+function forget() {
+  for (const list of [taps, endpoints, requests, messages]) list.value = [];
+  for (const one of [world, clock, scenario, agenda, glance]) one.value = null;
+  arrived = [];
+  waiting.value = 0;
 }
 
 async function readAll(id) {
@@ -173,7 +184,7 @@ function readSmallSoon() {
 }
 
 async function readAlong(id, over) {
-  const kinds = "request,message,attempt,clock";
+  const kinds = "request,message,attempt,clock,tap,endpoint,scenario,world";
   const opening = raw("GET", `${inWorld(id, "stream")}?kinds=${kinds}&shape=row`, undefined, {
     signal: over,
   });
@@ -227,6 +238,8 @@ function flush() {
   };
   requests.value = newest(requests.value, of("request"));
   messages.value = tried(newest(messages.value, of("message")), of("attempt"));
+  const changed = of("world").pop();
+  if (changed && world.value) world.value = { ...world.value, name: changed.name };
   const moved = of("clock").pop();
   if (moved?.now) clock.value = { ...moved, read: Date.now() };
   // A reset, or the return to a mark, is told as a clock: what was read before may be gone.

@@ -17,11 +17,11 @@ def shown(desk: Desk) -> list[str]:
     return shlex.split(desk.page.locator("pre").filter(has_text="curl -s").inner_text())
 
 
-def test_a_command_has_the_path_query_and_method_of_the_request_and_a_place_for_its_key(page, desk):
+def test_a_command_has_all_of_the_request_but_its_key(page, desk):
     made = desk.send("POST", "/v5/apikeys", json={"name": "new", "permissions": ["payments:read"]})
     path = "/v1/transactions/a%20b%3Fc?search=d%20e"
     desk.server.ask("GET", path, key=made.json()["key"])
-    desk.send("HEAD", "/v1/transactions")
+    desk.send("HEAD", "/v1/transactions", headers={"x-sandbox-outcome": "approved"})
     desk.open("journal")
     rows = page.get_by_role("list", name="Requests, newest first").get_by_role("link")
 
@@ -31,7 +31,8 @@ def test_a_command_has_the_path_query_and_method_of_the_request_and_a_place_for_
     expect(page.locator("pre").filter(has_text="curl -s")).to_contain_text("a%20b")
     odd = shown(desk)
 
-    assert read == ["curl", "-s", "-I", f"{desk.server.url}/v1/transactions", *odd[3:]]
+    chosen = ["-H", "x-sandbox-outcome: approved"]
+    assert read == ["curl", "-s", "-I", f"{desk.server.url}/v1/transactions", *odd[3:], *chosen]
     assert odd[2] == desk.server.url + path
     assert odd[3:] == ["-H", "x-service-apikey: $API_KEY"]
 

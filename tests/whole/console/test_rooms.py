@@ -232,6 +232,28 @@ def test_a_reset_by_a_program_empties_the_journal_of_the_page(page, desk):
 # --- time -------------------------------------------------------------------------------------
 
 
+def test_what_a_program_changes_without_a_request_is_shown(page, desk):
+    desk.open("webhooks")
+    desk.ask("PATCH", "", {"name": "Renamed meanwhile"})
+    expect(page.get_by_role("banner")).to_contain_text("Renamed meanwhile")
+    desk.ask("PUT", "scenario", {"name": "slow_tap"})
+    expect(page.get_by_role("banner")).to_contain_text("Slow tap")
+    desk.ask("POST", "endpoints", {"url": "http://127.0.0.1:9/hooks"})
+    expect(page.locator(".ep")).to_contain_text("http://127.0.0.1:9/hooks")
+
+
+def test_the_room_of_the_worlds_forgets_a_world_that_another_tab_deleted(page, desk):
+    desk.open("worlds")
+    table = page.get_by_role("table").first
+    expect(table).to_contain_text("shop")
+
+    desk.ask("DELETE", "")
+
+    expect(table).not_to_contain_text("shop")
+    expect(page.get_by_role("heading", name="This world, shop")).to_have_count(0)
+    expect(page.get_by_role("heading", name="A new world")).to_be_visible()
+
+
 def test_the_clock_opens_over_a_room_and_stops_just_before_what_falls_due(page, desk):
     hold = desk.pay(44406, hold=True)["transaction_id"]
     desk.open(f"payments/{hold}")
