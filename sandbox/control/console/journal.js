@@ -7,7 +7,7 @@ import { isReport } from "./capture.js";
 import { counted, everyRow, Older, useAnswer, useRows } from "./reading.js";
 import { go, refine, route } from "./route.js";
 import { act, listed, messages, platformUrl, requests, session, world } from "./state.js";
-import { Act, Code, copy, Copy, Empty, Go, Heading, html, Icon, Json, Panel, Status, Steps, Trouble, walk } from "./ui.js";
+import { Act, Code, copy, Copy, Empty, Go, Heading, html, Icon, Json, Panel, Status, Steps, Trouble, walk, What } from "./ui.js";
 import { amountOf, curl, decider, purpose, time } from "./words.js";
 
 /** Splits a question into a query for the server, null without words, and a filter for its rows. */
@@ -30,7 +30,7 @@ const short = ({ request, response, outcome }) => ({ amount: request?.amount, de
 
 const Row = ({ entry, on }) => html`<li><${Go} room="journal" id=${entry.id} query=${route.value.query}
   class=${`row two ${on ? "on" : ""}`}><time class="qq">${time(entry.at)}</time>
-  <span class="el"><b>${purpose(entry)}</b> ${amountOf(entry)}</span>${entry.status === null ? html`<span class="tag">waits</span>` : html`<${Code} status=${entry.status} />`}
+  <${What} entry=${entry} />${entry.status === null ? html`<span class="tag">waits</span>` : html`<${Code} status=${entry.status} />`}
   <span></span><span class="qq el sm">${entry.why ?? decider(entry)} ${entry.payment?.merchant ?? ""}</span><span class="qq sm r">${entry.origin === "console" ? "console" : ""}</span><//></li>`;
 
 function asCurl(entry) {

@@ -4,8 +4,8 @@ import { useMemo, useState } from "preact/hooks";
 import { refusal } from "./api.js";
 import { act, agenda, endpoints, glance, held, hold, listed, messages, requests, send, taps, waiting, world }
   from "./state.js";
-import { Act, Code, Empty, Go, html, Icon, Panel, Choice, Status, walk } from "./ui.js";
-import { amountOf, decider, isNear, money, purpose, shows, subject, time, until } from "./words.js";
+import { Act, Code, Empty, Go, html, Icon, Panel, Choice, Status, walk, What } from "./ui.js";
+import { decider, isNear, money, purpose, shows, subject, time, until } from "./words.js";
 import { deliveriesTo, failing, named, tick } from "./health.js";
 import { useTicks, worldNow } from "./clockface.js";
 
@@ -45,7 +45,7 @@ function Line({ entry, sent }) {
   const { why, payment } = entry;
   return html`<li><${Go} room="journal" id=${entry.id} class=${`ln ${why ? "rf" : ""}`}>
     <time class="qq">${time(entry.at)}</time>
-    <span class="el"><b>${purpose(entry)}</b> ${amountOf(entry)}</span>
+    <${What} entry=${entry} />
     <span class="w">${payment && (entry.status ?? 0) < 400 ? html`<${Status} status=${payment.status} />`
       : html`<${Code} status=${entry.status} />`}</span>
     <span class="el">${decider(entry) ? html`<span class="by">${decider(entry)}</span>`

@@ -9,7 +9,7 @@ import { Slip } from "./receipt.js";
 import { keysOn } from "./keys.js";
 import { refine, route } from "./route.js";
 import { act, revision, send, world } from "./state.js";
-import { Act, Choice, Copy, Empty, Go, Heading, html, Icon, Json, Mark, Panel, Status, Trouble, copy, walk } from "./ui.js";
+import { Act, Choice, Copy, Empty, Go, Heading, html, Icon, Json, Mark, Panel, Status, Trouble, copy, focus, walk } from "./ui.js";
 import { useWindows, Windowed } from "./windowed.js";
 import { cardOf, minor, money, time, units } from "./words.js";
 
@@ -56,29 +56,30 @@ function limitOf({ min, max }, { total_amount: total, currency }) {
   return min === max ? money(max, currency) : `up to ${money(max, currency)}`;
 }
 
-function Move({ move, payment, as, onDone }) {
-  const takes = move.max !== null;
-  const [open, setOpen] = useState(false);
-  // The default amount of the action; if it has none, the user has to type one.
+/** The form of an action that takes an amount. It begins with the amount that the action has by itself, if any. */
+function AmountForm({ move, payment, label, run }) {
   const [text, setText] = useState(move.amount === null ? "" : units(move.amount, payment.currency));
-  const run = async () => {
-    const amount = takes ? { amount: minor(text, payment.currency) } : {};
+  const typed = minor(text, payment.currency);
+  const fits = typed !== null && typed >= move.min && typed <= move.max;
+  return html`<form class="row wrap" onSubmit=${(event) => { event.preventDefault(); event.target.querySelector("button")?.click(); }}>
+    <input ref=${focus} class="short" aria-label=${`Amount: ${label}`} inputmode="decimal" aria-invalid=${String(text !== "" && !fits)} value=${text}
+      onFocus=${(event) => event.target.select()} onInput=${(event) => setText(event.target.value)} />
+    <${Act} class="btn p" run=${() => run({ amount: typed })} disabled=${!fits}>${label}<//></form>`;
+}
+
+function Move({ move, payment, as, onDone }) {
+  const [open, setOpen] = useState(false);
+  const run = async (amount = {}) => {
     const answer = await send({ method: "POST", path: move.path, key: as, body: { ...move.example, ...amount } });
+    if (!refusal(answer)) setOpen(false);
     onDone(answer);
   };
   const label = titleOf(move);
-  const limit = limitOf(move, payment);
-  const typed = minor(text, payment.currency);
-  const fits = typed !== null && typed >= move.min && typed <= move.max;
-  if (isReport) return html`<li><span>${label}</span><span class="q">${limit}</span></li>`;
-  if (!takes || !open) {
-    return html`<li>${takes ? html`<button class="btn" onClick=${() => setOpen(true)}>${label}…</button>`
-      : html`<${Act} run=${run}>${label}<//>`}<span class="q">${limit}</span></li>`;
-  }
-  return html`<li><form class="row wrap" onSubmit=${(event) => { event.preventDefault(); event.target.querySelector("button")?.click(); }}>
-    <input class="short" aria-label=${`Amount: ${label}`} inputmode="decimal" autofocus aria-invalid=${String(text !== "" && !fits)} value=${text} onFocus=${(event) => event.target.select()} onInput=${(event) => setText(event.target.value)} />
-    <${Act} class="btn p" run=${run} disabled=${!fits}>${label}<//></form>
-    <span class="q">${limit}</span></li>`;
+  const limit = html`<span class="q">${limitOf(move, payment)}</span>`;
+  if (isReport) return html`<li><span>${label}</span>${limit}</li>`;
+  if (move.max === null) return html`<li><${Act} run=${() => run()}>${label}<//>${limit}</li>`;
+  return html`<li>${open ? html`<${AmountForm} move=${move} payment=${payment} label=${label} run=${run} />`
+    : html`<button class="btn" onClick=${() => setOpen(true)}>${label}…</button>`}${limit}</li>`;
 }
 
 function Moves({ payment, as, setAs, moves, onDone }) {

@@ -1,6 +1,6 @@
 // Terminal: the phone of the merchant, the card wallet, and what the cardholder gets.
 
-import { useEffect, useLayoutEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ask, inWorld, refusal } from "./api.js";
 import { useTicks, worldNow } from "./clockface.js";
 import { queued } from "./failures.js";
@@ -15,6 +15,9 @@ import { approved, curl, minor, money, shows, sign, time, until } from "./words.
 
 /** From this amount on, in minor units, an amount can choose an outcome. Source: assumed 6.2. */
 const AMOUNTS_FROM = 900_000;
+
+/** As many characters of an amount fit on the phone in large letters. */
+const SHORT = 9;
 
 const plain = (reason) => String(reason ?? "").replaceAll("_", " ");
 
@@ -38,14 +41,22 @@ function Card({ card, number, tap, currency }) {
 /** The cards that the keys 1 to 9 tap. */
 const goodOf = (cards) => cards.filter(isGood).slice(0, 9);
 
-/** Taps a card with its key, once however long it is held down. */
-function useCardKeys(cards, tap) {
+/**
+ * Taps a card with its key, once however long it is held down, and not again for the same payment
+ * before the answer: its button cannot be pressed then either.
+ */
+function useCardKeys(cards, tap, waits, onError) {
+  const underWay = useRef(new Set());
   // Before the next paint, so that a key pressed right after typing pays what was typed.
   useLayoutEffect(() => {
     const pressed = (event) => {
       const typing = event.target.closest?.("input, textarea, select, dialog");
       const card = goodOf(cards)[Number(event.key) - 1];
-      if (card && keysOn.value && !event.repeat && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) tap({ card: card.token }).catch(() => {});
+      if (!card || !keysOn.value || event.repeat || typing || event.ctrlKey || event.metaKey || event.altKey) return;
+      const one = `${card.token} ${waits?.transaction_id}`;
+      if (underWay.current.has(one)) return;
+      underWay.current.add(one);
+      tap({ card: card.token }).catch(onError).finally(() => underWay.current.delete(one));
     };
     addEventListener("keydown", pressed);
     return () => removeEventListener("keydown", pressed);
@@ -73,7 +84,7 @@ function Phone({ tap, last, error }) {
   const hold = status ? shows({ status }) : "Start a payment";
   return html`<div class="stage"><div class="phone"><div class="scr" role="img" aria-label=${`The phone shows: ${status ? hold : "ready"} ${amount}`}>
     <div class="sb"><span>${now ? time(now).slice(0, 5) : ""}</span><span class="isl"></span><span>5G</span></div>
-    <p class="mer el">${tap ? nameOf(tap.terminal_id) : last?.merchant_name ?? "Ready"}</p><p class="bigm">${amount || "–"}</p>
+    <p class="mer el">${tap ? nameOf(tap.terminal_id) : last?.merchant_name ?? "Ready"}</p><p class=${`bigm ${amount.length > SHORT ? "long" : ""}`}>${amount || "–"}</p>
     <div class=${`nf nf-${status ?? "ready"}`}>${tap || !status ? html`<${Icon} name="terminal" size=${72} />` : html`<${Mark} status=${status === "refused" ? "error" : status} />`}</div>
     <p class="hold">${hold}</p>
     <p class="brs">${tap || !last ? "Visa · Mastercard · Amex · Discover"
@@ -226,7 +237,7 @@ export function Terminal() {
     const headers = how.outcome ? { "x-sandbox-outcome": how.outcome } : {};
     return ended(await send({ ...body(how.card ? { card_reader_data: { paymentCardData: how.card } } : {}), headers }));
   };
-  useCardKeys(cards, pay);
+  useCardKeys(cards, pay, tap, setError);
   const records = useLast(present ? 1 : 3);
   // After a refusal the phone shows no earlier payment.
   const shown = error ? null : last ?? records[0];

@@ -8,6 +8,7 @@ import { Away, Refused } from "./api.js";
 import { isReport } from "./capture.js";
 import { ICONS } from "./icons.js";
 import { to } from "./route.js";
+import { amountOf, purpose } from "./words.js";
 
 export const html = htm.bind(h);
 
@@ -69,6 +70,11 @@ export const Status = ({ status }) => html`<span class=${`st st-${MARKS[status] 
 export const Code = ({ status }) => html`<b class=${`code${Math.floor((status ?? 0) / 100)}`}>
   ${status ?? "no answer"}</b>`;
 
+/** Focuses what has just come into the page. Browsers apply `autofocus` only once in a page. */
+export const focus = (element) => element?.focus();
+
+const focusButton = (element) => element?.querySelector("button").focus();
+
 /** Copies a text. Without the clipboard of a secure page, it selects and copies the old way. */
 export async function copy(text, what = "it") {
   try {
@@ -123,8 +129,8 @@ export function Act({ run, done, class: kind = "btn", children, disabled, reads 
 export function Sure({ ask: question, yes, run, done, children, class: kind = "btn" }) {
   const [asked, setAsked] = useState(false);
   if (!asked) return html`<button type="button" class=${kind} onClick=${() => setAsked(true)}>${children}</button>`;
-  return html`<span class="sure" role="group" aria-label=${question}><span>${question}</span>
-    <${Act} type="button" class="btn s dng" autofocus run=${run} done=${done}>${yes}<//>
+  return html`<span ref=${focusButton} class="sure" role="group" aria-label=${question}><span>${question}</span>
+    <${Act} type="button" class="btn s dng" run=${run} done=${done}>${yes}<//>
     <button type="button" class="btn s" onClick=${() => setAsked(false)}>Keep it</button></span>`;
 }
 
@@ -143,6 +149,9 @@ export const Empty = ({ children }) => html`<div class="empty">${children}</div>
 /** A link to a room or to something in it. */
 export const Go = ({ room, id, query, world, children, class: kind = "" }) => html`<a class=${kind}
   href=${to({ room, id, query, world })}>${children}</a>`;
+
+/** What a request wants, and its amount, which is never cut off. */
+export const What = ({ entry }) => html`<span class="what"><b class="el">${purpose(entry)}</b> <span>${amountOf(entry)}</span></span>`;
 
 /** JSON with a line for each value. It is shown as text, whatever it contains. */
 export const Json = ({ value }) => html`<pre class="json" tabindex="0">${

@@ -49,10 +49,10 @@ function Attempts({ message, read }) {
   return html`<${Panel} title="Attempts" about="first attempts in order, retries on the world's clock" more=${waits.length
     ? html`<${Act} run=${tryNext}><${Icon} name="ahead" size=${13} />To the next try<//>` : ""}>
     <div class="scroll" tabindex="0"><table><thead><tr><th>endpoint</th><th>at</th><th>by</th><th>answer</th><th>took</th></tr></thead><tbody>
-    ${all.map((one) => html`<tr><td>${nameOf(one.endpoint)}</td><td>${time(one.at)}</td>
+    ${all.map((one) => html`<tr><td class="wraps">${nameOf(one.endpoint)}</td><td>${time(one.at)}</td>
       <td>${one.trigger ?? ""}</td><td class="wraps"><b class=${(one.status_code ?? 999) < 300 ? "code2" : "code5"}>
       ${one.status_code ?? one.error ?? "no answer"}</b></td><td>${one.duration_ms == null ? "" : `${one.duration_ms} ms`}</td></tr>`)}
-    ${message.deliveries.filter((one) => !one.attempts.length).map((one) => html`<tr><td>${nameOf(one.endpoint_id)}</td>
+    ${message.deliveries.filter((one) => !one.attempts.length).map((one) => html`<tr><td class="wraps">${nameOf(one.endpoint_id)}</td>
       <td colspan="4" class="q">${one.status}${one.next_attempt_at ? `, due ${time(one.next_attempt_at)}` : ""}${one.rule ? `, by ${one.rule}` : ""}</td></tr>`)}
     </tbody></table></div>${message.deliveries.length ? "" : html`<${Empty}><p class="q">No endpoint was subscribed when it was created.</p><//>`}<//>`;
 }

@@ -20,7 +20,7 @@ effect(() => {
 });
 
 const Row = ({ one, here, again, shared }) => html`<tr class=${here ? "on" : ""}><td><${Go} world=${one.id} room=${room.value}>${one.id}<//></td>
-  <td class="wraps">${one.name}</td><td>${day(one.clock.now)} ${time(one.clock.now)} ${one.clock.mode}</td><td>${one.scenario ?? ""}</td>
+  <td class="wraps">${one.name}</td><td>${day(one.clock.now)} ${time(one.clock.now)} ${one.clock.mode}</td><td class="wraps">${one.scenario ?? ""}</td>
   <td class="r">${one.payments}</td><td class="r">${one.requests}</td><td class="r">${one.refused}</td>${shared ? html`<td>${one.server ?? "–"}</td>` : ""}
   <td class="r">${one.id === "default" ? "" : html`<${Sure} ask=${`Delete ${one.id} and all that is in it?`} yes="Delete it" class="btn s dng" done="Deleted"
     run=${async () => { await ask("DELETE", inWorld(one.id)); if (here) go({ world: "default", room: "worlds" }); again(); }}>Delete<//>`}</td></tr>`;

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.driving import NOW, serving
+from tests.driving import NOW, serving, until
 from tests.webhooks.receiving import receiving
 from tests.whole.console.consoles import ROOMS
 from tests.whole.console.watching import faults
@@ -102,6 +102,28 @@ def test_every_room_is_accessible_and_fits_every_width(page, desk):
         wrong += [f"{room}: {fault}" for fault in faults(page)]
 
     assert wrong == []
+
+
+def test_long_names_and_amounts_leave_room_for_the_rest(page, desk):
+    name = "Restaurant für Liebhaber der Küche مطعم 料理店 ".ljust(100, "x")
+    world = desk.world(name=name)
+    desk.send("PUT", f"/v1/locations/{world['locations']['merchant']}", json={"currency": "CAD"})
+    rule = '[[rule]]\nwhen = { operation = "refund" }\nthen = { outcome = "lost_card" }'
+    desk.ask("PUT", "scenario", {"toml": f'name = "{name}"\n{rule}\n'})
+    desk.ask("POST", "endpoints", {"url": "http://127.0.0.1:9/hooks", "description": name})
+    desk.pay(99_999_999)
+    message = until(lambda: desk.ask("GET", "messages?delivery=pending&limit=1")["messages"])[0]
+
+    for place, within in (("worlds", "table"), (f"webhooks/{message['id']}", "table")):
+        desk.open(place)
+        box = page.locator(within).first.bounding_box()
+        assert box["height"] < 200, place
+    for place in ("overview", "journal", "terminal"):
+        desk.open(place)
+        for width in (1440, 1024, 390):
+            page.set_viewport_size({"width": width, "height": 900})
+            amount = page.get_by_role("main").get_by_text("CA$999,999.99").first
+            assert amount.evaluate("(one) => one.scrollWidth <= one.parentElement.clientWidth")
 
 
 def test_a_world_whose_texts_are_attacks_shows_them_as_text(page, desk):

@@ -68,6 +68,25 @@ def test_an_increment_has_no_amount_until_the_user_types_one(page, desk):
     assert faults(page) == []
 
 
+def test_an_action_begins_with_the_amount_that_is_due_by_then_and_takes_the_keys(page, desk):
+    desk.open(f"payments/{desk.pay(5600, hold=True)['transaction_id']}")
+    for action, default, amount in (
+        ("Increment", "", "4.00"),
+        ("Capture", "60.00", "60.00"),
+        ("Refund", "60.00", "12.00"),
+        ("Refund", "48.00", "48.00"),
+    ):
+        page.get_by_role("button", name=f"{action}…").click()
+        field = page.get_by_role("textbox", name=f"Amount: {action}")
+        expect(field).to_be_focused()
+        expect(field).to_have_value(default)
+        page.keyboard.type(amount)
+        page.keyboard.press("Enter")
+        expect(field).to_have_count(0)
+
+    expect(page.locator(".hd .st")).to_have_text("refunded")
+
+
 def test_a_payment_has_its_own_amounts_after_another_was_open(page, desk):
     first, second = (desk.pay(amount)["transaction_id"] for amount in (1000, 2500))
     desk.open(f"payments/{first}?q=amount<10.01")

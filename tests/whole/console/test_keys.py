@@ -1,7 +1,7 @@
 """The console by keyboard alone."""
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.whole.console.consoles import LETTERS, ROOMS
 from tests.whole.console.watching import Desk
@@ -164,3 +164,38 @@ def test_a_key_taps_the_card_for_what_was_typed_a_moment_before(page, desk):
     expect(page.locator(".phone")).to_contain_text("Approved")
     (newest, *_) = desk.ask("GET", "payments")["payments"]
     assert (newest["status"], newest["total"]) == ("authorized", 44406)
+
+
+def test_a_card_key_that_is_pressed_again_before_the_answer_pays_once(page, desk):
+    held: list[Route] = []
+    page.route("**/send", lambda route: held.append(route))
+    desk.open("terminal")
+    expect(page.get_by_role("button", name="Visa").first).to_be_visible()
+
+    desk.keys("11")
+    expect(page.get_by_role("button", name="Visa").first).to_be_visible()
+    for one in held:
+        one.continue_()
+
+    expect(page.locator(".phone")).to_contain_text("Approved")
+    assert desk.ask("GET", "payments")["total"] == 4
+
+
+def test_a_card_key_says_why_nothing_was_paid(page, desk):
+    page.route("**/send", lambda route: route.fulfill(status=502, body="a proxy without a server"))
+    desk.open("terminal")
+    expect(page.get_by_role("button", name="Visa").first).to_be_visible()
+
+    desk.keys("1")
+
+    expect(page.get_by_role("alert")).to_contain_text("the server answered 502")
+
+
+def test_escape_closes_the_finder_with_a_question_in_it(page):
+    page.keyboard.press("Control+k")
+    page.keyboard.type("nothing has this id")
+    expect(page.get_by_text("Press Escape to close")).to_be_visible()
+
+    page.keyboard.press("Escape")
+
+    expect(page.get_by_role("dialog")).to_have_count(0)
