@@ -14,6 +14,7 @@ from sandbox.domain.clock import Timer
 from sandbox.domain.events import Message, MessageHead
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.payments.transactions import Payment, Transaction
+from sandbox.domain.text import did_you_mean
 from sandbox.store.documents import Read, Unreadable, from_document, from_own, to_text
 from sandbox.store.files import port
 from sandbox.store.files.port import Document
@@ -28,6 +29,9 @@ BODY: Final = "body"
 _KINDS: Final = {table.name: table.kind for table in TABLES} | {"transactions": Transaction}
 _NAMES: Final[Mapping[type, str]] = {kind: name for name, kind in _KINDS.items()}
 """The names of records in bodies; a payment is stored there as its transaction."""
+
+_OTHER_TABLES: Final = (port.COUNTERS, port.FIXTURE, port.MESSAGES, port.RECORDS)
+"""The tables of documents that are no records."""
 
 Fixture = Mapping[str, Any]
 """The document of a fixture that is not bundled."""
@@ -160,6 +164,10 @@ def _must_be(id: str, expected: str) -> None:
 
 def load(store: Store, saved: SavedWorld) -> None:
     """Fill an empty store with everything but the state of the world. Raises NotRestored."""
+    known = {*_OTHER_TABLES, *(records.table.name for records in store.tables())}
+    for name in saved.tables:
+        if name not in known:
+            raise NotRestored(f"{name[:80]}: is not a known table{did_you_mean(name, known)}")
     store.is_restored = True
     for records in store.tables():
         # The caller changes the state of the world before storing it.

@@ -274,6 +274,7 @@ REFUSED: list[tuple[Change, str, *tuple[str, ...]]] = [
     (_added("terminals", "one"), "terminals", "one", "number"),
     (_added("terminals", "00", {"_id": "a"}), "terminals", "00", "number"),
     (_table("world", {}), "world"),
+    (_table("terminal", {}), "terminal: is not a known table", "did you mean 'terminals'?"),
     (_without_a_record, "records"),
     (_set("records", "accounts", "status", to=SECRET), "records", "status"),
     (_set("records", "accounts", to={}), "records, msg_"),
