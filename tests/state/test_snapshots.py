@@ -238,6 +238,11 @@ def _without_a_record(whole: Document) -> Document:
     return whole
 
 
+def _without_a_message(whole: Document) -> Document:
+    whole["messages"].popitem()
+    return whole
+
+
 def _sample_body(to: Any) -> Change:
     def change(whole: Document) -> Document:
         next(one for one in whole["records"].values() if "body" in one)["body"] = to
@@ -276,6 +281,7 @@ REFUSED: list[tuple[Change, str, *tuple[str, ...]]] = [
     (_table("world", {}), "world"),
     (_table("terminal", {}), "terminal: is not a known table", "did you mean 'terminals'?"),
     (_without_a_record, "records"),
+    (_without_a_message, "records, msg_", "no message with this body"),
     (_set("records", "accounts", "status", to=SECRET), "records", "status"),
     (_set("records", "accounts", to={}), "records, msg_"),
     (_sample_body(["a list"]), "records, msg_", "must be an object, not a list"),

@@ -28,10 +28,11 @@ export class Refused extends Error {
 
 /**
  * The platform's refusal of a request that the console sent; null if it took it.
+ * A reading may give a decline another status; its body is the payment all the same.
  * @param {any} answer
  */
 export function refusal({ status, body, fault }) {
-  if (status !== null && status < 400) return null;
+  if (status !== null && (status < 400 || body?.transaction_id)) return null;
   const message = status ? `The platform answered ${status}: ${body?.error ?? "no error"}.` : `The connection closed without an answer: ${fault}.`;
   return new Refused(status ?? 0, { message, details: typeof body?.detail === "string" ? body.detail : "" });
 }

@@ -227,7 +227,7 @@ export function Terminal() {
     setBegun((await send({ ...body(), wait: false })).request_id);
   };
   // A payment that was started on the phone may be refused: the journal has it.
-  const failed = requests.value.find(({ id, status }) => id === begun && status >= 400);
+  const failed = requests.value.find(({ id, status, payment }) => id === begun && status >= 400 && !payment);
   useEffect(() => {
     if (failed) setError({ message: `The platform answered ${failed.status}.`, details: failed.why ?? "" });
   }, [failed?.id]);
