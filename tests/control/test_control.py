@@ -109,7 +109,7 @@ def test_other_requests_are_answered_while_a_large_body_is_searched_for_secrets(
             asyncio.create_task(sandbox.control_on_loop("POST", f"/worlds/{id}/messages", changes))
             for id in ("default", "mine")
         )
-        await turns()
+        await turns(2)
         health = await sandbox.control_on_loop("GET", "/health")
         sandbox.control("DELETE", "/worlds/mine").expect(204)
         is_done = first.done() or second.done()

@@ -176,17 +176,17 @@ def test_a_file_of_one_account_batch_or_status_lacks_nothing_of_others(sandbox):
 
 
 def test_other_requests_are_answered_while_a_large_file_is_compared(sandbox):
-    text = as_csv(*({"transaction_id": f"tx-{number}", "amount": 1} for number in range(5_000)))
+    text = as_csv(*({"transaction_id": f"tx-{number}", "amount": 1} for number in range(15_000)))
 
     async def send_both():
         comparing = asyncio.create_task(
             sandbox.control_on_loop("POST", f"{WORLD}/reconciliation", {"text": text})
         )
-        await turns()
+        await turns(2)
         health = await sandbox.control_on_loop("GET", "/health")
         return health.status, comparing.done(), (await comparing).expect(200)["counts"]
 
-    assert asyncio.run(send_both()) == (200, False, {"missing_here": 5_000})
+    assert asyncio.run(send_both()) == (200, False, {"missing_here": 15_000})
 
 
 def test_a_bad_file_is_refused_with_its_line_and_the_nearest_word(sandbox):

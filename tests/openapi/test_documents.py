@@ -197,7 +197,7 @@ def test_other_requests_are_answered_while_a_document_is_written(path):
 
     async def read_both():
         writing = asyncio.ensure_future(asked.control_on_loop("GET", path))
-        await turns()
+        await turns(2)
         health = await asked.control_on_loop("GET", "/health")
         return health.status, writing.done(), (await writing).status
 
