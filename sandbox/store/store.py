@@ -23,7 +23,8 @@ class Store:
     A watcher is called with every committed record of its kind: this is how the registry learns of
     new keys, whichever operation created them. `log`, if there is one, and then `on_commit` are
     called with every committed unit. `timers` are pending, and `counters` are numbers taken one by
-    one, outside units of work. `is_restored` if the store was filled from documents.
+    one, outside units of work. `is_restored` if the store was filled from documents; then
+    `left_out` is how many numbers before the last message have no message there.
     """
 
     def __init__(
@@ -46,13 +47,14 @@ class Store:
         self.timers = self._tables[Timer] = Timers(TIMERS)
         self.counters = Counters()
         self.is_restored = False
+        self.left_out = 0
 
     def take_over(self, other: "Store") -> None:
         """Replace the content with that of another store, which must not be used afterwards."""
         self._tables, self.timers = other._tables, other.timers
         self._messages, self._places = other._messages, other._places
         self.counters = other.counters
-        self.is_restored = other.is_restored
+        self.is_restored, self.left_out = other.is_restored, other.left_out
 
     def begin(self) -> "UnitOfWork":
         """Return a new unit of work."""
@@ -92,6 +94,11 @@ class Store:
     def messages_now(self) -> Sequence[Message]:
         """Return a copy of the list of messages, which does not grow."""
         return list(self._messages)
+
+    @property
+    def next_message_number(self) -> int:
+        """The number of the document of the next message."""
+        return self.left_out + len(self._messages)
 
     def add_messages(self, messages: Sequence[Message]) -> None:
         """Append these messages."""

@@ -197,7 +197,8 @@ def _load_table(records: Records, saved: SavedWorld) -> None:
 def _load_messages(store: Store, saved: SavedWorld) -> None:
     found = []
     bodies = {one.id: one for one in saved.tables.get(port.RECORDS, ())}
-    for document in saved.tables.get(port.MESSAGES, ()):
+    documents = saved.tables.get(port.MESSAGES, ())
+    for document in documents:
         id = document.id
         with place(port.MESSAGES, id):
             fields = port.fields_of(document)
@@ -211,3 +212,9 @@ def _load_messages(store: Store, saved: SavedWorld) -> None:
             _must_be(id, head.id)
             found.append(Message(**structs.asdict(head), record=record))
     store.add_messages(found)
+    for id in bodies:
+        if store.message(id) is None:
+            raise NotRestored(f"{port.RECORDS}, {id[:80]}: there is no message with this body")
+    if documents:
+        # A person may have taken messages out of a file.
+        store.left_out = documents[-1].number + 1 - len(found)

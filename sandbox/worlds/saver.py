@@ -53,7 +53,7 @@ class ChangeLog:
     def note(self, unit: UnitOfWork) -> None:
         """Note that a unit of work was committed."""
         self._changed |= dict.fromkeys(unit.changed)
-        first = len(self._store.messages()) - len(unit.emitted)
+        first = self._store.next_message_number - len(unit.emitted)
         # Messages never change, so their documents are made now, perhaps during the last write.
         for number, message in enumerate(unit.emitted, start=first):
             self._messages += message_documents(number, message)

@@ -103,6 +103,20 @@ def test_amounts_are_units_of_their_currency():
         assert (units_of(text, currency, "AMOUNT"), in_units(minor, currency)) == (minor, back)
 
 
+@pytest.mark.proves("assumed D35-decline")
+def test_a_decline_is_a_result_whatever_its_status_is(served):
+    till = shell_in(served, "declines", readings={"decline_status": "http_402"})
+
+    declined = till("pay 9000.51")
+    till("pay 10")
+    till("next refund_declined --operation refund")
+    refund = till("refund last")
+
+    assert "declined: insufficient_funds" in declined
+    assert "refund_declined, chosen by the queue" in refund
+    till.refuses("capture last", 1, "400", "cannot be captured")
+
+
 @pytest.mark.proves("assumed D30")
 def test_amounts_are_read_and_shown_in_the_currency_of_the_terminal(served):
     till = shell_in(served, "yen")

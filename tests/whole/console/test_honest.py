@@ -179,6 +179,16 @@ def test_a_refusal_takes_the_place_of_the_payment_before_it(page, desk):
     assert faults(page) == []
 
 
+def test_a_decline_is_one_whatever_its_status_is(page, desk):
+    desk.ask("PUT", "readings", {"decline_status": "http_402"})
+    desk.open("terminal")
+    page.get_by_role("button", name="lost").click()
+
+    expect(page.locator(".phone")).to_contain_text("Declined")
+    expect(page.get_by_role("alert")).to_have_count(0)
+    assert faults(page) == []
+
+
 def test_each_terminal_comes_with_a_key_that_may_use_it(page, desk):
     view = desk.world(invent={"merchants": 600})
     held = []
