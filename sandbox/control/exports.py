@@ -106,6 +106,7 @@ def _har_entry(case: ExportCase, view: JournalEntry) -> dict[str, Any]:
         headers.append({"name": OUTCOME_HEADER, "value": outcome})
     asked = {"method": view.method, "url": case.address(view), "queryString": [], **_NOT_SEEN}
     if view.request is not None:
+        headers.append({"name": "content-type", "value": kind})
         asked["postData"] = {"mimeType": kind, "text": body_text(view.request)}
     text = "" if view.response is None else body_text(view.response)
     content = {"size": len(text.encode()), "mimeType": kind, "text": text}

@@ -85,6 +85,8 @@ def test_har_and_markdown_tell_request_answer_and_reason(told):
     markdown = exported(sandbox, "markdown", requests=[last["id"]])["content"]
 
     assert [one["response"]["status"] for one in log["entries"]] == [200, 200, 200, 401]
+    headers = {one["name"]: one["value"] for one in log["entries"][0]["request"]["headers"]}
+    assert headers["content-type"] == "application/json"
     assert json.loads(log["entries"][0]["response"]["content"]["text"])["transaction_id"] == id
     assert markdown.startswith("## `GET /v5/apikeys`: 401\n")
     assert "no API key was sent" in markdown
