@@ -92,6 +92,10 @@ class InProcess(PaymentCaller):
     def change_endpoint(self, id: str, **changes: Any) -> dict[str, Any]:
         return self.manage("PATCH", f"/endpoints/{id}", changes).expect(200)
 
+    def run_rules(self, *rules: dict[str, Any]) -> None:
+        """Have a scenario of these rules on webhooks run."""
+        self.manage("PUT", "/scenario", {"name": "mine", "webhook": list(rules)}).expect(200)
+
     def emit(self, event_type: str = "account.updated", **changes: Any) -> str:
         """The id of a sample message."""
         body = {"event_type": event_type, "changes": changes}

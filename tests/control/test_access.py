@@ -170,8 +170,9 @@ def test_every_answer_names_its_entry_in_a_journal_that_keeps_as_many_as_the_lim
 def test_without_explanations_no_answer_has_a_header_of_the_sandbox():
     sandbox = fresh(explain_headers=False)
 
-    answers = _answers(sandbox)
+    answers = [*_answers(sandbox), sandbox.pay(900051)]
 
+    assert answers[-1].json()["status_reason"] == "insufficient_funds"
     added = [name for answer in answers for name in answer.headers if name.startswith("x-")]
     assert added == []
-    assert sandbox.look("requests")["total"] == 6
+    assert sandbox.look("requests")["total"] == 7

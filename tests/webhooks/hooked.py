@@ -16,10 +16,6 @@ START = parse_rfc3339(NOW)
 class Hooked(Remote):
     """One world, its clock frozen at START unless it was created otherwise."""
 
-    def run_rules(self, *rules: dict[str, Any]) -> None:
-        """Have a scenario of these rules on webhooks run."""
-        self.manage("PUT", "/scenario", {"name": "mine", "webhook": list(rules)}).expect(200)
-
     def delivery(self, message_id: str, endpoint_id: str = "e") -> dict[str, Any]:
         """How the message fares there; nothing where it is not for that endpoint."""
         for one in self.look(f"messages/{message_id}")["deliveries"]:

@@ -142,12 +142,6 @@ def test_an_old_secret_is_the_newest_that_was_rotated_out_and_signs_alone(hooked
         assert len(request.headers["webhook-signature"].split()) == 1
 
 
-def run(sandbox, *rules):
-    """A scenario of these rules runs from here on."""
-    scenario = {"name": "mine", "webhook": list(rules)}
-    assert sandbox.manage("PUT", "/scenario", scenario).status == 200
-
-
 def counts(ask) -> list[tuple[int, int]]:
     """Of each rule how often it fitted and applied."""
     return [(one["fitted"], one["applied"]) for one in ask.json()["webhooks"]]
@@ -187,7 +181,7 @@ def test_a_rule_is_for_what_its_words_say_of_the_event_and_its_body(sandbox):
         for word in ("e", "The first", url, ["x", "e"])
     ]
     for when, (event, changes), (other_event, others) in WORDS + accounts + places:
-        run(sandbox, rule(when=when, drop=True))
+        sandbox.run_rules(rule(when=when, drop=True))
 
         assert statuses(sandbox, event, **changes) == {"e": "dropped"}, when
         assert statuses(sandbox, other_event, **others) == {"e": "pending"}, when
@@ -195,8 +189,7 @@ def test_a_rule_is_for_what_its_words_say_of_the_event_and_its_body(sandbox):
 
 def test_nth_counts_what_fits_otherwise_and_what_is_used_up_leaves_the_rest_until_a_reset(sandbox):
     """Each endpoint is asked about by itself, and others than wanting ones are not."""
-    run(
-        sandbox,
+    sandbox.run_rules(
         rule(when={"event": SALE, "nth": [2, 4]}, drop=True, times=1),
         rule(when={"event": REFUND}, drop=True, times=1),
     )
@@ -312,7 +305,7 @@ def test_an_order_takes_copies_and_contradictions_along(hooked, receiver):
 
 
 def test_what_is_delayed_outlives_the_loop_in_which_it_was_held_back(sandbox):
-    run(sandbox, rule(delay_ms=50, times=2))
+    sandbox.run_rules(rule(delay_ms=50, times=2))
 
     async def one_life(count):
         async with sandbox.living():
@@ -328,7 +321,7 @@ def test_what_is_delayed_outlives_the_loop_in_which_it_was_held_back(sandbox):
 
 
 def test_a_delay_that_the_start_ended_does_not_end_again(sandbox):
-    run(sandbox, rule(delay_ms=50))
+    sandbox.run_rules(rule(delay_ms=50))
     failed = []
 
     async def start_late():
