@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.servers.postgres import Postgres, serving_postgres
+from tests.servers.serving import serving
+from tests.state.saved_worlds import SavedWorld
 from tests.whole.installing import Packages, build, install, npm_packages, once, packages_in
 
 TESTER = (
@@ -65,3 +67,10 @@ def postgres() -> Iterator[Postgres]:
 def url(postgres: Postgres) -> str:
     """The URL of a database that is empty."""
     return postgres.new_database()
+
+
+@pytest.fixture
+def two(url: str, tmp_path: Path) -> Iterator[tuple[SavedWorld, SavedWorld]]:
+    """Two servers for this test alone; the first has the world `default`."""
+    with serving(url, tmp_path, "one") as one, serving(url, tmp_path, "two") as other:
+        yield one, other

@@ -34,13 +34,6 @@ def doors(
         yield one, other
 
 
-@pytest.fixture
-def two(url: str, tmp_path: Path) -> Iterator[tuple[SavedWorld, SavedWorld]]:
-    """Two servers for this test alone; the first has the world `default`."""
-    with serving(url, tmp_path, "one") as one, serving(url, tmp_path, "two") as other:
-        yield one, other
-
-
 # --- one world, several doors -----------------------------------------------------------------
 
 

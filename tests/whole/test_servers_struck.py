@@ -77,38 +77,36 @@ def test_what_was_acknowledged_is_there_once_whatever_is_struck(tmp_path: Path, 
 
 
 @pytest.mark.proves("assumed D25-servers")
-def test_reads_that_wait_at_a_frozen_server_know_what_others_did_meanwhile(
-    url: str, tmp_path: Path
-):
+def test_reads_that_wait_at_a_frozen_server_know_what_others_did_meanwhile(two):
     # A session is ended only after its server has stopped to answer.
     assert SILENT_S > 2 * FRESH_S
-    with serving(url, tmp_path, "one") as one, serving(url, tmp_path, "two") as other:
-        made = {one.pay().json()["transaction_id"]}
+    one, other = two
+    made = {one.pay().json()["transaction_id"]}
 
-        def read() -> httpx2.Response:
-            # A connection that was kept idle for too long is closed without an answer.
-            by = {"x-service-apikey": one.key("merchant")}
-            return httpx2.get(f"{one.url}/v2/transactions?limit=200", headers=by, timeout=30)
+    def read() -> httpx2.Response:
+        # A connection that was kept idle for too long is closed without an answer.
+        by = {"x-service-apikey": one.key("merchant")}
+        return httpx2.get(f"{one.url}/v2/transactions?limit=200", headers=by, timeout=30)
 
-        for stopped_s in (3.0, 6.0):
-            one.process.send_signal(signal.SIGSTOP)
-            with ThreadPoolExecutor() as threads:
-                reading = [threads.submit(read) for _ in range(3)]
-                stopped = time.monotonic()
-                while time.monotonic() - stopped < stopped_s:
-                    if stopped_s > SILENT_S and works(other):
-                        made |= payments(other)
-                    threading.Event().wait(0.1)
-                one.process.send_signal(signal.SIGCONT)
+    for stopped_s in (3.0, 6.0):
+        one.process.send_signal(signal.SIGSTOP)
+        with ThreadPoolExecutor() as threads:
+            reading = [threads.submit(read) for _ in range(3)]
+            stopped = time.monotonic()
+            while time.monotonic() - stopped < stopped_s:
+                if stopped_s > SILENT_S and works(other):
+                    made |= payments(other)
+                threading.Event().wait(0.1)
+            one.process.send_signal(signal.SIGCONT)
 
-            for answer in (reader.result() for reader in reading):
-                if answer.status_code == 200:
-                    read_now = {each["transaction_id"] for each in answer.json()["transactions"]}
-                    assert made <= read_now
-                else:
-                    assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
-            until(lambda: works(one))
-            assert payments(one) == payments(other) >= made
+        for answer in (reader.result() for reader in reading):
+            if answer.status_code == 200:
+                read_now = {each["transaction_id"] for each in answer.json()["transactions"]}
+                assert made <= read_now
+            else:
+                assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+        until(lambda: works(one))
+        assert payments(one) == payments(other) >= made
 
 
 def test_every_request_that_was_sent_on_to_a_server_that_is_gone_is_ended():
@@ -208,20 +206,18 @@ def test_statements_that_nothing_answers_end_in_time(url: str, postgres: Postgre
         asyncio.run(ask(url.replace(f":{postgres.port}/", f":{cutter.port}/"), cutter))
 
 
-def test_an_id_that_was_reserved_for_nothing_is_free_again(
-    url: str, tmp_path: Path, postgres: Postgres
-):
+def test_an_id_that_was_reserved_for_nothing_is_free_again(two, url: str, postgres: Postgres):
     """As after the end of a connection on which a reservation was written, but not confirmed."""
-    with serving(url, tmp_path, "one") as one, serving(url, tmp_path, "two") as other:
-        postgres.asked(
-            url,
-            "INSERT INTO uat_sandbox.worlds (id, wid, team, session, n, format, touched_at) "
-            "SELECT 'mine', 1, '', number, 0, 1, now() - interval '1 minute' "
-            "FROM uat_sandbox.living WHERE name = 'one'",
-        )
+    one, other = two
+    postgres.asked(
+        url,
+        "INSERT INTO uat_sandbox.worlds (id, wid, team, session, n, format, touched_at) "
+        "SELECT 'mine', 1, '', number, 0, 1, now() - interval '1 minute' "
+        "FROM uat_sandbox.living WHERE name = 'one'",
+    )
 
-        until(lambda: other.control("POST", "/worlds", json={"id": "mine"}).status_code == 201)
-        assert one.control("GET", "/worlds/mine").status_code == 200
+    until(lambda: other.control("POST", "/worlds", json={"id": "mine"}).status_code == 201)
+    assert one.control("GET", "/worlds/mine").status_code == 200
 
 
 def test_a_server_that_freezes_while_it_reserves_an_id_does_not_hold_up_others(
@@ -242,24 +238,22 @@ def test_a_server_that_freezes_while_it_reserves_an_id_does_not_hold_up_others(
         assert made.status_code == 201, made.text
 
 
-def test_a_request_that_comes_while_postgresql_is_away_keeps_its_body(
-    url: str, tmp_path: Path, postgres: Postgres
-):
+def test_a_request_that_comes_while_postgresql_is_away_keeps_its_body(two, postgres: Postgres):
     answers: list[httpx2.Response] = []
-    with serving(url, tmp_path, "one") as one, serving(url, tmp_path, "two") as other:
-        payer = threading.Thread(target=lambda: answers.append(other.pay()))
-        postgres.crash()
-        try:
-            payer.start()
-            # PostgreSQL is back after the first search for the world has failed.
-            payer.join(PATIENCE_S + 1)
-        finally:
-            postgres.start()
-        payer.join()
+    one, other = two
+    payer = threading.Thread(target=lambda: answers.append(other.pay()))
+    postgres.crash()
+    try:
+        payer.start()
+        # PostgreSQL is back after the first search for the world has failed.
+        payer.join(PATIENCE_S + 1)
+    finally:
+        postgres.start()
+    payer.join()
 
-        assert answers[0].status_code in (200, 503), answers[0].text
-        until(lambda: works(one) and works(other))
-        assert payments(one) == payments(other)
+    assert answers[0].status_code in (200, 503), answers[0].text
+    until(lambda: works(one) and works(other))
+    assert payments(one) == payments(other)
 
 
 def test_a_commit_that_waits_for_a_lock_is_done_or_refused_but_not_twice(
