@@ -2,6 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { isReport } from "./capture.js";
+import { worldNow } from "./clockface.js";
 import { failing } from "./health.js";
 import { Ticks } from "./overview.js";
 import { act, revision, clock, endpoints, messages } from "./state.js";
@@ -30,9 +31,9 @@ function Inside({ close }) {
     await act("POST", ["receivers"], { answers });
     close();
   };
-  return html`<h3>Or a built-in receiver</h3>
+  return html`<form class="pad col line" onSubmit=${(event) => event.preventDefault()}><h3>Or a built-in receiver</h3>
     <label>Its answers to each message, in turn<input value=${text} onInput=${(event) => setText(event.target.value)} /></label>
-    <${Act} class="btn" run=${run} disabled=${!answers.length || answers.some((one) => !Number.isInteger(one))} done="Added">Use the built-in receiver<//>`;
+    <${Act} class="btn" run=${run} disabled=${!answers.length || answers.some((one) => !Number.isInteger(one))} done="Added">Use the built-in receiver<//></form>`;
 }
 
 /** The deliveries to a built-in receiver, newest first. */
@@ -59,11 +60,11 @@ export function NewEndpoint({ close }) {
     await act("POST", ["endpoints"], { url, ...(name ? { description: name } : {}) });
     close();
   };
-  return html`<div class="pad col line"><label>Address<input value=${url} placeholder="http://127.0.0.1:9000/hook"
+  return html`<form class="pad col" onSubmit=${(event) => event.preventDefault()}><label>Address<input value=${url} placeholder="http://127.0.0.1:9000/hook"
       onInput=${(event) => setUrl(event.target.value)} /></label>
     <label>Name<input value=${name} onInput=${(event) => setName(event.target.value)} /></label>
     <div class="row wrap"><${Act} class="btn p" run=${run} disabled=${!url} done="Added">Add it<//>
-    <button class="btn g" onClick=${close}>Cancel</button></div><${Inside} close=${close} /></div>`;
+    <button type="button" class="btn g" onClick=${close}>Cancel</button></div></form><${Inside} close=${close} />`;
 }
 
 const Secret = ({ title, secret, shown }) => html`<dt>${title}</dt><dd><code>${shown ? secret : `${secret.slice(0, 6)}••••••••`}</code>
@@ -80,7 +81,7 @@ function Secrets({ one }) {
 }
 
 /** The time this many hours ago, on the world's clock. */
-const ago = (hours) => new Date(Date.parse(clock.value.now) - hours * 3_600_000).toISOString();
+const ago = (hours) => new Date(worldNow().getTime() - hours * 3_600_000).toISOString();
 
 function Recover({ one }) {
   const [hours, setHours] = useState("24");

@@ -21,6 +21,19 @@ def test_a_mistake_in_a_fault_is_reported_and_injects_nothing(page, desk):
     assert desk.ask("GET", "webhooks/next")["total"] == 0
 
 
+def test_enter_adds_an_endpoint_or_a_receiver(page, desk):
+    desk.open("webhooks")
+    for field, text in (("Address", "http://127.0.0.1:9/hooks"), ("Its answers", "200")):
+        page.get_by_role("button", name="Endpoint", exact=True).click()
+        page.get_by_role("textbox", name=field).fill(text)
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("textbox", name=field)).to_have_count(0)
+
+    urls = [one["url"] for one in desk.ask("GET", "endpoints")["endpoints"]]
+    assert urls[0] == "http://127.0.0.1:9/hooks"
+    assert urls[1].startswith("http://receiver.invalid/")
+
+
 def test_an_endpoint_is_recovered_rotated_and_says_when_failures_disable_it(page, desk):
     desk.pay(1200)
     with receiving(500) as receiver:
