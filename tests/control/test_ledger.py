@@ -2,7 +2,8 @@
 
 import asyncio
 
-from sandbox.control.ledger import _clauses, marks, read_ledger, tests_by_clause
+from sandbox.control import ledger
+from sandbox.control.ledger import _clauses, marks, read_ledger
 from tests.support.caller import turns
 from tools.pages.ledger import clauses
 
@@ -34,7 +35,7 @@ def test_a_clause_is_shown_with_what_implements_and_what_proves_it(sandbox):
 
 
 def test_other_requests_are_answered_while_the_ledger_is_read(sandbox):
-    for cached in (_clauses, tests_by_clause, marks):
+    for cached in (_clauses, ledger.tests_by_clause, marks):
         cached.cache_clear()
 
     async def read_both():
