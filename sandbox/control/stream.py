@@ -122,12 +122,17 @@ _HEADERS: Final = [(b"content-type", b"text/event-stream"), *HEADERS_OF[AnswerKi
 
 
 class Stream:
-    """One subscriber of a world, and the sending of its events."""
+    """One subscriber of a world, and the sending of its events while it may read them."""
 
     def __init__(
-        self, world: World, kinds: Collection[str], touch: Callable[[], None], shape: str = "full"
+        self,
+        world: World,
+        kinds: Collection[str],
+        touch: Callable[[], None],
+        may_read: Callable[[], bool] = lambda: True,
+        shape: str = "full",
     ) -> None:
-        self._world, self._touch = world, touch
+        self._world, self._touch, self._may_read = world, touch, may_read
         self._shown = ROW_VIEWS if shape == "row" else FULL_VIEWS
         self._subscriber = world.subscriptions.join(kinds)
 
@@ -177,14 +182,19 @@ class Stream:
             await send({"type": "http.response.body", "body": b""})
 
     async def _next_part(self, silence_s: float) -> bytes:
-        """Return the next event as it is sent, or a sign of life; nothing after the last event."""
+        """Return the next event as it is sent, or a sign of life; nothing after the last event.
+
+        A token that was deleted or has expired ends the stream (assumed D25-teams).
+        """
+        part = _HERE
         try:
             async with asyncio.timeout(silence_s):
                 event = await self._subscriber.next()
         except TimeoutError:
             self._touch()
-            return _HERE
-        return b"" if event is None else self._encode(event)
+        else:
+            part = b"" if event is None else self._encode(event)
+        return part if self._may_read() else b""
 
     def _encode(self, event: events.StreamEvent) -> bytes:
         shown = to_json(self._shown[event.kind](self._world, event.content))
@@ -202,4 +212,5 @@ def read_stream(request: ControlRequest, query: StreamQuery) -> Stream:
         raise ControlFault(429, "too_many_streams", why, details=how)
     # A world with a subscriber is in use.
     touch = partial(request.services.worlds.touch, world)
-    return Stream(world, kinds, touch, query.shape)
+    may_read = partial(request.services.tokens.is_still, request.who)
+    return Stream(world, kinds, touch, may_read, query.shape)

@@ -1,7 +1,9 @@
 """Teams share a server, and none finds a trace of another. Source: assumed D25-teams."""
 
+import asyncio
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -10,6 +12,7 @@ from sandbox.control.routes import CONTROL
 from sandbox.settings import Settings
 from sandbox.store.files.port import FORMAT
 from sandbox.worlds.spec import Limits
+from tests.control.reading import reading
 from tests.driving import InProcess, Response, Served, serving
 
 OPERATORS = "open-sesame-open-sesame"
@@ -215,6 +218,20 @@ def test_a_deleted_token_is_worthless_at_once_and_its_worlds_stay(shared):
     assert caller.control("GET", "/worlds").status == 401
     assert shared.mobile.ids() == ["checkout@mobile"]
     assert shared.operator.control("DELETE", f"/tokens/{issued['id']}").status == 404
+
+
+def test_a_deleted_token_ends_the_streams_that_it_began(shared):
+    issued = shared.issue("mobile")
+    world = with_token(shared.sandbox, issued["token"]).make(id="checkout")["id"]
+    asked = [(b"authorization", f"Bearer {issued['token']}".encode()), (b"host", b"localhost")]
+
+    async def read() -> str:
+        async with reading(replace(shared.operator, world=world), headers=asked) as stream:
+            shared.operator.control("DELETE", f"/tokens/{issued['id']}").expect(204)
+            shared.operator.control("PUT", f"/worlds/{world}/clock", {"rate": 2})
+            return await stream.text()
+
+    assert asyncio.run(read()) == ""
 
 
 def test_a_token_expires_at_its_moment(shared):
