@@ -110,6 +110,8 @@ def read_snapshot(body: bytes, is_trusted: bool = False) -> SavedWorld:
 
 _KEYS: Final = "api_keys"
 _READABLE: Final = "readable_key"
+_DIGEST: Final = "digest"
+_HEX: Final = re.compile("[0-9a-f]{64}")
 _OURS: Final = (KeyKind.V5, KeyKind.LEGACY)
 _COUNTED: Final = frozenset({"created_at", "captured_amount", "refunded_amount", "drawn"})
 """Fields with our own numbers that may have as many digits as a card: times, sums, draws."""
@@ -133,7 +135,7 @@ def refuse_secrets_of_fixture(document: Mapping[str, Any], key_format: KeyFormat
 def _check(table: str, id: str, fields: Any, key_format: KeyFormat) -> None:
     if secret := find_secret(id, key_format):
         raise NotRestored(f"{table[:80]}: _id: {secret.sentence}")
-    shown = _without_our_numbers(_without_readable_keys(table, fields, key_format))
+    shown = _without_our_numbers(_without_parts_of_keys(table, fields, key_format))
     if found := find_misplaced(shown, key_format):
         raise NotRestored(f"{table[:80]}, {id[:80]}: {found}")
 
@@ -151,19 +153,24 @@ def _without_our_numbers(value: Any) -> Any:
     return None if isinstance(value, float) and not value.is_integer() else value
 
 
-def _without_readable_keys(table: str, fields: Any, key_format: KeyFormat) -> Any:
-    """Return the document without sandbox keys in the one field that may hold them."""
+def _without_parts_of_keys(table: str, fields: Any, key_format: KeyFormat) -> Any:
+    """Return the document of a key without its digest, and without the one field for its plaintext.
+
+    A digest may have the digits of a card. The plaintext must be a sandbox key.
+    """
     if not isinstance(fields, Mapping):
         return fields
     if table == _KEYS:
-        key = fields.get(_READABLE)
-        is_ours = isinstance(key, str) and key_format.parse(key).kind in _OURS
-        return {name: value for name, value in fields.items() if name != _READABLE or not is_ours}
+        digest, key = fields.get(_DIGEST), fields.get(_READABLE)
+        parts = {_DIGEST} if isinstance(digest, str) and _HEX.fullmatch(digest) else set()
+        if isinstance(key, str) and key_format.parse(key).kind in _OURS:
+            parts.add(_READABLE)
+        return {name: value for name, value in fields.items() if name not in parts}
     if table == port.FIXTURE and port.FILE in fields:
         # The world itself began as a saved world.
         return {
             inner: {
-                number: _without_readable_keys(inner, one, key_format)
+                number: _without_parts_of_keys(inner, one, key_format)
                 for number, one in entries.items()
             }
             for inner, entries in fields.items()

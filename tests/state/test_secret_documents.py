@@ -63,6 +63,14 @@ def test_a_saved_world_with_masked_cards_and_readable_keys_is_as_good_as_ever(fu
     assert _put(a_sandbox(), full) == (200, "None")
 
 
+def test_a_saved_world_may_have_a_key_whose_digest_begins_like_a_card_with_its_expiry(full):
+    digest = "3960022921605784d32403720b89367552c2ad2fa3507ab1434580b97163c13b"
+    (number, key), *_ = full["api_keys"].items()
+    keys = full["api_keys"] | {number: key | {"digest": digest}}
+
+    assert _put(a_sandbox(), full | {"api_keys": keys}) == (200, "None")
+
+
 @pytest.mark.proves("assumed D5, 6.4-unknown, 6.4-everywhere")
 @pytest.mark.hypothesis
 @pytest.mark.parametrize("what", SECRETS)

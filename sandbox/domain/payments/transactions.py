@@ -434,7 +434,9 @@ def _receipt(payment: Payment) -> dict[str, Any]:
     stan = int.from_bytes(digest[:4], "big") % 1_000_000
     at = from_ms(tx.created_at)
     application = APPLICATIONS.get(payment.card.brand, {})
-    emv = {**application, "tvr": TVR, "tsi": TSI, "cryptogram": digest[8:].hex().upper()}
+    # A letter within, because 16 digits could be taken for a card number.
+    cryptogram = f"{digest[8:12].hex()}F{digest[12:].hex()[1:]}".upper()
+    emv = {**application, "tvr": TVR, "tsi": TSI, "cryptogram": cryptogram}
     # The last digit of the year, the day of the year, the hour, and the trace number.
     rrn = f"{at.year % 10}{at.timetuple().tm_yday:03}{at.hour:02}{stan:06}"
     return {"rrn": rrn, "stan": f"{stan:06}", "entry_mode": CONTACTLESS, "emv": emv}
