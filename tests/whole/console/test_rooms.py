@@ -62,18 +62,6 @@ def test_a_key_that_has_expired_is_listed_as_expired(page, desk):
     expect(keys.get_by_role("link", name="legacy")).to_contain_text("since Fri 31 Jul 2026")
 
 
-def test_a_rule_that_is_used_up_names_the_request_that_used_it(page, desk):
-    desk.ask("PUT", "scenario", {"name": "late_answer"})
-    desk.pay(1200)
-    desk.open("scenarios")
-
-    rule = page.get_by_role("row").filter(has_text="sale answered late")
-    expect(rule).to_contain_text("used up")
-    expect(rule).to_contain_text("applied 1")
-    rule.get_by_role("link", name="req_0000000001").click()
-    desk.ready("journal")
-
-
 def test_the_page_writes_and_reads_amounts_of_every_currency_as_the_server_does(desk):
     desk.open_with("words", "overview")
 
@@ -123,17 +111,6 @@ def test_whatever_has_an_id_is_found_in_every_world(page, own_desk):
 
 
 # --- worlds -----------------------------------------------------------------------------------
-
-
-def test_one_escape_closes_the_finder(page, desk):
-    desk.open("overview")
-    page.keyboard.press("Control+k")
-    page.keyboard.type("nothing has this name")
-    expect(page.get_by_role("dialog", name="Find")).to_contain_text("Press Escape to close.")
-
-    page.keyboard.press("Escape")
-
-    expect(page.get_by_role("dialog", name="Find")).to_have_count(0)
 
 
 def test_a_world_is_marked_forked_renamed_saved_and_opened_again(page, desk, tmp_path):

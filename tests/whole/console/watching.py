@@ -14,7 +14,7 @@ from sandbox.control import console_files
 from tests.cli.asking import add_world
 from tests.driving import Served
 from tests.scenarios.running import carrying
-from tests.whole.console.consoles import ROOMS
+from tests.whole.console.consoles import heading_of
 
 _WATCH = """
 window.violations = [];
@@ -109,7 +109,7 @@ class Desk:
     def ready(self, place: str) -> None:
         """Wait until the room of the place is there, and follows the world."""
         heading = self.page.get_by_role("heading", level=1)
-        expect(heading).to_contain_text(ROOMS[re.split("[/?]", place)[0]])
+        expect(heading).to_contain_text(heading_of(re.split("[/?]", place)[0]))
         expect(self.page.locator(".live")).to_have_text("live")
 
     def click(self, role: Any, name: str, *, exact: bool = False, within: str = "body") -> None:
