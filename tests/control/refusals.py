@@ -1,5 +1,8 @@
-"""The shape of the refusals of the control API, and what they leave as it was."""
+"""Refusals of the control API: where rows are asked, the shape of refusals, what they leave."""
 
+import re
+
+from sandbox.control.routing import PREFIX, ControlRow
 from tests.driving import InProcess, Response
 
 
@@ -14,6 +17,11 @@ def assert_refused(answer: Response, status: int, error: str, nearest: str | Non
     assert answer.headers["cache-control"] == "no-store"
     assert answer.headers["x-content-type-options"] == "nosniff"
     assert "content-security-policy" in answer.headers
+
+
+def path_of(row: ControlRow, world: str = "default") -> str:
+    """The path of a row in this world without the prefix, with the ids of nothing."""
+    return re.sub(r"{\w+}", "none", row.path.replace("{w}", world)).removeprefix(PREFIX)
 
 
 def everything(sandbox: InProcess) -> list[bytes]:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from sandbox.control import ledger
 from tests.control.refusals import assert_refused
 from tests.driving import NOW, InProcess, Response, fresh
 from tests.support.caller import turns
@@ -97,7 +98,34 @@ def test_a_body_that_is_not_an_object_makes_no_world(sandbox):
     assert sandbox.look("/worlds")["total"] == 1
 
 
-# --- clocks and switches ----------------------------------------------------------------------
+# --- what takes long --------------------------------------------------------------------------
+
+MANY = "transaction_id,amount\n" + "".join(f"tx-{number},1\n" for number in range(15_000))
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("GET", "/ledger", None),
+        ("GET", "/openapi.json", None),
+        ("GET", "/platform/openapi.json", None),
+        ("POST", "/worlds/default/reconciliation", {"text": MANY}),
+    ],
+    ids=["the ledger", "a document", "the platform's document", "a large file"],
+)
+def test_other_requests_are_answered_while_one_takes_long(method, path, body):
+    # Of no other test: what was read once is remembered.
+    sandbox = fresh(seed=20261127)
+    for remembered in (ledger._clauses, ledger.tests_by_clause, ledger.marks):
+        remembered.cache_clear()
+
+    async def ask_both():
+        long = asyncio.create_task(sandbox.control_on_loop(method, path, body))
+        await turns(2)
+        health = await sandbox.control_on_loop("GET", "/health")
+        return health.status, long.done(), (await long).status
+
+    assert asyncio.run(ask_both()) == (200, False, 200)
 
 
 def test_other_requests_are_answered_while_a_large_body_is_searched_for_secrets(sandbox):
@@ -119,6 +147,9 @@ def test_other_requests_are_answered_while_a_large_body_is_searched_for_secrets(
 
     assert (health.status, is_done, first.status) == (200, False, 202)
     assert_refused(second, 404, "unknown_world")
+
+
+# --- clocks and switches ----------------------------------------------------------------------
 
 
 def test_a_clock_can_be_set_to_either_of_its_bounds_and_the_platform_still_answers(sandbox):

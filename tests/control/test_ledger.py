@@ -1,10 +1,6 @@
 """The ledger is served: for every clause the code, the rows and the tests behind it."""
 
-import asyncio
-
-from sandbox.control import ledger
-from sandbox.control.ledger import _clauses, marks, read_ledger
-from tests.support.caller import turns
+from sandbox.control.ledger import _clauses, read_ledger
 from tools.pages.ledger import clauses
 
 
@@ -32,19 +28,6 @@ def test_a_clause_is_shown_with_what_implements_and_what_proves_it(sandbox):
     parts = ["spec 3.1", "spec 3.2", "spec 3.3", "spec 3.4"]
     assert (whole["tests"], whole["parts"]) == ([], parts)
     assert rate["needs_no_proof"] == "No limit is told, and none is made."
-
-
-def test_other_requests_are_answered_while_the_ledger_is_read(sandbox):
-    for cached in (_clauses, ledger.tests_by_clause, marks):
-        cached.cache_clear()
-
-    async def read_both():
-        reading = asyncio.create_task(sandbox.control_on_loop("GET", "/ledger"))
-        await turns(2)
-        health = await sandbox.control_on_loop("GET", "/health")
-        return health.status, reading.done(), (await reading).status
-
-    assert asyncio.run(read_both()) == (200, False, 200)
 
 
 def test_clauses_are_searched_by_id_title_and_summary(sandbox):

@@ -1,13 +1,10 @@
 """What cannot be asked is refused in the documented shape, with the nearest word, and changes
 nothing."""
 
-import re
-
 import pytest
 
 from sandbox.control.routes import CONTROL
-from sandbox.control.routing import PREFIX
-from tests.control.refusals import assert_refused, everything
+from tests.control.refusals import assert_refused, everything, path_of
 from tests.openapi.described import fresh_checked
 
 UNKNOWN = "unknown_world: "
@@ -268,11 +265,6 @@ def test_what_cannot_be_asked_is_refused_with_the_nearest_word_and_changes_nothi
         assert b"svc_live_aaa" not in answer.body
 
     assert everything(sandbox) == before
-
-
-def path_of(row):
-    """The path of a row in the world `default`, with the ids of nothing."""
-    return re.sub(r"{\w+}", "none", row.path.replace("{w}", "default")).removeprefix(PREFIX)
 
 
 def test_a_misspelt_parameter_or_field_is_refused_with_the_right_one():

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import re
 from dataclasses import replace
 
 import pytest
@@ -13,6 +12,7 @@ from sandbox.settings import Settings
 from sandbox.store.files.port import FORMAT
 from sandbox.worlds.spec import Limits
 from tests.control.reading import reading
+from tests.control.refusals import path_of
 from tests.driving import InProcess, Response, Served, serving
 
 OPERATORS = "open-sesame-open-sesame"
@@ -117,11 +117,6 @@ def test_a_team_has_a_number_of_worlds_and_another_has_room():
 # --- no trace ---------------------------------------------------------------------------------
 
 
-def _path(row, world: str) -> str:
-    path = row.path.removeprefix("/_sandbox").replace("{w}", world)
-    return re.sub(r"{\w+}", "none", path)
-
-
 @pytest.fixture(scope="module")
 def secretive() -> Shared:
     """A server on which another team has a world with a payment, a scenario and an endpoint."""
@@ -142,7 +137,7 @@ def test_a_world_of_others_is_answered_as_one_that_there_is_not(secretive):
         body = {} if row.body is not None or row.is_raw else ...
         answers = set()
         for world in ("nowhere-at-all", "secret-plans", "secret-plans@web", "default"):
-            answer = secretive.mobile.control(row.method, _path(row, world), body)
+            answer = secretive.mobile.control(row.method, path_of(row, world), body)
             answers.add((answer.status, answer.body.decode().replace(world, "W")))
         assert [status for status, _ in answers] == [404], row.name
     # Nor is a name that resembles theirs.
@@ -153,7 +148,7 @@ def test_no_answer_about_the_server_tells_of_a_world_of_others(secretive):
     for row in (row for row in CONTROL if "{w}" not in row.path):
         body = {} if row.body is not None else ...
         query = "q=4711" if row.name == "find" else ""
-        answer = secretive.mobile.control(row.method, _path(row, "none"), body, query=query)
+        answer = secretive.mobile.control(row.method, path_of(row), body, query=query)
         assert [one for one in TRACES if one in answer.body.decode()] == [], row.name
 
 
@@ -203,7 +198,7 @@ def test_only_the_operator_has_a_hand_in_tokens_and_reads_metrics(shared):
     assert {"tokens.create", "tokens.list", "tokens.delete", "metrics"} < {row.name for row in rows}
     for row in rows:
         body = {"team": "mobile"} if row.body is not None else ...
-        refused = shared.mobile.control(row.method, _path(row, "none"), body)
+        refused = shared.mobile.control(row.method, path_of(row), body)
         assert refused.error() == (403, "operator_only"), row.name
         assert "of the operator" in refused.json()["message"]
 

@@ -1,15 +1,13 @@
 """What the control API answers is what its OpenAPI document says."""
 
 import asyncio
-import re
 
 import pytest
 
 from sandbox.control.routes import CONTROL
-from sandbox.control.routing import PREFIX
 from sandbox.scenarios.queue import QUEUE_MAX, WEBHOOK_FAULTS_MAX
 from sandbox.settings import Settings
-from tests.control.refusals import assert_refused
+from tests.control.refusals import assert_refused, path_of
 from tests.driving import FROZEN, NOW, InProcess
 from tests.openapi.asking import Request
 from tests.openapi.described import Checked, checked, fresh_checked, usual_documents
@@ -32,32 +30,22 @@ def test_no_name_of_a_row_stands_for_an_operation_of_both_surfaces():
     assert set(platform.operations) & set(control.operations) == set()
 
 
-def _addresses(surface):
-    """Method and path of each operation, in the world `default`."""
-    return {
-        name: (method, re.sub(r"{\w+}", "none", path.replace("{w}", "default"))[len(PREFIX) :])
-        for name, (method, path) in surface.addresses.items()
-    }
-
-
 def test_what_is_not_recorded_is_answered_as_the_document_says(sandbox):
-    addresses = _addresses(sandbox.control_surface)
     for row in CONTROL:
         if row.name in ("taps.list", "tokens.create", "tokens.list", "verify"):
             body = row.body.EXAMPLE if row.body else ...
-            assert sandbox.control(*addresses[row.name], body).status == row.status, row.name
+            answer = sandbox.control(row.method, path_of(row), body)
+            assert answer.status == row.status, row.name
 
 
 def test_an_unknown_world_and_a_body_that_is_too_large_are_refused_as_the_document_says(sandbox):
-    addresses = _addresses(sandbox.control_surface)
-
     for row in FOR_PROGRAMS:
-        method, path = addresses[row.name]
         if "{w}" in row.path:
-            unknown = sandbox.control(method, path.replace("default", "defualt"))
+            unknown = sandbox.control(row.method, path_of(row, "defualt"))
             assert_refused(unknown, 404, "unknown_world", "default")
         if row.body is not None:
-            answer = sandbox.ask(method, f"{PREFIX}{path}", body=b" " * 1_048_577)
+            path = f"/_sandbox{path_of(row)}"
+            answer = sandbox.ask(row.method, path, body=b" " * 1_048_577)
             assert answer.status == 413, row.name
 
 
@@ -140,14 +128,9 @@ def test_with_a_token_all_that_is_not_open_is_refused_as_the_document_says():
     sandbox = checked(GUARDED)
     surface = sandbox.control_surface
 
-    answers = {
-        name: sandbox.control(method, path).status
-        for name, (method, path) in _addresses(surface).items()
-    }
-
-    assert {name for name, status in answers.items() if status == 401} == {
-        row.name for row in CONTROL if not row.is_open
-    }
+    for row in FOR_PROGRAMS:
+        answer = sandbox.control(row.method, path_of(row))
+        assert (answer.status == 401) == (not row.is_open), row.name
     assert surface.document["security"] == [{"token": []}]
 
 

@@ -1,6 +1,5 @@
 """Both documents are OpenAPI 3.1, committed as they are now, and fit for generators of clients."""
 
-import asyncio
 import json
 
 import pytest
@@ -17,7 +16,6 @@ from sandbox.platform.openapi.schemas import (
 from sandbox.settings import Settings
 from tests.driving import InProcess, Response, fresh
 from tests.openapi.described import FORMATS, Described, usual_documents
-from tests.support.caller import turns
 from tools import golden_answers
 from tools.openapi import FOLDER, documents
 
@@ -189,19 +187,6 @@ def test_the_address_is_seen_from_the_document(asked):
         written = json.loads(documents()[name])
         assert written["servers"] == [{"url": "http://127.0.0.1:8080"}]
         assert written["info"]["version"] == __version__
-
-
-@pytest.mark.parametrize("path", ["/platform/openapi.json", "/openapi.json"])
-def test_other_requests_are_answered_while_a_document_is_written(path):
-    asked = fresh(seed=20261127)
-
-    async def read_both():
-        writing = asyncio.ensure_future(asked.control_on_loop("GET", path))
-        await turns(2)
-        health = await asked.control_on_loop("GET", "/health")
-        return health.status, writing.done(), (await writing).status
-
-    assert asyncio.run(read_both()) == (200, False, 200)
 
 
 def test_every_operation_of_both_documents_says_how_to_be_let_in(document):
