@@ -5,18 +5,8 @@ tests/whole/test_postman.py runs the collection.
 
 import json
 import tomllib
-from collections.abc import Iterator
-from typing import Any
 
 from tests.cli.asking import ask, assert_refused, told
-
-
-def items(part: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    for item in part["item"]:
-        if "item" in item:
-            yield from items(item)
-        else:
-            yield item
 
 
 def test_it_can_be_written_to_a_file_for_another_server_with_another_header(tmp_path):
@@ -32,9 +22,8 @@ def test_it_can_be_written_to_a_file_for_another_server_with_another_header(tmp_
     shown = json.loads(out.read_text())
     variables = {one["key"]: one["value"] for one in shown["variable"]}
     assert variables["baseUrl"] == "http://127.0.0.1:9000"
-    headers = {one["key"] for item in items(shown) for one in item["request"]["header"]}
-    assert "X-Own-Key" in headers
-    assert "x-service-apikey" not in headers
+    assert '"key": "X-Own-Key"' in out.read_text()
+    assert "x-service-apikey" not in out.read_text().lower()
 
 
 def test_requests_of_the_journal_are_written_as_a_file(shell, tmp_path):

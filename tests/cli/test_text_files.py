@@ -15,11 +15,6 @@ SCENARIO = """name = "tills"
 name = "no funds"
 when.operation = "sale"
 then.outcome = "insufficient_funds"
-
-[[example]]
-name = "a sale"
-send.operation = "sale"
-expect.status = "declined"
 """
 
 

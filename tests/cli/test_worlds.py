@@ -13,22 +13,10 @@ import pytest
 
 from tests.cli.asking import Shell, add_world, ask, assert_refused, at_terminal, read_until, told
 
-STORY = """
-name = "All declined"
-
-[[rule]]
-when = { operation = "sale" }
-then = { outcome = "insufficient_funds" }
-
-[[example]]
-send = { operation = "sale" }
-expect = { status = "declined" }
-"""
-
 
 def test_a_new_world_is_as_the_options_say_and_has_a_request_to_paste(served, tmp_path):
     story = tmp_path / "mine.toml"
-    story.write_text(STORY, encoding="utf-8")
+    story.write_text('name = "All declined"\n[[rule]]\nthen.outcome = "insufficient_funds"\n')
 
     shown = told(
         *("world", "new", "--id", "cli-new", "--name", "Mine", "--seed", "7"),
@@ -51,15 +39,6 @@ def test_a_new_world_is_as_the_options_say_and_has_a_request_to_paste(served, tm
     assert words[:3] == ["curl", "-s", f"{served.url}/v3/payment"]
     assert words[4] == f"x-service-apikey: {shell.view['keys']['merchant']['key']}"
     assert shell.paid(**json.loads(words[6]))["status"] == "declined"
-
-
-def test_a_scenario_that_is_nested_too_deeply_is_refused(served, tmp_path):
-    deep = tmp_path / "deep.toml"
-    deep.write_text("name = " + "[" * 5_000)
-
-    done = ask("world", "new", "--scenario", str(deep), server=served)
-
-    assert_refused(done, 2, "deep.toml: cannot be read: it is nested too deeply")
 
 
 def test_a_new_world_needs_no_options(served):
@@ -187,12 +166,14 @@ def test_a_file_that_is_not_a_capture_is_refused_and_nothing_is_written(file, tm
 
 
 def test_files_that_cannot_be_are_refused(served, file, tmp_path):
-    missing = tmp_path / "missing.gz"
+    missing, deep = tmp_path / "missing.gz", tmp_path / "deep.toml"
+    deep.write_text("name = " + "[" * 5_000)
 
     for arguments, said in (
         (["open", str(missing)], f"{missing}: cannot be read: No such file"),
         (["open", str(file), "--to", str(file)], f"--to: {file} is one of the captures"),
         (["open", str(file), "--to", str(missing / "x.html")], "cannot be written"),
         (["capture", str(missing / "x.gz")], "cannot be written"),
+        (["new", "--scenario", str(deep)], f"{deep}: cannot be read: it is nested too deeply"),
     ):
         assert_refused(ask("world", *arguments, server=served), 2, said)

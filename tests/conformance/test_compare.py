@@ -180,30 +180,25 @@ def test_a_recording_without_keys_is_replayed_with_a_key_that_fits(har, tmp_path
 
 
 def test_what_browsers_leave_out_or_add_does_not_count(har, tmp_path):
-    listed = json.loads(json.dumps(har))
+    listed = copy.deepcopy(har)
     entries = listed["log"]["entries"]
-    image = {"method": "GET", "url": "data:image/png;base64," + "A" * 2**21, "headers": []}
-    advert = {"method": "GET", "url": "https://ads.example/?" + "&a" * 300}
-    script = {"method": "GET", "url": "chrome-extension://abc/v2/a.js", "headers": []}
     lost = entries[-1] | {"response": {"status": -1}}
-    encoded = json.loads(json.dumps(entries[-1]))
+    encoded = copy.deepcopy(entries[-1])
     encoded["request"]["url"] = "https://uat.example.com/v2/terminals/a%23b%0A"
     missing = {"detail": "The resource was not found.", "error": "not_found"}
     content = {"mimeType": "application/json", "text": json.dumps(missing)}
     encoded["response"] = {"status": 404, "content": content}
-    dropped = entries[-1]["response"]["content"]
-    del dropped["text"]
-    dropped["size"] = 4_000
+    entries[-1]["response"]["content"] = {"mimeType": "application/json", "size": 4_000}
     for entry in entries:
         more = [{"name": ":authority", "value": "uat"}, {"name": "x-user", "value": "Jos\u00e9"}]
         entry["request"]["headers"] = more + entry["request"]["headers"]
-    entries += [
-        encoded,
-        {"request": image, "response": {}},
-        {"request": advert},
-        {"request": script},
-        lost,
-    ]
+    for url in (
+        "data:image/png;base64," + "A" * 2**21,
+        "https://ads.example/?" + "&a" * 300,
+        "chrome-extension://abc/v2/a.js",
+    ):
+        entries.append({"request": {"method": "GET", "url": url}})
+    entries += [encoded, lost]
     entries.reverse()
 
     done = ask("compare", _written(tmp_path, listed))

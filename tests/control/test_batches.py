@@ -17,10 +17,6 @@ def sandbox():
     return sandbox
 
 
-def answer(sandbox, id, **body):
-    return sandbox.manage("POST", f"/batches/{id}/answer", body)
-
-
 def results(detail):
     return {(one["transaction_id"], one["kind"]): one["result"] for one in detail["records"]}
 
@@ -31,7 +27,7 @@ def test_the_record_that_was_sent_back_is_named_with_the_batch_that_takes_it_nex
     first = kept["batch_id"]
     sandbox.close_batch(first)
 
-    answer(sandbox, first, answer="partially_accepted", rejected=[back_id])
+    sandbox.answer_batch(first, "partially_accepted", rejected=[back_id])
 
     detail = sandbox.look(f"batches/{first}")
     assert results(detail) == {(kept_id, "capture"): "accepted", (back_id, "capture"): "refused"}
@@ -68,13 +64,13 @@ def test_each_result_of_a_batch_has_its_payments_settled_or_not_and_says_what_it
     ):
         tx = sandbox.paid()
         id = tx["batch_id"]
-        assert_refused(answer(sandbox, id, answer="accepted"), 409, "not_submitted")
+        assert_refused(sandbox.answer_batch(id, "accepted"), 409, "not_submitted")
         sandbox.close_batch(id)
         if body:
-            shown = answer(sandbox, id, **body).json()
+            shown = sandbox.answer_batch(id, **body).json()
             assert shown["status"] == body["answer"]
             assert shown["response"] == (response and {"rejection_reason": response})
-            again = answer(sandbox, id, answer="accepted")
+            again = sandbox.answer_batch(id, "accepted")
             assert_refused(again, 409, "not_submitted")
             assert body["answer"] in again.json()["message"]
 

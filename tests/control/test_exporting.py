@@ -15,6 +15,7 @@ from sandbox.settings import Settings
 from tests.control.exports import export, exported
 from tests.control.refusals import assert_refused
 from tests.driving import InProcess, Served
+from tests.state.remote import Remote
 
 
 @pytest.fixture
@@ -51,14 +52,11 @@ def test_curl_takes_keys_from_variables_and_sends_what_was_sent(told):
 
 
 def test_the_curl_commands_of_a_server_have_its_address_and_the_chosen_outcome(served: Served):
-    world = served.control("POST", "/worlds", json={}).json()
-    key = world["keys"]["merchant"]["key"]
-    body = {"amount": 1000, "terminal_id": world["terminals"]["merchant"]}
-    headers = {"x-sandbox-outcome": "lost_card"}
-    served.ask("POST", "/v3/payment", key=key, json=body, headers=headers)
+    shop = Remote(served, served.control("POST", "/worlds", json={}).json()["id"])
+    shop.pay(by="merchant", outcome="lost_card")
 
-    asked = served.control("POST", f"/worlds/{world['id']}/export", json={"as": "curl"}).json()
-    script, more = asked["content"], {"KEY_MERCHANT": key, "no_proxy": "*"}
+    script = shop.manage("POST", "/export", {"as": "curl"}).expect(200)["content"]
+    more = {"KEY_MERCHANT": shop.key("merchant"), "no_proxy": "*"}
     done = subprocess.run(
         ["sh"], input=script, text=True, capture_output=True, check=True, env=os.environ | more
     )

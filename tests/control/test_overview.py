@@ -96,8 +96,7 @@ def test_a_batch_is_a_need_until_what_came_back_is_in_a_batch_again(sandbox):
     kept, back = sandbox.paid(2500), sandbox.paid(700)
     first = kept["batch_id"]
     sandbox.close_batch(first)
-    result = {"answer": "partially_accepted", "rejected": [back["transaction_id"]]}
-    sandbox.manage("POST", f"/batches/{first}/answer", result)
+    sandbox.answer_batch(first, "partially_accepted", rejected=[back["transaction_id"]])
 
     (need,) = sandbox.look("overview")["needs"]
     assert (need["kind"], need["id"], need["amount"]) == ("batch", first, 700)
@@ -108,8 +107,7 @@ def test_a_batch_is_a_need_until_what_came_back_is_in_a_batch_again(sandbox):
     assert needs(sandbox) == []
 
     sandbox.close_batch(second)
-    result = {"answer": "rejected", "reason": "hash_mismatch"}
-    sandbox.manage("POST", f"/batches/{second}/answer", result)
+    sandbox.answer_batch(second, "rejected", reason="hash_mismatch")
     assert needs(sandbox) == [("batch", second)]
 
 
@@ -122,7 +120,7 @@ def test_a_batch_is_a_need_however_many_newer_ones_are_none(sandbox):
         tx = sandbox.paid()
         batches.append(tx["batch_id"])
         sandbox.close_batch(batches[-1])
-        sandbox.manage("POST", f"/batches/{batches[-1]}/answer", result).expect(200)
+        sandbox.answer_batch(batches[-1], **result).expect(200)
         if result != results[0]:
             sandbox.acted(tx, "reverse")
 

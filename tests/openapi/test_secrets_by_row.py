@@ -207,10 +207,8 @@ def test_no_field_of_a_control_body_takes_a_secret(sandbox, caplog, name):
     _assert_nothing_is_kept(sandbox, caplog.text)
 
 
-@pytest.mark.parametrize("secret", ["4532%200151%201128%2030366", "%34532015112830366", WHOLE])
+@pytest.mark.parametrize("secret", ["4532%200151%201283%200366", "%34532015112830366", WHOLE])
 def test_the_address_of_an_endpoint_hides_none_in_its_escapes(sandbox, secret):
-    secret = secret.replace("1128%203", "1283%20")
-
     answer = sandbox.manage("POST", "/endpoints", {"url": f"http://127.0.0.1:9/hook?of={secret}"})
 
     assert (answer.status, answer.json()["message"].split(": ")[0]) == (400, "url")

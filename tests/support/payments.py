@@ -220,9 +220,9 @@ class PaymentCaller(DirectoryCaller):
     def close_batch(self, id: str, *, by: str = "partner") -> Response:
         return self.post(f"/v1/batches/{id}/close", by=by)
 
-    def answer_batch(self, id: str, answer: str) -> Response:
+    def answer_batch(self, id: str, answer: str, **more: Any) -> Response:
         """Have the processor answer a batch that was submitted."""
-        return self.manage("POST", f"/batches/{id}/answer", {"answer": answer})
+        return self.manage("POST", f"/batches/{id}/answer", {"answer": answer} | more)
 
     def settled(self, id: str, *, by: str = "partner") -> dict[str, Any]:
         """The batch once it was closed and has whatever result it gets."""

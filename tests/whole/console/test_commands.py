@@ -3,7 +3,7 @@
 import shlex
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from tests.cli.proxying import proxying
 from tests.driving import NOW, serving
@@ -15,6 +15,14 @@ TOKEN = "a-token-of-the-test"
 def shown(desk: Desk) -> list[str]:
     """The words of the command beside a request of the journal."""
     return shlex.split(desk.page.locator("pre").filter(has_text="curl -s").inner_text())
+
+
+def copied(page: Page, button: str) -> list[str]:
+    """The words of the command that this button copies."""
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name=button, exact=True).click()
+    page.get_by_text("Copied a curl command").wait_for()
+    return shlex.split(page.evaluate("navigator.clipboard.readText()"))
 
 
 def test_a_command_has_all_of_the_request_but_its_key(page, desk):
@@ -41,7 +49,6 @@ def test_a_command_has_all_of_the_request_but_its_key(page, desk):
 def test_a_command_names_the_host_at_which_the_console_was_opened(page, place):
     options = ("--host", "0.0.0.0", "--control-port", "0", "--token", TOKEN, "--clock", NOW)
     with serving(*options) as server:
-        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
         page.goto(f"{server.facts['control_url']}/#token={TOKEN}")
         page.get_by_role("button", name="Tap a first payment").click()
         page.get_by_role("link", name="Take a payment $10.00").wait_for()
@@ -50,21 +57,14 @@ def test_a_command_names_the_host_at_which_the_console_was_opened(page, place):
         if place == "journal":
             page.get_by_role("link", name="Take a payment").click()
         label = {"journal": "Copy", "terminal": "as curl"}.get(place, "Copy a curl command")
-        page.get_by_role("button", name=label, exact=True).click()
-        page.get_by_text("Copied a curl command").wait_for()
 
-        copied = page.evaluate("navigator.clipboard.readText()")
-        assert f"{server.url}/v3/payment" in shlex.split(copied)
+        assert f"{server.url}/v3/payment" in copied(page, label)
         page.goto("about:blank")
 
 
 def test_a_command_has_the_prefix_of_a_proxy(page, server):
     with proxying(server.url) as proxy:
         page.goto(f"{proxy.url}/_sandbox/#/default/terminal")
-        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-        page.get_by_role("button", name="as curl").click()
-        page.get_by_text("Copied a curl command").wait_for()
 
-        copied = page.evaluate("navigator.clipboard.readText()")
-        assert f"{proxy.url}/v3/payment" in shlex.split(copied)
+        assert f"{proxy.url}/v3/payment" in copied(page, "as curl")
         page.goto("about:blank")
