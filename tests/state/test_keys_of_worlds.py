@@ -14,15 +14,8 @@ from sandbox.domain.keys import digest_of
 from sandbox.settings import Settings
 from sandbox.store.files.port import StoreError
 from tests.driving import InProcess, fresh
-from tests.worlds.worlds import (
-    KEY,
-    add_world,
-    create,
-    kept,
-    make_another,
-    supplied,
-    totals,
-)
+from tests.state.filling import looping
+from tests.worlds.worlds import KEY, add_world, create, supplied, totals
 
 Document = dict[str, Any]
 
@@ -135,9 +128,9 @@ def test_a_world_whose_key_another_one_has_by_now_is_not_reset(sandbox, mallory)
 
 def test_a_file_in_which_a_world_has_the_key_of_another_is_refused(tmp_path: Path):
     path = tmp_path / "state.json"
-    with kept(fresh(store=path)) as sandbox:
+    with looping(fresh(store=path)) as sandbox:
         victim = sandbox.key("merchant")
-        make_another(sandbox, "alice")
+        add_world(sandbox, "alice")
     document = json.loads(path.read_bytes())
     own = {"api_keys": document["alice.api_keys"]}
     document["alice.api_keys"] = with_key(own, victim)["api_keys"]

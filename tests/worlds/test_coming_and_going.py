@@ -14,7 +14,8 @@ from sandbox.worlds.elsewhere import WorldLost
 from sandbox.worlds.spec import Limits, TooManyWorlds
 from sandbox.worlds.world import World
 from tests.driving import InProcess
-from tests.worlds.worlds import add_world, kept, make_another
+from tests.state.filling import looping
+from tests.worlds.worlds import add_world
 
 
 def test_the_keys_of_a_deleted_world_are_unknown_until_another_has_its_id(sandbox):
@@ -177,15 +178,15 @@ def test_a_world_that_a_file_keeps_is_only_dropped_by_a_limit_and_is_as_old_as_i
     tmp_path, system_clock, ticks
 ):
     store = tmp_path / "state.json"
-    with kept(_server(system_clock, ticks, store=store)) as sandbox:
-        make_another(sandbox, "a")
+    with looping(_server(system_clock, ticks, store=store)) as sandbox:
+        add_world(sandbox, "a")
         system_clock[0] += YEAR_S
         ticks[0] += YEAR_S
         assert _dropped(sandbox) == ["a", "default"]
 
     ticks[0] = 5.0  # another start of the host
     limits = Limits(unused_after_s=100.0)
-    with kept(_server(system_clock, ticks, store=store, limits=limits)) as sandbox:
+    with looping(_server(system_clock, ticks, store=store, limits=limits)) as sandbox:
         ticks[0] += 99
         assert _dropped(sandbox) == ["a", "default"]
         ticks[0] += 2

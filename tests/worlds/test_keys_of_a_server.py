@@ -3,7 +3,6 @@
 Source: docs/design/worlds.md.
 """
 
-import asyncio
 import json
 import logging
 from contextlib import AbstractContextManager, closing
@@ -18,7 +17,8 @@ from sandbox.settings import Settings
 from sandbox.store.files.file_kinds import copy, open_file
 from sandbox.store.files.port import StoreError
 from tests.driving import InProcess
-from tests.worlds.worlds import create, kept, make_another
+from tests.state.filling import looping
+from tests.worlds.worlds import add_world, create
 
 TOKEN = "open-sesame-open-sesame"
 
@@ -31,7 +31,7 @@ def a_server(host: str = "0.0.0.0", **more: Any) -> InProcess:
 
 def on(path: Path, host: str = "0.0.0.0", **more: Any) -> AbstractContextManager[InProcess]:
     """A server that keeps its worlds in this file, until the block ends."""
-    return kept(a_server(host, store=path, **more))
+    return looping(a_server(host, store=path, **more))
 
 
 def keys(sandbox: InProcess, world: str = "default") -> dict[str, str]:
@@ -58,7 +58,7 @@ def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 def test_off_loopback_no_other_server_has_the_keys_of_a_world_and_ids_are_the_same():
     servers = [a_server(), a_server(), a_server("127.0.0.1")]
     for server in servers:
-        make_another(server, "one")
+        add_world(server, "one")
 
     for world in ("default", "one"):
         found = [secrets(keys(server, world)) for server in servers]
@@ -73,7 +73,7 @@ def test_off_loopback_no_other_server_has_the_keys_of_a_world_and_ids_are_the_sa
 def test_with_known_keys_they_are_those_of_loopback():
     server, documented = a_server(known_keys=True), a_server("127.0.0.1")
     for one in (server, documented):
-        make_another(one, "one")
+        add_world(one, "one")
 
     assert keys(server) == keys(documented)
     assert keys(server, "one") == keys(documented, "one")
@@ -108,15 +108,14 @@ def test_a_snapshot_of_another_server_leaves_a_world_its_keys():
 
 def test_the_keys_of_kept_worlds_stay_over_restarts_wherever_the_server_is_bound(path: Path):
     with on(path) as server:
-        make_another(server, "one")
+        add_world(server, "one")
         before = keys(server), keys(server, "one")
 
     for host, known in (("0.0.0.0", False), ("127.0.0.1", False), ("0.0.0.0", True)):
         with on(path, host, known_keys=known) as server:
             assert (keys(server), keys(server, "one")) == before
             for world in ("default", "one"):
-                worlds = server.sandbox.worlds
-                asyncio.run(worlds.reset_aside(worlds.get(world)))
+                replace(server, world=world).reset()
             assert (keys(server), keys(server, "one")) == before
 
 
@@ -124,17 +123,17 @@ def test_a_world_that_is_made_where_keys_are_known_has_known_ones_in_the_same_fi
     with on(path) as server:
         default = keys(server)
     with on(path, "127.0.0.1") as server:
-        make_another(server, "one")
+        add_world(server, "one")
         one = keys(server, "one")
 
     with on(path) as server:
-        make_another(server, "two")
+        add_world(server, "two")
         assert keys(server) == default
         assert keys(server, "one") == one
         two = keys(server, "two")
     documented = a_server("127.0.0.1")
     for id in ("one", "two"):
-        make_another(documented, id)
+        add_world(documented, id)
     assert keys(documented, "one") == one
     assert secrets(keys(documented, "two")).isdisjoint(secrets(two))
 
