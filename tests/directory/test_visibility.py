@@ -32,8 +32,6 @@ def target_of(sandbox: InProcess, name: str, holder: str) -> str:
         return sandbox.location_id(holder)
     if "{credential_id}" in path:
         return str(sandbox.a_credential(holder, by="psp")["id"])
-    if "{key_id}" in path:
-        return str(sandbox.mint(["payments:read"], by="psp", account=holder)["id"])
     return sandbox.account_id(holder)
 
 
@@ -76,14 +74,12 @@ def gone_target_of(sandbox: InProcess, name: str) -> str:
     return id
 
 
-def ask(sandbox: InProcess, name: str, id: str, *, key: str | None, granted: str = "") -> Response:
+def ask(sandbox: InProcess, name: str, id: str, *, key: str | None) -> Response:
     """The row's request, aimed at this id."""
     row, case = SERVED[name], CASES[name]
     body: Any = ...
     if case.body is not None:
         body = {one: id if value == "" else value for one, value in case.body.items()}
-        if body.get("permissions") == ["?"]:
-            body["permissions"] = [granted or "apikeys:create"]
     query = f"{case.query}={id}" if "{" not in row.path and row.method == "GET" else ""
     return sandbox.ask(row.method, _filled(row.path, id), key=key, json_body=body, query=query)
 
@@ -122,8 +118,6 @@ def outlives_its_account(row: Row) -> bool:
 
 
 STILL_ANSWERED = {
-    # Repeating a deletion answers the same again (spec 4.4-delete).
-    "apikeys.delete",
     # What a deleted account was paid stays visible above it (assumed 4.7-deleted-account).
     "transactions.read",
     "transactions.history",
@@ -157,7 +151,7 @@ def test_all_that_is_hidden_is_one_404_and_all_that_is_denied_one_401(sandbox, n
             is_shown = at == "deleted" and name in STILL_ANSWERED
             expected += [(key, (200, None) if is_shown else HIDDEN) for key in holding]
         for key, seen in expected:
-            answer = ask(sandbox, name, id, key=key, granted=case.needs)
+            answer = ask(sandbox, name, id, key=key)
             assert answer.error() == seen, at
             bodies.get(seen, set()).add(answer.body)
 
@@ -176,7 +170,7 @@ def test_a_real_target_is_served_to_a_key_that_holds_the_permission(sandbox, nam
     key = key_with(sandbox, "exactly what is needed", case)
     id = target_of(sandbox, name, case.keeps)
 
-    answer = ask(sandbox, name, id, key=key, granted=case.needs)
+    answer = ask(sandbox, name, id, key=key)
 
     assert answer.error() == (case.status, None), answer.body
 
@@ -194,9 +188,8 @@ MERCHANT_ITSELF = {
 @pytest.mark.parametrize("name", SERVED)
 def test_a_merchants_key_reaches_its_own_account_and_nothing_else(sandbox, name):
     case = CASES[name]
-    granted = case.needs_own or case.needs
     keys = [
-        sandbox.mint([granted, *case.also], by="merchant")["key"],
+        sandbox.mint([case.needs, *case.also], by="merchant")["key"],
         sandbox.mint(["all"], by="merchant")["key"],
     ]
     own = [target_of(sandbox, name, "merchant") for _ in keys]
@@ -204,7 +197,7 @@ def test_a_merchants_key_reaches_its_own_account_and_nothing_else(sandbox, name)
     others += [sandbox.account_id(above) for above in ("partner", "psp", "admin")]
 
     outside = [ask(sandbox, name, id, key=key) for key in keys for id in others]
-    inside = ask(sandbox, name, own[0], key=keys[0], granted=granted)
+    inside = ask(sandbox, name, own[0], key=keys[0])
 
     assert {answer.error() for answer in outside} == {HIDDEN}
     assert inside.error() == MERCHANT_ITSELF.get(name, (case.status, None)), inside.body
@@ -213,13 +206,12 @@ def test_a_merchants_key_reaches_its_own_account_and_nothing_else(sandbox, name)
 @pytest.mark.proves("assumed D6, 4.7-admin")
 @pytest.mark.parametrize("name", SERVED)
 def test_an_admin_reads_whatever_is_named_and_changes_only_its_own_tree(sandbox, name):
-    # API keys are all within an admin's reach (spec 4.2); for the rest see assumed 4.7-admin.
     case = CASES[name]
     id = target_of(sandbox, name, "merchant")
 
-    answer = ask(sandbox, name, id, key="admin", granted="payments:read")
+    answer = ask(sandbox, name, id, key="admin")
 
-    reaches = SERVED[name].method == "GET" or name.startswith("apikeys.")
+    reaches = SERVED[name].method == "GET"
     assert answer.error() == ((case.status, None) if reaches else HIDDEN), answer.body
 
 
