@@ -105,8 +105,8 @@ def test_an_endpoint_is_disabled_enabled_and_deleted(sandbox):
     assert sandbox.look("endpoints") == {"endpoints": [second], "total": 1}
     assert sandbox.fares(waiting) == sandbox.fares(heard) == {id: "canceled", "a": "pending"}
     assert list(sandbox.fares(missed)) == list(sandbox.fares(sandbox.emit())) == ["a"]
-    # Endpoints stay over a reset, while messages go.
-    third = sandbox.add_endpoint()
+    # Endpoints stay as they are over a reset, while messages go.
+    third = sandbox.add_endpoint(disabled=True)
     sandbox.reset()
     after = sandbox.add_endpoint()
     assert after["id"] != third["id"]

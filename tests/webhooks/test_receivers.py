@@ -88,7 +88,7 @@ def test_any_2xx_is_a_success_and_the_beginning_of_the_answer_is_kept(hooked):
 
 
 @pytest.mark.proves("assumed D22")
-def test_410_disables_the_endpoint_and_cancels_what_waited(hooked, receiver):
+def test_410_disables_the_endpoint_until_a_reset_and_cancels_what_waited(hooked, receiver):
     receiver.behave([500, 410])
     ids = [hooked.emit(), hooked.emit()]
     deliveries = [hooked.tried(id) for id in ids]
@@ -101,6 +101,8 @@ def test_410_disables_the_endpoint_and_cancels_what_waited(hooked, receiver):
     for delivery in deliveries:
         assert (delivery["status"], delivery["next_attempt_at"]) == ("canceled", None)
     assert receiver.ids() == ids
+    hooked.reset()
+    assert hooked.look("endpoints/e")["disabled_reason"] is None
 
 
 FAR_AHEAD = format_datetime(parse_rfc3339("2100-01-01T00:00:00Z"), usegmt=True)

@@ -164,17 +164,6 @@ def test_a_success_enabling_it_or_a_reset_begins_the_five_days_again(hooked, rec
         hooked.manage("POST", "/endpoints/e/enable").expect(200)
 
 
-def test_a_reset_enables_an_endpoint_that_its_failures_disabled(hooked, receiver):
-    hooked.add_endpoint(url=receiver.url, id="by-hand", disabled=True)
-    receiver.behave(410)
-    hooked.tried(hooked.emit())
-
-    hooked.reset()
-
-    assert hooked.look("endpoints/e")["disabled_reason"] is None
-    assert hooked.look("endpoints/by-hand")["disabled_reason"] == "disabled by hand"
-
-
 # --- recovering -------------------------------------------------------------------------------
 
 

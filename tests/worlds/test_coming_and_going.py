@@ -2,12 +2,14 @@
 
 import asyncio
 import gc
+import time
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from sandbox.app import build
+from sandbox.cluster.server import SPREAD_S, is_idle
 from sandbox.settings import Settings
 from sandbox.store.world_state import GeneratedData
 from sandbox.worlds.elsewhere import WorldLost
@@ -124,6 +126,20 @@ def test_a_world_that_moves_away_while_it_is_reset_leaves_no_keys_behind(sandbox
     asyncio.run(lose_while_resetting())
 
     assert worlds.is_free(key)
+
+
+def test_a_world_does_not_move_to_another_server_while_it_is_restored(sandbox):
+    worlds = sandbox.sandbox.worlds
+    restored, other = (add_world(sandbox, id).get_world() for id in ("restored", "other"))
+    for world in (restored, other):
+        world.touched_s = time.monotonic() - 2 * SPREAD_S
+        assert is_idle(worlds, world)
+
+    async def restore() -> list[bool]:
+        async with worlds.lock_of("restored"):
+            return [is_idle(worlds, world) for world in (restored, other)]
+
+    assert asyncio.run(restore()) == [False, True]
 
 
 def test_more_worlds_than_the_limit_are_refused_until_one_is_deleted(small):
