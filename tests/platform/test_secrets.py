@@ -159,7 +159,7 @@ def test_a_production_key_that_is_sent_anywhere_is_kept_nowhere_and_refused_in_a
             assert answer.status < 500
             said.append(answer.body)
         # tests/openapi/test_secrets_by_row has every field.
-        for spelt in (PRODUCTION, escaped(PRODUCTION)):
+        for spelt in (PRODUCTION, escaped(PRODUCTION), "xsvc_live_1"):
             body = f'{{"name":"till 4 ({spelt})"}}'.encode()
             for method, path in (("POST", "/v5/apikeys"), ("PUT", item)):
                 answer = sandbox.ask(method, path, key="merchant", body=body)
@@ -170,7 +170,8 @@ def test_a_production_key_that_is_sent_anywhere_is_kept_nowhere_and_refused_in_a
 
 
 def test_words_that_only_resemble_a_production_key_are_ordinary_names(sandbox):
-    for name in ("svc_live", "not svc_live_ at all", "live", "svc-live-key"):
+    alike = ("svc_live", "not svc_live_ at all", "live", "svc-live-key", "svc_live_-")
+    for name in (*alike, "svc_lively_a"):
         assert sandbox.ask(**_creation(name=name), key="merchant").status == 201
 
 
