@@ -89,12 +89,12 @@ class InProcess(PaymentCaller):
         wanted = {"url": "http://127.0.0.1:9/hooks"} | body
         return self.manage("POST", "/endpoints", wanted).expect(201)
 
-    def change_endpoint(self, id: str, **changes: Any) -> dict[str, Any]:
-        return self.manage("PATCH", f"/endpoints/{id}", changes).expect(200)
-
     def run_rules(self, *rules: dict[str, Any]) -> None:
         """Have a scenario of these rules on webhooks run."""
         self.manage("PUT", "/scenario", {"name": "mine", "webhook": list(rules)}).expect(200)
+
+    def change_endpoint(self, id: str, **changes: Any) -> dict[str, Any]:
+        return self.manage("PATCH", f"/endpoints/{id}", changes).expect(200)
 
     def emit(self, event_type: str = "account.updated", **changes: Any) -> str:
         """The id of a sample message."""

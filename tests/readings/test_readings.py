@@ -63,18 +63,13 @@ def test_a_key_may_not_delete_itself(sandbox):
     assert sandbox.delete(f"/v5/apikeys/{own}", by="partner").status == 400
 
 
-def _new_key(sandbox, by, **more):
-    body = {"name": "new", "permissions": ["all"]} | more
-    return sandbox.post("/v5/apikeys", body, by=by)
-
-
 @pytest.mark.proves("assumed D35-all")
 def test_all_is_granted_by_a_psp_alone(sandbox):
     sandbox.choose(all_granted_by="psp")
 
-    assert _new_key(sandbox, "psp").status == 201
-    assert _new_key(sandbox, "partner").status == 403
-    assert _new_key(sandbox, "partner", permissions=["payments:read"]).status == 201
+    assert sandbox.create_key(by="psp", permissions=["all"]).status == 201
+    assert sandbox.create_key(by="partner", permissions=["all"]).status == 403
+    assert sandbox.create_key(by="partner").status == 201
 
 
 @pytest.mark.proves("assumed D35-plaintext")

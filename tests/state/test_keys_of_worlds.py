@@ -15,7 +15,7 @@ from sandbox.settings import Settings
 from sandbox.store.files.port import StoreError
 from tests.driving import InProcess, fresh
 from tests.state.filling import looping
-from tests.worlds.worlds import KEY, add_world, create, supplied, totals
+from tests.worlds.worlds import KEY, add_world, supplied, totals
 
 Document = dict[str, Any]
 
@@ -43,7 +43,7 @@ def mallory(sandbox: InProcess) -> InProcess:
 
 
 def test_a_key_of_another_world_cannot_be_restored_with_a_salt_of_ones_own(sandbox, mallory):
-    before, minted = mallory.look("snapshot"), create(sandbox).json()["key"]
+    before, minted = mallory.look("snapshot"), sandbox.create_key().json()["key"]
 
     for plaintext, more in (
         (sandbox.key("merchant"), {}),
@@ -95,8 +95,8 @@ def test_a_supplied_key_comes_back_beside_one_of_the_same_lookup_and_another_sec
     sandbox, mallory
 ):
     similar = KEY[:-32] + "T" * 32
-    assert create(sandbox, **supplied(KEY)).status == 201
-    assert create(mallory, **supplied(similar)).status == 201
+    assert sandbox.create_key(**supplied(KEY)).status == 201
+    assert mallory.create_key(**supplied(similar)).status == 201
 
     mallory.load(mallory.saved()).expect(200)
 
@@ -113,7 +113,7 @@ def test_a_world_whose_key_another_one_has_by_now_is_not_reset(sandbox, mallory)
     without["api_keys"] = {n: row for n, row in rows.items() if row["_id"] != gone}
     plaintext = mallory.key("merchant")
     assert mallory.manage("PUT", "/snapshot", without).status == 200
-    assert create(sandbox, **supplied(plaintext)).status == 201
+    assert sandbox.create_key(**supplied(plaintext)).status == 201
 
     refused = mallory.manage("POST", "/reset").expect(400)
 

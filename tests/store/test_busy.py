@@ -25,13 +25,7 @@ def busy() -> InProcess:
 
 
 def found(sandbox: InProcess, merchant: str, query: str = "") -> list[dict[str, Any]]:
-    """Everything that a search finds, page by page."""
-    found: list[dict[str, Any]] = []
-    while True:
-        page = sandbox.search(f"limit=50&offset={len(found)}{query}", by=merchant)
-        found += page["transactions"]
-        if len(found) == page["total"]:
-            return found
+    return sandbox.list_all("/v2/transactions", "transactions", by=merchant, query=query)
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@ from typing import Any
 
 from tests.cli.asking import assert_refused, refuse
 from tests.driving import NOW, InProcess, serving
+from tests.support.directory import LISTINGS
 from tests.worlds.worlds import add_world, totals
 
 STATES = (
@@ -16,15 +17,7 @@ SIZES = ("merchants", "terminals_per_merchant", "locations_per_merchant")
 
 
 def listed(world: InProcess, plural: str, *, by: str = "psp") -> list[dict[str, Any]]:
-    """All of a listing, page by page."""
-    path = {"accounts": "/v1/accounts", "terminals": "/v2/terminals"}.get(plural, "/v1/locations")
-    rows: list[dict[str, Any]] = []
-    while True:
-        page = world.get(path, by=by, query=f"limit=200&offset={len(rows)}").expect(200)
-        rows += page[plural]
-        if not page[plural]:
-            assert len(rows) == page["total"]
-            return rows
+    return world.list_all(LISTINGS[plural], plural, by=by)
 
 
 def invented(world: InProcess, plural: str) -> list[dict[str, Any]]:

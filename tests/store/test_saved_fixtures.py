@@ -13,7 +13,7 @@ from sandbox.domain.profile import parse_profile
 from sandbox.store.fixture import FixtureError
 from tests.driving import NOW, InProcess, fresh
 from tests.state.filling import a_sandbox, looping
-from tests.worlds.worlds import add_world, create
+from tests.worlds.worlds import add_world
 
 Document = dict[str, Any]
 
@@ -37,7 +37,7 @@ def friday(tmp_path: Path, sandbox: InProcess) -> Path:
     """A saved demo world with two payments, and a key that is not of the cast."""
     sandbox.paid()
     sandbox.paid(2000)
-    create(sandbox, name="own", permissions=["all"])
+    sandbox.create_key(name="own", permissions=["all"])
     return write(tmp_path / "friday.json", sandbox.look("snapshot"))
 
 
@@ -164,13 +164,13 @@ def test_a_kept_world_goes_back_to_it_after_a_restart(tmp_path, friday, fixture,
     name = str(friday) if fixture == "friday" else fixture
     with looping(a_sandbox(store=path, fixture=name, seed=7)) as sandbox:
         before = sandbox.saved()
-        assert create(sandbox).status == 201
+        assert sandbox.create_key().status == 201
         assert sandbox.saved() != before
 
     # The file of the fixture is not needed any more.
     friday.unlink()
     with looping(a_sandbox(store=path)) as sandbox:
-        assert create(sandbox).status == 201
+        assert sandbox.create_key().status == 201
         sandbox.reset()
         assert sandbox.saved() == before
 

@@ -117,6 +117,18 @@ class Caller:
     def delete(self, path: str, *, by: str = "partner") -> Response:
         return self.ask("DELETE", path, key=by)
 
+    def list_all(
+        self, path: str, plural: str, *, by: str = "partner", query: str = ""
+    ) -> list[dict[str, Any]]:
+        """All rows of a listing, page by page."""
+        rows: list[dict[str, Any]] = []
+        while True:
+            page = self.get(path, by=by, query=f"limit=200&offset={len(rows)}{query}").expect(200)
+            rows += page[plural]
+            if not page[plural]:
+                assert len(rows) == page["total"]
+                return rows
+
     async def ask_on_loop(
         self,
         method: str,

@@ -14,7 +14,6 @@ from tests.state.filling import KEPT_KEY, fill
 from tests.state.remote import Remote
 from tests.state.saved_worlds import KINDS, serving_saved
 from tests.webhooks.receiving import receiving
-from tests.worlds.worlds import create
 
 FROZEN = ("--clock", NOW)
 
@@ -65,7 +64,7 @@ def test_on_a_full_disk_nothing_is_acknowledged_until_there_is_room_and_reading_
         assert world.control("GET", "/health").status == 200
         refusal = world.control("PUT", "/worlds/default/switches", {"strict_headers": True})
         assert refusal.error() == (507, "not_written")
-        refusal = create(world)
+        refusal = world.create_key()
         assert (refusal.status, set(refusal.json())) == (500, {"error", "message", "details"})
         problems = [one["message"] for one in server.said() if one["level"] == "error"]
         assert any("write" in one for one in problems)

@@ -17,20 +17,20 @@ from sandbox.worlds.spec import Limits, TooManyWorlds
 from sandbox.worlds.world import World
 from tests.driving import InProcess
 from tests.state.filling import looping
-from tests.worlds.worlds import KEY, add_world, create, supplied
+from tests.worlds.worlds import KEY, add_world, supplied
 
 
 def test_the_keys_of_a_deleted_world_are_unknown_until_another_has_its_id(sandbox):
     one, other = add_world(sandbox, "one"), add_world(sandbox, "other")
     key = one.key("merchant")
-    create(one, permissions=["all"], **supplied(KEY))
+    one.create_key(permissions=["all"], **supplied(KEY))
 
     answer = one.control("DELETE", "/worlds/one")
 
     assert (answer.status, answer.body) == (204, b"")
     assert other.get("/v5/apikeys", by=key).status == 401
     # One that was supplied is free for others.
-    assert create(other, **supplied(KEY)).status == 201
+    assert other.create_key(**supplied(KEY)).status == 201
     assert other.get("/v5/apikeys", by=KEY).status == 404
     assert other.get("/v5/apikeys", by="merchant").status == 200
     again = add_world(sandbox, "one")

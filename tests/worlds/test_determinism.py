@@ -1,12 +1,12 @@
 """The same seed and the same requests give the same bytes, and a reset gives them again."""
 
 from tests.driving import InProcess, Response, fresh
-from tests.worlds.worlds import KEY, add_world, create, supplied, totals
+from tests.worlds.worlds import KEY, add_world, supplied, totals
 
 
 def _story(world: InProcess) -> list[Response]:
     """Requests of every kind, good and bad."""
-    made = create(world)
+    made = world.create_key()
     id = made.json()["id"]
     return [
         made,
@@ -21,7 +21,7 @@ def _story(world: InProcess) -> list[Response]:
         world.ask("PATCH", "/v5/apikeys", key="merchant"),
         world.get("/nowhere", by="merchant"),
         world.get("/v5/apikeys", by="revoked"),
-        create(world, "partner", account_id=world.account_id("merchant"), **supplied(KEY)),
+        world.create_key(by="partner", account_id=world.account_id("merchant"), **supplied(KEY)),
     ]
 
 
@@ -30,8 +30,8 @@ def test_one_world_of_two_servers_answers_alike_whatever_happens_in_others(sandb
     for server, noise in ((fresh(), 0), (sandbox, 5)):
         world, noisy = add_world(server, "same", seed=7), add_world(server, "noisy", seed=7)
         for _ in range(noise):
-            create(noisy)
-            create(server)
+            noisy.create_key()
+            server.create_key()
             noisy.reset()
         stories.append(_story(world))
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.driving import NOW, InProcess
-from tests.worlds.worlds import KEY, add_world, create, supplied, totals
+from tests.worlds.worlds import KEY, add_world, supplied, totals
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def test_a_key_reaches_no_account_and_no_key_of_another_world(two):
             one.put(path, {"status": "revoked"}, by=name),
             one.delete(path, by=name),
             one.get("/v5/apikeys", by=name, query=f"account_id={merchant}"),
-            create(one, name, account_id=merchant),
+            one.create_key(by=name, account_id=merchant),
         ]
         assert [answer.status for answer in refused] == [404] * 9, name
     assert other.get(path, by="merchant").json() == before
@@ -46,8 +46,8 @@ def test_switches_and_clocks_are_of_one_world(two):
 
     assert one.ask("GET", "/v5/apikeys", headers=bare).status == 400
     assert other.ask("GET", "/v5/apikeys", headers=bare_other).status == 200
-    assert create(one).json()["created_at"] == "2027-01-01T00:00:00.000Z"
-    assert create(other).json()["created_at"] == NOW
+    assert one.create_key().json()["created_at"] == "2027-01-01T00:00:00.000Z"
+    assert other.create_key().json()["created_at"] == NOW
 
 
 # --- supplied keys ----------------------------------------------------------------------------
@@ -56,25 +56,25 @@ def test_switches_and_clocks_are_of_one_world(two):
 def test_a_key_that_another_world_has_cannot_be_supplied(two):
     one, other = two
 
-    first = create(one, **supplied(KEY))
-    second = create(other, **supplied(KEY))
+    first = one.create_key(**supplied(KEY))
+    second = other.create_key(**supplied(KEY))
 
     assert (first.status, second.status) == (201, 400)
     assert second.json()["error"] == "validation_error"
     assert totals(other)[0] == 0
     assert KEY not in second.body.decode()
     for name in ("merchant", "retrievable", "revoked", "deleted"):
-        assert create(one, **supplied(InProcess(one.sandbox).key(name))).status == 400, name
+        assert one.create_key(**supplied(InProcess(one.sandbox).key(name))).status == 400, name
 
 
 def test_a_key_that_is_minted_again_after_a_reset_is_not_one_that_another_world_has_now(two):
     """Draws repeat after a reset; a key from an earlier run may have been supplied elsewhere."""
     one, other = two
-    minted = create(one, permissions=["accounts:read"]).json()["key"]
+    minted = one.create_key(permissions=["accounts:read"]).json()["key"]
     one.reset()
-    create(other, permissions=["accounts:read"], **supplied(minted))
+    other.create_key(permissions=["accounts:read"], **supplied(minted))
 
-    again = create(one, permissions=["accounts:read"]).json()["key"]
+    again = one.create_key(permissions=["accounts:read"]).json()["key"]
 
     path = f"/v1/accounts/{one.account_id('merchant')}"
     assert one.get(path, by=again).status == 200

@@ -18,7 +18,7 @@ from sandbox.store.files.file_kinds import copy, open_file
 from sandbox.store.files.port import StoreError
 from tests.driving import InProcess
 from tests.state.filling import looping
-from tests.worlds.worlds import add_world, create
+from tests.worlds.worlds import add_world
 
 TOKEN = "open-sesame-open-sesame"
 
@@ -84,7 +84,7 @@ def test_with_known_keys_they_are_those_of_loopback():
 def test_secrets_of_endpoints_and_minted_keys_are_of_one_server_as_well():
     def made(server: InProcess) -> tuple[str, str]:
         endpoint = server.add_endpoint(url="http://8.8.8.8/hook")
-        return endpoint["secret"], create(server).json()["key"]
+        return endpoint["secret"], server.create_key().json()["key"]
 
     found = [made(a_server()), made(a_server()), made(a_server("127.0.0.1"))]
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from tests.driving import NOW, InProcess, Response
+from tests.driving import NOW, InProcess
 
 KEY = "svc_uat_Supplied0000_" + "S" * 32
 """A key that tests supply."""
@@ -13,11 +13,6 @@ def add_world(sandbox: InProcess, id: str, **more: Any) -> InProcess:
     """Another world of the same server, ready to be driven with its own cast."""
     sandbox.control("POST", "/worlds", {"id": id, "clock": NOW} | more).expect(201)
     return replace(sandbox, world=id)
-
-
-def create(world: InProcess, by: str = "merchant", **more: Any) -> Response:
-    body = {"name": "made", "permissions": ["payments:read"]} | more
-    return world.post("/v5/apikeys", body, by=by)
 
 
 def supplied(key: str) -> dict[str, Any]:
