@@ -240,4 +240,4 @@ def verify_webhook(request: ControlRequest, body: VerifyBody) -> VerifyView:
     prefix = request.services.worlds.profile.webhook_header_prefix.lower()
     sent = {name.lower(): value for name, value in body.headers.items()}
     payload = body.body.encode("utf-8", "surrogatepass")
-    return _check(secrets, prefix, sent, payload, now_s=int(world.system_clock()))
+    return _check(secrets, prefix, sent, payload, now_s=int(world.webhook_time()))

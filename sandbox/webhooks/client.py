@@ -49,11 +49,15 @@ class GuardedResolver(aiohttp.ThreadedResolver):
 
 @dataclass
 class _Answer:
-    """The part of an answer that has arrived. `status` is None until its head is complete."""
+    """The part of an answer that has arrived. `status` is None until its head is complete.
+
+    `is_connected` if there is a connection to send on, a new or a kept one.
+    """
 
     status: int | None = None
     body: bytearray = field(default_factory=bytearray)
     retry_after: str | None = None
+    is_connected: bool = False
     is_on_kept_connection: bool = False
 
 
@@ -87,7 +91,7 @@ class WebhookClient:
 
     async def send(self, url: str, body: bytes, headers: Mapping[str, str]) -> Sent:
         started, answer = perf_counter(), _Answer()
-        error, is_timeout, is_unreachable = None, False, False
+        error, is_timeout = None, False
         try:
             async with asyncio.timeout(self.timeout_s):
                 await self._post(url, body, headers, answer)
@@ -95,9 +99,8 @@ class WebhookClient:
             error, is_timeout = f"no complete answer within {self.timeout_s:g} s", True
         except (aiohttp.ClientError, OSError, ValueError) as problem:
             error = describe(problem)
-            is_unreachable = isinstance(problem, aiohttp.ClientConnectorError)
         sent = judge(started, answer.status, answer.body, answer.retry_after, self.mask, error)
-        return replace(sent, is_timeout=is_timeout, is_unreachable=is_unreachable)
+        return replace(sent, is_timeout=is_timeout, is_unreachable=not answer.is_connected)
 
     async def _post(
         self, url: str, body: bytes, headers: Mapping[str, str], answer: _Answer
@@ -107,7 +110,7 @@ class WebhookClient:
         is_secure = url[:6].lower() == "https:"
         tls = await asyncio.to_thread(lambda: self._tls_context) if is_secure else True
         while True:
-            answer.is_on_kept_connection = False
+            answer.is_connected = answer.is_on_kept_connection = False
             try:
                 async with session.post(
                     url,
@@ -154,7 +157,7 @@ class WebhookClient:
                 # `send` has a limit for the whole attempt.
                 timeout=aiohttp.ClientTimeout(total=None),
                 middlewares=[self._refuse_internal_host],
-                trace_configs=[_trace_kept_connections()],
+                trace_configs=[_trace_connections()],
             )
         return self._session
 
@@ -179,14 +182,19 @@ def _create_socket(address: aiohttp.AddrInfoType) -> socket.socket:
     return created
 
 
-def _trace_kept_connections() -> aiohttp.TraceConfig:
-    """Note in each answer whether its connection was used before."""
+def _trace_connections() -> aiohttp.TraceConfig:
+    """Note in each answer that there is a connection, and whether it was used before."""
 
-    async def note(_: aiohttp.ClientSession, context: Any, __: Any) -> None:
-        context.trace_request_ctx.is_on_kept_connection = True
+    async def note_new(_: aiohttp.ClientSession, context: Any, __: Any) -> None:
+        context.trace_request_ctx.is_connected = True
+
+    async def note_kept(_: aiohttp.ClientSession, context: Any, __: Any) -> None:
+        answer = context.trace_request_ctx
+        answer.is_connected = answer.is_on_kept_connection = True
 
     trace = aiohttp.TraceConfig()
-    trace.on_connection_reuseconn.append(note)
+    trace.on_connection_create_end.append(note_new)
+    trace.on_connection_reuseconn.append(note_kept)
     return trace
 
 

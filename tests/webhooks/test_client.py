@@ -4,12 +4,14 @@ Source: assumed 8.3-success; docs/design/webhooks.md.
 """
 
 import contextlib
+import socket
 from threading import Event, Thread
 
 import pytest
 
 from sandbox.domain.webhooks import TIMEOUT_S, Sent
 from sandbox.server import tls as certificates
+from sandbox.webhooks.address_guard import Guard
 from tests.cli.asking import ask as run
 from tests.driving import fresh
 from tests.webhooks import misbehaving as bad
@@ -74,6 +76,17 @@ def test_there_are_never_more_connections_than_allowed_and_the_others_wait():
 
     assert all(map(is_fine, attempts))
     assert (receiver.most_open, len(receiver.requests)) == (CONNECTIONS_MAX, 12)
+
+
+def test_an_attempt_without_a_connection_sent_nothing():
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        (unfinished,) = send(f"https://127.0.0.1:{port}/", timeout_s=0.5)
+        (internal,) = send(f"http://127.0.0.1:{port}/", guard=Guard(is_open=False))
+
+    assert (unfinished.is_timeout, unfinished.is_unreachable) == (True, True)
+    assert "is an internal address" in (internal.error or "")
+    assert internal.is_unreachable
 
 
 # --- TLS --------------------------------------------------------------------------------------

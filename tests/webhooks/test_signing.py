@@ -75,6 +75,8 @@ def test_webhooks_are_dated_and_signed_by_the_clock_that_the_switch_names(hooked
         assert moment.year == 2031 if clock == "world" else abs(sent_at - time()) < 60
         signature = signer.sign(received.id, moment, received.body.decode())
         assert received.headers["webhook-signature"] == signature
+        yours = {"headers": received.headers, "body": received.body.decode(), "endpoint_id": "e"}
+        assert hooked.manage("POST", "/verify", yours).json()["verdict"] == "genuine"
 
 
 @pytest.mark.proves("assumed 8.3-signature")
