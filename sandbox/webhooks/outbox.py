@@ -426,16 +426,20 @@ def declare(
 ) -> None:
     """Store endpoints with these fields, by id. Existing ones keep their state.
 
-    Without a secret an endpoint gets one that is derived from its id: `chars_of` returns characters
-    for a name and a count, the same for the same seed, world and name. Raises TooManyEndpoints if
-    new ones exceed the limit; an old state file may hold more.
+    Without a secret an existing endpoint keeps its own, which may have been rotated, and a new one
+    gets one that is derived from its id: `chars_of` returns characters for a name and a count, the
+    same for the same seed, world and name. Raises TooManyEndpoints if new ones exceed the limit; an
+    old state file may hold more.
     """
     there = store.all(Endpoint)
     unit, count = store.begin(), len(there)
     for id, fields in endpoints.items():
         given = {name: value for name, value in fields.items() if value is not None}
+        before = there.get(id)
+        if before is not None:
+            given.setdefault("secret", before.secret)
         given.setdefault("secret", write_secret(chars_of(f"webhook:{id}", KEY_BYTES).encode()))
-        declared, before = Endpoint(id=id, **given), there.get(id)
+        declared = Endpoint(id=id, **given)
         count += before is None
         again = {name: getattr(declared, name) for name in _DECLARED}
         unit.put(declared if before is None else replace(before, **again))

@@ -127,6 +127,16 @@ def test_a_scenario_registers_its_endpoints_and_they_stay_after_it(sandbox):
     assert (kept["url"], kept["disabled_reason"]) == (OTHER, "disabled by hand")
 
 
+def test_a_rotated_secret_stays_when_the_scenario_starts_again(sandbox):
+    sandbox.control("PUT", SCENARIO, scenario())
+    rotated = sandbox.manage("POST", "/endpoints/mine/rotate-secret", {}).json()["secret"]
+
+    sandbox.control("PUT", SCENARIO, scenario() | {"about": "again"})
+    assert endpoints(sandbox)["mine"]["secret"] == rotated
+    sandbox.control("PUT", SCENARIO, scenario(secret=SECRET))
+    assert endpoints(sandbox)["mine"]["secret"] == SECRET
+
+
 def test_an_impossible_endpoint_of_a_scenario_is_refused_and_says_where():
     for wrong, said in (
         ({"url": "nonsense"}, "endpoint 1 'mine', url: "),
