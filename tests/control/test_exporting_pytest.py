@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.control.exports import EXPORT, GIVES_UP, export, exported
+from tests.control.exports import GIVES_UP, export, exported
 from tests.control.refusals import assert_refused
 from tests.driving import fresh
 from tests.scenarios.running import running
@@ -105,8 +105,8 @@ def played(scenario: str, example: int) -> str:
     sandbox = fresh()
     sandbox.manage("POST", "/receivers", {})
     run_scenario(sandbox, name=scenario)
-    play = sandbox.control_on_loop("POST", "/worlds/default/scenario/play", {"example": example})
-    assert [one["mistakes"] for one in asyncio.run(play).json()["steps"]] == [[]] * example
+    play = sandbox.manage_on_loop("/scenario/play", example=example).json()
+    assert [one["mistakes"] for one in play["steps"]] == [[]] * example
     return exported(sandbox)["content"]
 
 
@@ -229,7 +229,7 @@ def test_a_key_that_only_this_world_has_is_refused(sandbox):
     made = sandbox.mint(["payments:read"], by="merchant")
     sandbox.get("/v2/transactions", by=made["key"])
 
-    assert_refused(sandbox.control("POST", EXPORT, {"as": "pytest"}), 409, "not_exportable")
+    assert_refused(sandbox.manage("POST", "/export", {"as": "pytest"}), 409, "not_exportable")
 
 
 def test_whatever_was_sent_the_test_is_a_program(sandbox):

@@ -1,13 +1,9 @@
 """An example of the running scenario is played in its world, after those before it."""
 
-import asyncio
-
 import pytest
 
 from tests.control.refusals import assert_refused
 
-WORLD = "/worlds/default"
-SCENARIO = f"{WORLD}/scenario"
 STORY = """
 name = "A story"
 
@@ -54,9 +50,7 @@ expect = { status = "captured", received = [] }
 
 
 def play(sandbox, example, **more):
-    """The answer to playing an example; the application runs in a loop meanwhile."""
-    body = {"example": example, **more}
-    return asyncio.run(sandbox.control_on_loop("POST", f"{SCENARIO}/play", body))
+    return sandbox.manage_on_loop("/scenario/play", example=example, **more)
 
 
 def played(sandbox, example, **more):

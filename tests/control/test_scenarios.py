@@ -1,6 +1,5 @@
 """Scenarios are run, stopped, read, checked and shown, by name or as the files people write."""
 
-import asyncio
 import tomllib
 from pathlib import Path
 
@@ -203,14 +202,8 @@ def test_what_is_right_has_no_problems_and_what_is_not_toml_names_its_line(sandb
     assert problem["line"] == 2
 
 
-def prove(sandbox, **body):
-    """The answer; the application runs in a loop meanwhile."""
-    path = "/worlds/default/scenario/prove"
-    return asyncio.run(sandbox.control_on_loop("POST", path, body))
-
-
 def proved(sandbox, **body):
-    return prove(sandbox, **body).expect(200)
+    return sandbox.manage_on_loop("/scenario/prove", **body).expect(200)
 
 
 @pytest.mark.proves("assumed D25-prove")
@@ -251,7 +244,8 @@ def test_the_examples_of_a_text_are_proved_and_have_the_lines_of_the_text(sandbo
     assert proof["ok"] is False
     assert (TOML + wrong).splitlines()[example["line"] - 1] == "[[example]]"
     assert sandbox.manage("GET", "/scenario").status == 404
-    mistaken = prove(sandbox, toml=TOML.replace("amount = 500", "amont = 500"))
+    wrong = TOML.replace("amount = 500", "amont = 500")
+    mistaken = sandbox.manage_on_loop("/scenario/prove", toml=wrong)
     assert_refused(mistaken, 400, "validation_error", "amount")
 
 

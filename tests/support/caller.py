@@ -5,7 +5,7 @@ import contextlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlencode
 
 from sandbox.app import Sandbox
@@ -193,6 +193,11 @@ class Caller:
         scope = http_scope(method, f"/_sandbox{path}", query=query)
         answer = await Exchange(scope, payload, gone).run(self.sandbox.app)
         return answer if answer.status else None
+
+    def manage_on_loop(self, path: str, **body: Any) -> Response:
+        """What the world answers to a POST, on a loop for what is done beside it."""
+        answer = self.control_on_loop("POST", f"/worlds/{self.world}{path}", body)
+        return cast(Response, asyncio.run(answer))
 
     def living(self) -> contextlib.AbstractAsyncContextManager[Any]:
         """The application's life: at its end it stops what it does by itself."""
