@@ -226,6 +226,5 @@ def serving(*options: str) -> Iterator[Served]:
             yield Served(process, json.loads(line), client)
     finally:
         if process.poll() is None:
-            process.terminate()
-            process.communicate(timeout=60)
+            process.stop()
         process.close()

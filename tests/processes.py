@@ -93,6 +93,12 @@ class Process:
         if self._process.exitcode is None:
             os.kill(self.pid, number)
 
+    def stop(self, number: int = signal.SIGTERM) -> tuple[int, str, str]:
+        """Stop it; its exit status, what was left of its output, and its errors."""
+        self.send_signal(number)
+        out, errors = self.communicate(60)
+        return self.wait(), out, errors
+
     def terminate(self) -> None:
         self.send_signal(signal.SIGTERM)
 

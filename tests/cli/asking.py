@@ -157,9 +157,8 @@ class Followed:
 
     def stop(self, number: int = signal.SIGINT) -> tuple[int, str]:
         """Stop it; its exit status, and what it said on stderr."""
-        self.process.send_signal(number)
-        _, err = self.process.communicate(timeout=WAIT_S)
-        return self.process.wait(), err
+        code, _, err = self.process.stop(number)
+        return code, err
 
 
 @contextlib.contextmanager

@@ -183,8 +183,7 @@ def test_variables_set_a_server_up_and_those_of_others_or_misspelt_ones_are_told
     with serving("--seed", "8") as server:
         answer = server.ask("GET", "/v5/apikeys", key="admin")
         world = server.control("GET", "/worlds/default").json()
-        server.process.terminate()
-        _, err = server.process.communicate(timeout=10)
+        _, _, err = server.process.stop()
 
     # An option outweighs its variable.
     assert (world["seed"], world["fixture"], world["clock"]["mode"]) == (8, "empty", "frozen")
@@ -259,8 +258,7 @@ def test_in_the_json_format_every_line_is_json():
         server.ask("GET", "/v5/apikeys", key="merchant", headers=upgrade)
         server.ask("GET", "/v5/apikeys", key="svc_live_something")
         server.ask("GET", "/line%0Abreak")
-        server.process.terminate()
-        out, err = server.process.communicate(timeout=10)
+        _, out, err = server.process.stop()
 
     lines = [json.loads(line) for line in (out + err).splitlines()]
     assert len(lines) >= 4
@@ -303,8 +301,7 @@ def test_a_traceback_in_the_log_has_a_clean_first_line(log_format):
     with closing(Process(command, before=_break)) as process:
         (url,) = re.findall(r"http://127\.0\.0\.1:\d+", process.stdout.readline())[:1]
         answer = httpx2.get(f"{url}/v5/apikeys", timeout=10)
-        process.terminate()
-        _, err = process.communicate(timeout=10)
+        _, _, err = process.stop()
 
     assert answer.status_code == 500
     assert "made for the test" in err
@@ -332,9 +329,7 @@ def test_the_banner_has_lines_to_paste_that_work():
         pasted = [json.loads(curl(line)) for line in lines if line.strip().startswith("curl ")]
         (address,) = [line.strip() for line in lines if line.endswith("/docs")]
         page = curl(f"curl -s {address}")
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=10)
-        code = process.poll()
+        code, out, err = process.stop(signal.SIGINT)
 
     payment, requests = pasted
     assert out.splitlines()[-1] == "stopped; 1 request, nothing kept"
@@ -395,8 +390,7 @@ def test_a_world_without_keys_can_be_served_and_its_end_says_where_it_is_kept(
     with banner_of("--fixture", "keyless.json", "--store", "s.json") as (lines, process):
         url = re.findall(r"http://\S+?:\d+", lines[0])[0]
         statuses = [httpx2.get(f"{url}/v5/apikeys", timeout=10).status_code for _ in range(2)]
-        process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=10)
+        _, out, _ = process.stop(signal.SIGINT)
 
     assert (lines[-1], statuses) == ("Ctrl-C stops it.", [401, 401])
     assert out.splitlines()[-1] == "stopped; 2 requests, kept in s.json (JSON)"
