@@ -6,29 +6,18 @@ import pytest
 
 from tests import driving
 from tests.driving import InProcess
-from tests.http.talking import HEALTH, LAST_HEALTH, Client, payment, port_of, request, serving
+from tests.http.talking import HEALTH, LAST_HEALTH, Client, head_of, payment, port_of, serving
 
 
-@pytest.fixture(scope="module")
-def served():
-    with serving() as server:
-        yield server
-
-
-@pytest.fixture
-def client(served):
-    with Client(served.port) as connection:
-        yield connection
-
-
-def test_answers_of_one_packet_come_in_the_order_of_their_requests(client, served):
+def test_answers_of_one_packet_come_in_the_order_of_their_requests():
     late = {"outcome": "approved", "amount": 100, "delay_ms": 200}
-    InProcess(served.sandbox).control("POST", "/worlds/default/scenario/next", late)
-    slow = payment(served, amount=100)
-    quick = [payment(served, amount=200 + number) for number in range(5)]
+    with serving() as served, Client(served.port) as client:
+        InProcess(served.sandbox).control("POST", "/worlds/default/scenario/next", late)
+        slow = payment(served, amount=100)
+        quick = [payment(served, amount=200 + number) for number in range(5)]
 
-    client.send(quick[0] + slow + b"".join(quick[1:]))
-    answers = [client.answer() for _ in range(6)]
+        client.send(quick[0] + slow + b"".join(quick[1:]))
+        answers = [client.answer() for _ in range(6)]
 
     assert [one.status for one in answers] == [200] * 6
     amounts = [one.json()["total_amount"] for one in answers]
@@ -38,9 +27,9 @@ def test_answers_of_one_packet_come_in_the_order_of_their_requests(client, serve
 
 
 def test_a_client_that_says_it_is_the_last_request_gets_its_answer_and_the_end(served):
-    sent = request(served, "GET /v1/accounts", "connection: close")
+    sent = head_of("GET /v1/accounts", "connection: close", key=served.key("merchant"))
     for version in (b"HTTP/1.0", b"HTTP/1.1"):
-        with Client(served.port) as client:
+        with Client(port_of(served.url)) as client:
             answer = client.ask(sent.replace(b"HTTP/1.1", version))
 
             assert (answer.status, answer.headers["connection"]) == (200, "close")

@@ -141,6 +141,8 @@ def test_what_cannot_be_used_is_refused_in_words(tmp_path):
         (["--tls-key", "k.pem"], ["--tls-key", "--tls-cert"]),
         (["--tls-cert", "nowhere.pem"], ["--tls-cert nowhere.pem", "No such file"]),
         (["--tls-cert", str(junk)], ["--tls-cert", "PEM"]),
+        (["--webhooks-ca", "nowhere.pem"], ["--webhooks-ca nowhere.pem", "No such file"]),
+        (["--webhooks-ca", str(junk)], [f"--webhooks-ca {junk}", "PEM"]),
         (["--tls", "--tls-folder", str(junk)], ["--tls-folder", "cannot be used"]),
     ):
         done = run("serve", "--port", "0", *options)

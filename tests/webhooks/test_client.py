@@ -139,14 +139,3 @@ def test_a_server_sends_to_a_receiver_whose_certificate_it_is_given(secure, fold
     deliver_sample(fresh(webhooks=(secure.url,), webhooks_ca=folder / "ca.pem"))
 
     assert len(secure.requests) == 1
-
-
-def test_a_file_without_certificates_is_refused_at_the_start(tmp_path):
-    junk = tmp_path / "junk.pem"
-    junk.write_text("no certificate")
-
-    for file, why in ((junk, "PEM"), (tmp_path / "none.pem", "No such file")):
-        done = run("serve", "--port", "0", "--webhooks-ca", str(file))
-        assert done.exit_code == 2
-        assert f"--webhooks-ca {file}" in done.stderr
-        assert why in done.stderr
