@@ -22,55 +22,43 @@ def test_every_written_case_has_its_row_and_names_its_second_permission():
 
 
 def target_of(sandbox: InProcess, name: str, holder: str) -> str:
-    """The id of what the row is about: a record of the holder's, or the holder's account."""
-    path = SERVED[name].path
-    if CASES[name].on:
-        return paid_target_of(sandbox, CASES[name].on, holder)
-    if "{terminal_id}" in path:
+    """The id of what the row is about: a record of the holder's, or the holder's account.
+
+    A payment is in the state that the row is about.
+    """
+    path, kind = SERVED[name].path, CASES[name].on
+    if kind == "terminal" or "{terminal_id}" in path:
         return sandbox.terminal_id(holder)
     if "{location_id}" in path:
         return sandbox.location_id(holder)
     if "{credential_id}" in path:
         return str(sandbox.a_credential(holder, by="psp")["id"])
-    return sandbox.account_id(holder)
-
-
-def paid_target_of(sandbox: InProcess, kind: str, holder: str) -> str:
-    """The id of a terminal, of a payment in the state that the row is about, or of its batch."""
-    if kind == "terminal":
-        return sandbox.terminal_id(holder)
     if kind == "batch":
         return str(sandbox.sold(at=holder, by="psp")["batch_id"])
-    outcome = "surcharge_prompt" if kind == "prompt" else None
-    start = "auth" if kind == "auth" else "sale"
-    tx = sandbox.pay(at=holder, by="psp", operation=start, outcome=outcome).json()
-    return str(tx["transaction_id"])
+    if kind:
+        outcome = "surcharge_prompt" if kind == "prompt" else None
+        start = "auth" if kind == "auth" else "sale"
+        return sandbox.paid_id(at=holder, by="psp", operation=start, outcome=outcome)
+    return sandbox.account_id(holder)
 
 
 def gone_target_of(sandbox: InProcess, name: str) -> str:
     """The id of a record of the partner's tree that was deleted, or whose account was."""
     path, kind = SERVED[name].path, CASES[name].on
-    if kind == "terminal":
-        id = sandbox.a_terminal(by="psp")["terminal_id"]
-        assert sandbox.delete(f"/v2/terminals/{id}", by="psp").status == 204
-        return str(id)
-    if kind:
-        id = paid_target_of(sandbox, kind, "second_merchant")
-        account = sandbox.account_id("second_merchant")
-        query = f"account_id={account}"
-        listed = sandbox.get("/v1/batches", by="psp", query=query).json()["batches"]
-        for batch in listed:
-            # An account with an unsettled batch is not deleted (assumed D45).
-            path = f"/v1/batches/{batch['id']}/close"
-            sandbox.post(path, {}, by="psp")
-        assert sandbox.delete(f"/v1/accounts/{account}", by="psp").status == 204
-        return id
-    if "{" not in path:
+    if not kind and "{" not in path:
         return sandbox.account_id("deleted_merchant")
     id = target_of(sandbox, name, "second_merchant")
-    item = path[: path.index("}") + 1]
-    answer = sandbox.delete(_filled(item, id), by="psp")
-    assert answer.status in (200, 204), answer.body
+    if kind == "terminal":
+        sandbox.drop("terminal", "second_merchant")
+    elif kind:
+        # An account with an unsettled batch is not deleted (assumed D45).
+        for batch in sandbox.batches(by="second_merchant"):
+            sandbox.close_batch(batch["id"])
+        sandbox.drop("account", "second_merchant")
+    else:
+        item = path[: path.index("}") + 1]
+        answer = sandbox.delete(_filled(item, id), by="psp")
+        assert answer.status in (200, 204), answer.body
     return id
 
 
