@@ -12,7 +12,6 @@ from sandbox.platform.routes import OPERATIONS
 from sandbox.settings import Settings
 from tests.control.refusals import assert_refused
 from tests.driving import InProcess, fresh
-from tests.worlds.worlds import add_world
 
 SECTIONS = [
     *("operations", "answers", "statuses", "status_reasons"),
@@ -182,7 +181,7 @@ def test_what_reaches_no_world_or_no_operation_is_counted_as_its_refusal_alone(s
 def test_a_world_that_begins_again_or_is_gone_counts_nothing_and_the_total_keeps_all():
     ticks = [0.0]
     sandbox = InProcess(build(Settings(), ticks=lambda: ticks[0]))
-    mine = add_world(sandbox, "mine")
+    mine = sandbox.add_world("mine")
     saved = mine.saved()
     sandbox.get("/v5/apikeys", by="merchant")
     for method, path, body in (
@@ -201,7 +200,7 @@ def test_a_world_that_begins_again_or_is_gone_counts_nothing_and_the_total_keeps
         if method in ("POST", "PUT"):
             assert exercised(sandbox, "mine") == NOTHING
     assert_refused(sandbox.control("GET", "/worlds/mine/coverage"), 404, "unknown_world")
-    add_world(sandbox, "mine")
+    sandbox.add_world("mine")
     mine.pay()
     before = total(sandbox)
     ticks[0] = 90_000.0
@@ -210,7 +209,7 @@ def test_a_world_that_begins_again_or_is_gone_counts_nothing_and_the_total_keeps
 
 
 def test_what_a_fixture_brings_along_was_not_exercised(sandbox):
-    add_world(sandbox, "mine", fixture="busy", clock=None)
+    sandbox.add_world("mine", fixture="busy", clock=None)
 
     assert sandbox.look("/worlds/mine/messages")["total"] > 0
     assert exercised(sandbox, "mine") == NOTHING

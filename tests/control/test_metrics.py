@@ -8,7 +8,6 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tests.driving import InProcess, serving
 from tests.webhooks.receiving import receiving
-from tests.worlds.worlds import add_world
 
 ROOT = Path(__file__).parents[2]
 GUIDE = ROOT / "docs" / "guides" / "running-a-server.md"
@@ -55,7 +54,7 @@ def test_requests_are_counted_by_route_and_status(sandbox):
 
 
 def test_what_was_counted_in_a_world_that_is_gone_stays(sandbox):
-    mine = add_world(sandbox, "mine")
+    mine = sandbox.add_world("mine")
     mine.pay()
     before = read(sandbox)
 

@@ -18,7 +18,6 @@ from tests.driving import NOW, InProcess, serving
 from tests.http.talking import Client, head_of, port_of
 from tests.in_process import http_scope
 from tests.support.open_requests import desk_opens, open_request, sale, tap
-from tests.worlds.worlds import add_world
 
 STREAM = "/_sandbox/worlds/default/stream"
 
@@ -26,7 +25,7 @@ STREAM = "/_sandbox/worlds/default/stream"
 @pytest.fixture
 def mine(sandbox: InProcess) -> InProcess:
     """A world beside the default one, which can go."""
-    return add_world(sandbox, "mine")
+    return sandbox.add_world("mine")
 
 
 def has_readers(sandbox: InProcess) -> bool:
@@ -155,7 +154,7 @@ def test_a_reader_that_is_too_slow_is_told_how_much_it_missed(sandbox):
 def test_a_silent_stream_says_that_it_is_there_and_its_world_is_in_use():
     ticks = [0.0]
     sandbox = InProcess(build(Settings(), ticks=lambda: ticks[0]))
-    watched, _ = (add_world(sandbox, id).get_world() for id in ("watched", "forgotten"))
+    watched, _ = (sandbox.add_world(id).get_world() for id in ("watched", "forgotten"))
     worlds = sandbox.sandbox.worlds
 
     serve = partial(Stream(watched, KINDS, lambda: worlds.touch(watched)).deliver, silence_s=0)

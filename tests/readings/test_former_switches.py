@@ -5,7 +5,6 @@ import pytest
 from sandbox.domain.profile import Profile
 from sandbox.domain.switches import SWITCHES
 from tests.driving import fresh
-from tests.worlds.worlds import add_world
 
 FORMER = {name: switch for name, switch in SWITCHES.items() if switch.reading is not None}
 PAIRS = [
@@ -34,7 +33,7 @@ def test_a_new_world_takes_former_switches_and_a_reading_counts_before_them(sand
     switches = {"strict_headers": True, "idempotency.duplicate": "replay"}
     readings = {"duplicate_event_id": "reject"}
 
-    mine = add_world(sandbox, "mine", switches=switches, readings=readings)
+    mine = sandbox.add_world("mine", switches=switches, readings=readings)
 
     for _ in range(2):
         assert mine.look("readings")["missing_headers"] == "refused"

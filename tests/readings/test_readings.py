@@ -5,7 +5,6 @@ import pytest
 from sandbox.domain.profile import Profile, parse_profile
 from sandbox.domain.readings import READINGS
 from tests.driving import fresh
-from tests.worlds.worlds import add_world
 
 DEFAULTS = {id: reading.default for id, reading in READINGS.items()}
 
@@ -108,7 +107,7 @@ def test_the_world_chooses_before_the_profile_and_null_returns_to_the_profile():
 
 @pytest.mark.proves("assumed D35")
 def test_worlds_choose_apart_and_snapshots_keep_the_choice(sandbox):
-    mine = add_world(sandbox, "mine", readings={"stored_transaction_type": "first"})
+    mine = sandbox.add_world("mine", readings={"stored_transaction_type": "first"})
     saved = mine.saved()
     mine.choose(stored_transaction_type="last")
 

@@ -19,7 +19,6 @@ from tests.driving import InProcess, Response, fresh
 from tests.properties import examples
 from tests.state.filling import looping
 from tests.state.saved_worlds import KINDS
-from tests.worlds.worlds import add_world
 
 NOWS = [f"{year}-03-01T12:00:00.000Z" for year in (2026, 2096, 2124)]
 """Instants of the stories. As a number, a later one has the digits of a card number."""
@@ -140,7 +139,7 @@ STORIES = st.lists(
 
 
 def _begun(server: InProcess, seed: int) -> Life:
-    life = Life(add_world(server, f"story-{seed}", clock=NOWS[seed % len(NOWS)], seed=seed))
+    life = Life(server.add_world(f"story-{seed}", clock=NOWS[seed % len(NOWS)], seed=seed))
     # Every world has a delivery that failed.
     _carry_out(life, [("endpoint", 0, 1), ("sale", 0, 1)])
     return life

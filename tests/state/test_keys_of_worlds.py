@@ -15,7 +15,7 @@ from sandbox.settings import Settings
 from sandbox.store.files.port import StoreError
 from tests.driving import InProcess, fresh
 from tests.state.filling import looping
-from tests.worlds.worlds import KEY, add_world, supplied, totals
+from tests.worlds.worlds import KEY, supplied, totals
 
 Document = dict[str, Any]
 
@@ -39,7 +39,7 @@ def with_key(document: Document, plaintext: str, id: str | None = None, **more: 
 @pytest.fixture
 def mallory(sandbox: InProcess) -> InProcess:
     """A world of the same server as `default`."""
-    return add_world(sandbox, "mallory")
+    return sandbox.add_world("mallory")
 
 
 def test_a_key_of_another_world_cannot_be_restored_with_a_salt_of_ones_own(sandbox, mallory):
@@ -130,7 +130,7 @@ def test_a_file_in_which_a_world_has_the_key_of_another_is_refused(tmp_path: Pat
     path = tmp_path / "state.json"
     with looping(fresh(store=path)) as sandbox:
         victim = sandbox.key("merchant")
-        add_world(sandbox, "alice")
+        sandbox.add_world("alice")
     document = json.loads(path.read_bytes())
     own = {"api_keys": document["alice.api_keys"]}
     document["alice.api_keys"] = with_key(own, victim)["api_keys"]
@@ -146,7 +146,7 @@ def test_a_file_in_which_a_world_has_the_key_of_another_is_refused(tmp_path: Pat
 def squat(sandbox: InProcess, id: str) -> None:
     """Supply, in `default`, the key that the world with this id will have."""
     elsewhere = fresh()
-    key = add_world(elsewhere, id).key("merchant")
+    key = elsewhere.add_world(id).key("merchant")
     made = sandbox.mint(["payments:read"], by="merchant", **supplied(key))
     assert made["key"] == key
 

@@ -14,7 +14,6 @@ from tests.driving import fresh
 from tests.properties import examples
 from tests.state.filling import KEPT_KEY, LISTS, a_sandbox, fill, looping
 from tests.support.open_requests import OpenRequests, delay, sale
-from tests.worlds.worlds import add_world
 
 SNAPSHOT = "/_sandbox/worlds/default/snapshot"
 Document = dict[str, Any]
@@ -120,7 +119,7 @@ def test_a_payment_that_waited_for_its_processor_has_timed_out_in_the_world_that
 @pytest.mark.parametrize("seed", [1, 5])
 def test_in_another_world_the_ids_are_the_same_and_the_keys_its_own(full: bytes, seed: int):
     sandbox = a_sandbox()
-    other = add_world(sandbox, "other", seed=seed)
+    other = sandbox.add_world("other", seed=seed)
     keys = {name: other.key(name) for name in ("partner", "psp")}
 
     view = other.load(full).expect(200)

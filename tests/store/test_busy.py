@@ -10,7 +10,6 @@ from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.payments.transactions import STATUSES, TRANSACTION_TYPES
 from tests.driving import InProcess, fresh
 from tests.payments.driving_money import check_batches, check_payments, shown_sums, sums_of
-from tests.worlds.worlds import add_world
 from tools.busy_fixture import MERCHANTS
 
 END = "2026-03-01T06:00:00.000Z"
@@ -115,8 +114,8 @@ def test_only_the_messages_of_the_last_two_days_are_there(busy: InProcess):
 
 
 def test_a_world_made_from_it_goes_on_from_the_end_of_the_month_or_at_its_own_clock(sandbox):
-    month = add_world(sandbox, "timed", fixture="busy", clock="2026-02-28T12:00:00Z")
-    worlds = (add_world(sandbox, "busy", fixture="busy", clock=None), month)
+    month = sandbox.add_world("timed", fixture="busy", clock="2026-02-28T12:00:00Z")
+    worlds = (sandbox.add_world("busy", fixture="busy", clock=None), month)
     clocks = [one.look("clock") for one in worlds]
 
     assert clocks[0]["mode"] == "running"

@@ -7,7 +7,7 @@ from typing import Any
 from tests.cli.asking import assert_refused, refuse
 from tests.driving import NOW, InProcess, serving
 from tests.support.directory import LISTINGS
-from tests.worlds.worlds import add_world, totals
+from tests.worlds.worlds import totals
 
 STATES = (
     "A[LKZR]|C[AOT]|D[EC]|FL|GA|HI|I[DLNA]|K[SY]|LA|M[EDAINSOT]|N[EVHJMYCD]|O[HKR]|PA|RI|S[CD]"
@@ -43,7 +43,7 @@ def test_a_world_has_as_many_invented_records_as_were_asked_for_beside_its_cast(
     }.items():
         sandbox.control("DELETE", "/worlds/much")
 
-        world = add_world(sandbox, "much", invent=dict(zip(SIZES, sizes, strict=False)))
+        world = sandbox.add_world("much", invent=dict(zip(SIZES, sizes, strict=False)))
 
         found = [len(invented(world, plural)) for plural in ("accounts", "terminals", "locations")]
         assert tuple(found) == counts, sizes
@@ -89,7 +89,7 @@ def misshapen(record: dict[str, Any], shapes: dict[str, str]) -> list[str]:
 
 def test_invented_records_look_like_real_ones_and_fit_each_other(sandbox):
     sizes = {"terminals_per_merchant": 15, "locations_per_merchant": 3}
-    world = add_world(sandbox, "shapes", invent={"merchants": 40, **sizes})
+    world = sandbox.add_world("shapes", invent={"merchants": 40, **sizes})
     partners = {world.account_id(name) for name in ("partner", "other_partner")}
     made = {plural: invented(world, plural) for plural in SHAPES}
     merchants = {one["id"]: one for one in made["accounts"]}
@@ -120,7 +120,7 @@ def test_invented_records_look_like_real_ones_and_fit_each_other(sandbox):
 def test_invented_merchants_come_unannounced_and_spread_over_the_partners_who_alone_see_them(
     sandbox,
 ):
-    world = add_world(sandbox, "spread", invent={"merchants": 20})
+    world = sandbox.add_world("spread", invent={"merchants": 20})
     assert totals(world) == (0, 0)
     all_ids = {one["id"] for one in invented(world, "accounts")}
 
@@ -145,9 +145,9 @@ SOME = {"merchants": 12, "terminals_per_merchant": 2, "locations_per_merchant": 
 
 def test_names_and_ids_follow_from_the_seed_however_much_is_invented(sandbox):
     worlds = [
-        add_world(sandbox, f"w{n}", invent=SOME, seed=seed) for n, seed in enumerate((7, 7, 8, -7))
+        sandbox.add_world(f"w{n}", invent=SOME, seed=seed) for n, seed in enumerate((7, 7, 8, -7))
     ]
-    few = invented(add_world(sandbox, "few", invent={"merchants": 1}, seed=7), "accounts")
+    few = invented(sandbox.add_world("few", invent={"merchants": 1}, seed=7), "accounts")
 
     first, *others = (invented(world, "accounts") for world in worlds)
 
@@ -159,7 +159,7 @@ def test_names_and_ids_follow_from_the_seed_however_much_is_invented(sandbox):
 
 
 def test_a_reset_brings_the_same_invention_back(sandbox):
-    world = add_world(sandbox, "again", invent=SOME)
+    world = sandbox.add_world("again", invent=SOME)
     before = state(world)
     terminal = invented(world, "terminals")[0]["terminal_id"]
     assert world.delete(f"/v2/terminals/{terminal}", by="psp").status == 204
@@ -193,7 +193,7 @@ def test_an_invention_out_of_bounds_is_refused_and_makes_no_world(sandbox):
 
 
 def test_without_a_partner_merchants_belong_to_the_nearest_level(sandbox):
-    world = add_world(sandbox, "bare", invent={"merchants": 2}, fixture="empty")
+    world = sandbox.add_world("bare", invent={"merchants": 2}, fixture="empty")
 
     merchants = [one for one in listed(world, "accounts", by="admin") if one["type"] == "merchant"]
 

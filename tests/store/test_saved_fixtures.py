@@ -13,7 +13,6 @@ from sandbox.domain.profile import parse_profile
 from sandbox.store.fixture import FixtureError
 from tests.driving import NOW, InProcess, fresh
 from tests.state.filling import a_sandbox, looping
-from tests.worlds.worlds import add_world
 
 Document = dict[str, Any]
 
@@ -78,7 +77,7 @@ def test_a_clock_that_it_is_given_comes_before_the_saved_one(friday):
 def test_switches_that_it_is_given_come_before_the_saved_ones_and_stay_when_it_is_reset(friday):
     sandbox = begun(friday)
     told = {"batch.settlement": "manual"}
-    world = add_world(sandbox, "told", fixture="friday", switches=told)
+    world = sandbox.add_world("told", fixture="friday", switches=told)
     assert world.look("switches")["batch.settlement"] == "manual"
     world.set_switch("strict_headers", True)
 
@@ -91,7 +90,7 @@ def test_switches_that_it_is_given_come_before_the_saved_ones_and_stay_when_it_i
 def test_other_worlds_begin_with_it_too_with_keys_of_their_own_and_go_on_alike(friday):
     sandbox = begun(friday)
 
-    one, other = (add_world(sandbox, id, fixture="friday") for id in ("one", "other"))
+    one, other = (sandbox.add_world(id, fixture="friday") for id in ("one", "other"))
 
     assert statuses(other) == statuses(sandbox)
     assert other.key("merchant") != sandbox.key("merchant")

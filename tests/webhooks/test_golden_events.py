@@ -80,8 +80,7 @@ def test_a_sample_is_for_the_account_and_about_the_resource_that_it_is_changed_t
 
 
 def test_samples_of_another_world_name_its_cast_and_nothing_of_this_one(sandbox):
-    sandbox.control("POST", "/worlds", {"id": "other", "seed": 7})
-    other = InProcess(sandbox.sandbox, world="other")
+    other = sandbox.add_world("other", seed=7)
     listen(sandbox, "merchant")
     listen(other, "merchant", "second_merchant")
     messages = {event_type: send(other, event_type) for event_type in EVENTS}

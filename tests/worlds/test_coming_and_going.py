@@ -17,11 +17,11 @@ from sandbox.worlds.spec import Limits, TooManyWorlds
 from sandbox.worlds.world import World
 from tests.driving import InProcess
 from tests.state.filling import looping
-from tests.worlds.worlds import KEY, add_world, supplied
+from tests.worlds.worlds import KEY, supplied
 
 
 def test_the_keys_of_a_deleted_world_are_unknown_until_another_has_its_id(sandbox):
-    one, other = add_world(sandbox, "one"), add_world(sandbox, "other")
+    one, other = sandbox.add_world("one"), sandbox.add_world("other")
     key = one.key("merchant")
     one.create_key(permissions=["all"], **supplied(KEY))
 
@@ -33,14 +33,14 @@ def test_the_keys_of_a_deleted_world_are_unknown_until_another_has_its_id(sandbo
     assert other.create_key(**supplied(KEY)).status == 201
     assert other.get("/v5/apikeys", by=KEY).status == 404
     assert other.get("/v5/apikeys", by="merchant").status == 200
-    again = add_world(sandbox, "one")
+    again = sandbox.add_world("one")
     assert again.key("merchant") == key
     names = [one["name"] for one in again.get("/v5/apikeys", by=key).json()]
     assert "made" not in names
 
 
 def test_a_world_that_is_deleted_or_replaced_leaves_the_memory(sandbox):
-    other = add_world(sandbox, "quokka")
+    other = sandbox.add_world("quokka")
     other.paid()
     other.load(other.saved()).expect(200)
     other.paid()
@@ -64,7 +64,7 @@ def test_ids_of_worlds_are_letters_digits_and_two_signs(sandbox):
 
 
 def test_worlds_without_an_id_are_numbered_past_those_that_are_taken(sandbox):
-    add_world(sandbox, "world-2")
+    sandbox.add_world("world-2")
 
     ids = [sandbox.control("POST", "/worlds", {}).json()["id"] for _ in range(3)]
 
@@ -133,7 +133,7 @@ def test_a_world_that_moves_away_while_it_is_reset_leaves_no_keys_behind(sandbox
 
 def test_a_world_does_not_move_to_another_server_while_it_is_restored(sandbox):
     worlds = sandbox.sandbox.worlds
-    restored, other = (add_world(sandbox, id).get_world() for id in ("restored", "other"))
+    restored, other = (sandbox.add_world(id).get_world() for id in ("restored", "other"))
     for world in (restored, other):
         world.touched_s = time.monotonic() - 2 * SPREAD_S
         assert is_idle(worlds, world)
@@ -146,8 +146,8 @@ def test_a_world_does_not_move_to_another_server_while_it_is_restored(sandbox):
 
 
 def test_more_worlds_than_the_limit_are_refused_until_one_is_deleted(small):
-    add_world(small, "a")
-    add_world(small, "b")
+    small.add_world("a")
+    small.add_world("b")
 
     answer = small.control("POST", "/worlds", {"id": "c"})
 
@@ -164,7 +164,7 @@ YEAR_S = 365 * DAY_S
 def test_worlds_unused_for_a_day_but_default_are_dropped_with_their_keys_and_make_room(
     small, system_clock, ticks
 ):
-    forgotten, asked = add_world(small, "a"), add_world(small, "b")
+    forgotten, asked = small.add_world("a"), small.add_world("b")
     key = forgotten.key("merchant")
     # A jump of the host's clock makes no world older.
     system_clock[0] += YEAR_S
@@ -198,7 +198,7 @@ def test_a_world_that_a_file_keeps_is_only_dropped_by_a_limit_and_is_as_old_as_i
 ):
     store = tmp_path / "state.json"
     with looping(_server(system_clock, ticks, store=store)) as sandbox:
-        add_world(sandbox, "a")
+        sandbox.add_world("a")
         system_clock[0] += YEAR_S
         ticks[0] += YEAR_S
         assert _dropped(sandbox) == ["a", "default"]

@@ -1,7 +1,7 @@
 """The same seed and the same requests give the same bytes, and a reset gives them again."""
 
 from tests.driving import InProcess, Response, fresh
-from tests.worlds.worlds import KEY, add_world, supplied, totals
+from tests.worlds.worlds import KEY, supplied, totals
 
 
 def _story(world: InProcess) -> list[Response]:
@@ -28,7 +28,7 @@ def _story(world: InProcess) -> list[Response]:
 def test_one_world_of_two_servers_answers_alike_whatever_happens_in_others(sandbox):
     stories = []
     for server, noise in ((fresh(), 0), (sandbox, 5)):
-        world, noisy = add_world(server, "same", seed=7), add_world(server, "noisy", seed=7)
+        world, noisy = server.add_world("same", seed=7), server.add_world("noisy", seed=7)
         for _ in range(noise):
             noisy.create_key()
             server.create_key()
@@ -42,7 +42,7 @@ def test_one_world_of_two_servers_answers_alike_whatever_happens_in_others(sandb
 
 
 def test_a_reset_gives_the_same_world_again_and_then_the_same_answers(sandbox):
-    world = add_world(sandbox, "one", seed=7)
+    world = sandbox.add_world("one", seed=7)
     before = world.manage("GET", "").body
     told = _story(world)
 

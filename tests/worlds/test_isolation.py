@@ -3,13 +3,13 @@
 import pytest
 
 from tests.driving import NOW, InProcess
-from tests.worlds.worlds import KEY, add_world, supplied, totals
+from tests.worlds.worlds import KEY, supplied, totals
 
 
 @pytest.fixture
 def two(sandbox: InProcess) -> tuple[InProcess, InProcess]:
     """Two worlds of one server that differ in their seed."""
-    return add_world(sandbox, "one", seed=1), add_world(sandbox, "other", seed=2)
+    return sandbox.add_world("one", seed=1), sandbox.add_world("other", seed=2)
 
 
 # --- keys decide the world --------------------------------------------------------------------

@@ -18,7 +18,6 @@ from sandbox.store.files.file_kinds import copy, open_file
 from sandbox.store.files.port import StoreError
 from tests.driving import InProcess
 from tests.state.filling import looping
-from tests.worlds.worlds import add_world
 
 TOKEN = "open-sesame-open-sesame"
 
@@ -58,7 +57,7 @@ def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 def test_off_loopback_no_other_server_has_the_keys_of_a_world_and_ids_are_the_same():
     servers = [a_server(), a_server(), a_server("127.0.0.1")]
     for server in servers:
-        add_world(server, "one")
+        server.add_world("one")
 
     for world in ("default", "one"):
         found = [secrets(keys(server, world)) for server in servers]
@@ -73,7 +72,7 @@ def test_off_loopback_no_other_server_has_the_keys_of_a_world_and_ids_are_the_sa
 def test_with_known_keys_they_are_those_of_loopback():
     server, documented = a_server(known_keys=True), a_server("127.0.0.1")
     for one in (server, documented):
-        add_world(one, "one")
+        one.add_world("one")
 
     assert keys(server) == keys(documented)
     assert keys(server, "one") == keys(documented, "one")
@@ -108,7 +107,7 @@ def test_a_snapshot_of_another_server_leaves_a_world_its_keys():
 
 def test_the_keys_of_kept_worlds_stay_over_restarts_wherever_the_server_is_bound(path: Path):
     with on(path) as server:
-        add_world(server, "one")
+        server.add_world("one")
         before = keys(server), keys(server, "one")
 
     for host, known in (("0.0.0.0", False), ("127.0.0.1", False), ("0.0.0.0", True)):
@@ -123,17 +122,17 @@ def test_a_world_that_is_made_where_keys_are_known_has_known_ones_in_the_same_fi
     with on(path) as server:
         default = keys(server)
     with on(path, "127.0.0.1") as server:
-        add_world(server, "one")
+        server.add_world("one")
         one = keys(server, "one")
 
     with on(path) as server:
-        add_world(server, "two")
+        server.add_world("two")
         assert keys(server) == default
         assert keys(server, "one") == one
         two = keys(server, "two")
     documented = a_server("127.0.0.1")
     for id in ("one", "two"):
-        add_world(documented, id)
+        documented.add_world(id)
     assert keys(documented, "one") == one
     assert secrets(keys(documented, "two")).isdisjoint(secrets(two))
 

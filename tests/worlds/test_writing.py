@@ -2,7 +2,6 @@
 
 from tests.driving import fresh
 from tests.state.filling import looping
-from tests.worlds.worlds import add_world
 
 
 def test_what_a_defect_kept_from_the_file_is_written_next_time(tmp_path, monkeypatch):
@@ -21,6 +20,6 @@ def test_what_a_defect_kept_from_the_file_is_written_next_time(tmp_path, monkeyp
 
 def test_a_deleted_world_leaves_nothing_behind_once_its_end_is_written(tmp_path):
     with looping(fresh(store=tmp_path / "state.json")) as sandbox:
-        add_world(sandbox, "quokka").manage("DELETE", "").expect(204)
+        sandbox.add_world("quokka").manage("DELETE", "").expect(204)
 
         assert "quokka" not in repr(vars(sandbox.sandbox.worlds.saver))

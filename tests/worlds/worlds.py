@@ -1,18 +1,11 @@
-"""How tests of worlds make worlds, and look at them."""
+"""Keys that tests of worlds supply, and what a world has."""
 
-from dataclasses import replace
 from typing import Any
 
-from tests.driving import NOW, InProcess
+from tests.driving import InProcess
 
 KEY = "svc_uat_Supplied0000_" + "S" * 32
 """A key that tests supply."""
-
-
-def add_world(sandbox: InProcess, id: str, **more: Any) -> InProcess:
-    """Another world of the same server, ready to be driven with its own cast."""
-    sandbox.control("POST", "/worlds", {"id": id, "clock": NOW} | more).expect(201)
-    return replace(sandbox, world=id)
 
 
 def supplied(key: str) -> dict[str, Any]:
