@@ -167,17 +167,19 @@ class Stage:
         """Return the platform's answer to one request with the member's key, whatever its status.
 
         `outcome` is sent as the header that chooses one. The command ends with exit status 1 if
-        the connection breaks, because the request may have been carried out.
+        the connection breaks or the answer is not JSON, because the request may have been carried
+        out.
         """
         headers = {} if outcome is None else {OUTCOME_HEADER: outcome}
         try:
-            return self.platform.ask(member.key, method, path, body, **headers)
+            reply = self.platform.ask(member.key, method, path, body, **headers)
         except control_client.Unanswered as error:
-            refuse(
-                f"{str(error).rstrip('.')}; the platform may have carried it out anyway: "
-                "`sandbox tail --no-follow --limit 1` shows the request",
-                EXIT_REFUSED,
+            _refuse_unread(str(error).rstrip("."))
+        if reply.is_success and value_of(reply.content) is None:
+            _refuse_unread(
+                f"the platform answered {reply.status_code} with a body that is not JSON"
             )
+        return reply
 
     def must(self, member: Member, method: str, path: str, body: Any = None, **query: Any) -> Any:
         """Return the body of the platform's answer.
@@ -292,6 +294,15 @@ class ActorCommand(control_client.WorldCommand):
         """Return the arguments of its function."""
         given = super().value_for(ctx)
         return given | {"stage": Stage(given.pop("world"), given.pop("actor"))}
+
+
+def _refuse_unread(said: str) -> NoReturn:
+    """End the command because the answer of the platform cannot be read."""
+    refuse(
+        f"{said}; the platform may have carried it out anyway: "
+        "`sandbox tail --no-follow --limit 1` shows the request",
+        EXIT_REFUSED,
+    )
 
 
 def refuse_unknown(what: str, word: str, known: Collection[str], option: str) -> NoReturn:

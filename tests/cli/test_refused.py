@@ -72,6 +72,8 @@ REFUSED = (
     ("pay 10 --as merchant_read_only", 1, ["401", "lacks the operation"]),
     ("pay 10 --as other_merchant --terminal merchant", 1, ["404", "outside"]),
     ("pay 10 --outcome drop_after", 1, ["may have carried it out"]),
+    ("pay 10 --outcome malformed_json", 1, ["200 with a body that is not JSON", "carried it out"]),
+    ("pay 10 --outcome malformed_json --json", 1, ["is not JSON"]),
     (f"pay 10 --as svc_live_{'x' * 32}", 2, ["--as: '****' is not a known member"]),
     ("pay 10 --terminal patio", 2, ["there are merchant,"]),
     ("readings key_deletes_itself=\udcff", 2, ["an argument is not UTF-8: '\\udcff'"]),
