@@ -233,7 +233,17 @@ def _worlds(ctx: click.Context) -> Words:
     return dict.fromkeys((world["id"] for world in listed["worlds"]), "")
 
 
-WORLD: Final = HintedType(_worlds)
+class _WorldType(HintedType):
+    """The id of a world. An empty one, as of a variable that is not set, is refused."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Return the id as it is."""
+        if not value:
+            self.fail("the id of the world is empty", param, ctx)
+        return value
+
+
+WORLD: Final = _WorldType(_worlds)
 
 
 @dataclass(frozen=True, slots=True)
