@@ -48,7 +48,9 @@ def list_all(*, terminal: str | None, stage: Stage) -> output.Result:
 def _rejection(batch: Mapping[str, Any]) -> str | None:
     """Return the processor's response to a batch as one text; None without a response."""
     response = batch["response"] or {}
-    return ", ".join(str(value) for value in response.values()) or None
+    if "rejection_reason" in response:
+        return str(response["rejection_reason"])
+    return ", ".join(f"{value} {name}" for name, value in response.items()) or None
 
 
 def _columns(currencies: Mapping[str, str]) -> output.Columns:

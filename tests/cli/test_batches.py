@@ -29,6 +29,7 @@ def test_a_batch_is_closed_answered_and_listed_without_its_id(manual):
     assert (listed["id"], listed["status"]) == (id, "partially_accepted")
     assert headers.split()[0] == "batch"
     assert row.split()[:2] == [id, "partially_accepted"]
+    assert row.endswith("1 accepted, 1 rejected")
     assert nothing == "merchant sees no batch\n"
     assert "COMMUNICATIONS ERROR" in rejected
 
