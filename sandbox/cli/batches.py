@@ -9,7 +9,12 @@ import click
 
 from sandbox.cli import output
 from sandbox.cli.arguments import FILE, REASON, RESULT, quote_word, several
-from sandbox.cli.control_client import RemoteWorld, WorldCommand, drop_none
+from sandbox.cli.control_client import (
+    RemoteWorld,
+    WorldCommand,
+    drop_none,
+    world_option,
+)
 from sandbox.cli.files import print_bytes
 from sandbox.cli.main import Group
 from sandbox.cli.platform_client import ActorCommand, Stage, terminal_option
@@ -126,9 +131,10 @@ def close(*, batch: str | None, terminal: str | None, stage: Stage) -> output.Re
         id = opened[0]["id"]
 
     def show(closed: Mapping[str, Any]) -> None:
-        step = "sandbox clock advance 1m, sandbox batch list"
+        steps = ["sandbox clock advance 1m", "sandbox batch list"]
         if stage.remote.read("GET", "switches")["batch.settlement"] == "manual":
-            step = "sandbox batch answer last accepted"
+            steps = ["sandbox batch answer last accepted"]
+        step = ", ".join(one + world_option() for one in steps)
         _show_batch(stage, closed, f"next: {step}" if closed["status"] == "submitted" else None)
 
     return output.Result(stage.must(member, "POST", f"/v1/batches/{id}/close"), show)

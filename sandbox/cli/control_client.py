@@ -10,6 +10,7 @@ from urllib.parse import quote, urlencode
 
 import click
 import httpx2
+from click.core import ParameterSource
 from httpx2 import Client, EventSource, Response
 
 from sandbox import __version__
@@ -270,6 +271,14 @@ class RemoteWorld:
 
 
 # --- commands
+
+
+def world_option() -> str:
+    """Return ` --world ID` for a further command, if the running command has that option."""
+    context = click.get_current_context()
+    if context.get_parameter_source("world_id") is not ParameterSource.COMMANDLINE:
+        return ""
+    return f" --world {context.params['world_id']}"
 
 
 _ASKED: Final = "sandbox.asked"

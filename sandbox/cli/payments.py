@@ -7,7 +7,12 @@ from typing import Any, Final
 import click
 
 from sandbox.cli import arguments, output
-from sandbox.cli.control_client import RemoteWorld, WorldCommand, drop_none
+from sandbox.cli.control_client import (
+    RemoteWorld,
+    WorldCommand,
+    drop_none,
+    world_option,
+)
 from sandbox.cli.platform_client import (
     OUTCOME_HEADER,
     USUAL,
@@ -114,7 +119,7 @@ def _send(
         if payment["status"] in ("declined", "error") and OUTCOME_HEADER in reply.headers:
             parts.append(_describe_choice(reply.headers[OUTCOME_HEADER]))
         if step := _next(payment, "" if member.name == USUAL else f" --as {member.name}"):
-            parts.append(f"next: {step}")
+            parts.append(f"next: {step}{world_option()}")
         output.say_parts(parts)
 
     return output.Result(payment, show)

@@ -11,7 +11,7 @@ import pytest
 
 from sandbox.cli.arguments import units_of
 from sandbox.domain.currencies import in_units
-from tests.cli.asking import WAIT_S, Shell, shell_in
+from tests.cli.asking import WAIT_S, Shell, ask, shell_in
 from tests.scenarios.running import running
 
 
@@ -29,6 +29,18 @@ def test_a_payment_is_one_line_with_its_id_status_amount_card_and_next_step(till
     assert [amount, currency, *card[:2]] == ["10.50", "USD", "Amex", "371449*****8431"]
     assert f"  next: sandbox batch close {paid['batch_id'][:8]}\n" in line
     assert (paid["total_amount"], paid["event_id"]) == (1000, "e-1")
+
+
+def test_the_next_step_names_the_world_if_the_command_line_did(till):
+    held = till(f"pay 25 --hold --as second_merchant --world {till.world}")
+    elsewhere = ask("pay", "10", "--world", till.world, server=till.server).stdout
+    closed = ask("batch", "close", "--world", till.world, server=till.server).stdout
+
+    assert held.endswith(f"next: sandbox capture {held[:8]} --world {till.world}\n")
+    assert "next: sandbox batch close " in elsewhere
+    assert elsewhere.endswith(f" --world {till.world}\n")
+    steps = f"clock advance 1m --world {till.world}, sandbox batch list --world {till.world}\n"
+    assert closed.endswith(f"next: sandbox {steps}")
 
 
 def test_a_payment_shows_what_is_special_about_it(till):
