@@ -4,6 +4,7 @@ from collections import Counter
 from typing import Any, Final
 
 import click
+from click.shell_completion import CompletionItem
 
 from sandbox.cli.arguments import DURATION, INSTANT, NumberRange
 from sandbox.cli.control_client import RemoteWorld, WorldCommand, drop_none
@@ -22,9 +23,20 @@ class _ShowsFirst(Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Treat options without a subcommand as those of `show`."""
-        if not args or (args[0].startswith("-") and args[0] not in ctx.help_option_names):
+        if args:
+            is_of_show = args[0].startswith("-") and args[0] not in ctx.help_option_names
+        else:
+            # While a shell completes the next word, that may be a subcommand.
+            is_of_show = not ctx.resilient_parsing
+        if is_of_show:
             args = ["show", *args]
         return super().parse_args(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Return the subcommands, or the options of `show`."""
+        if incomplete.startswith("-"):
+            return self.commands["show"].shell_complete(ctx, incomplete)
+        return super().shell_complete(ctx, incomplete)
 
 
 @click.group(cls=_ShowsFirst)

@@ -20,6 +20,9 @@ def test_words_of_tables_need_no_server():
     for line, words in {
         "resen": ["resend"],
         "trigg": ["trigger"],
+        "clock ": ["advance", "freeze", "run", "set", "show"],
+        "clock adv": ["advance"],
+        "clock --w": ["--world"],
         "next lost": ["lost_card"],
         "next --fault drop_a": ["drop_after"],
         "pay 1 --outcome ": list(OUTCOMES),
