@@ -144,7 +144,9 @@ class WebhookClient:
                     keepalive_timeout=IDLE_S,
                     resolver=GuardedResolver(self.guard),
                     socket_factory=_create_socket,
-                    use_dns_cache=False,
+                    # Attempts at a host share the lookup in progress, so that a name server that
+                    # does not answer holds one thread. No result is kept.
+                    ttl_dns_cache=0,
                 ),
                 headers={
                     "user-agent": self.user_agent,

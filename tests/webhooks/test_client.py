@@ -89,6 +89,22 @@ def test_an_attempt_without_a_connection_sent_nothing():
     assert internal.is_unreachable
 
 
+def test_attempts_at_a_host_share_the_lookup_in_progress():
+    asked = []
+
+    class NotingGuard(Guard):
+        def why_not(self, host: str, address: str) -> str | None:
+            asked.append(address)
+            return super().why_not(host, address)
+
+    with receiving(FINE) as receiver:
+        urls = [f"http://localhost:{receiver.port}/hooks"] * 5
+        attempts = send(*urls, guard=NotingGuard(is_open=True), at_once=True)
+
+    assert all(map(is_fine, attempts))
+    assert len(asked) == len(set(asked)) > 0
+
+
 # --- TLS --------------------------------------------------------------------------------------
 
 
