@@ -9,7 +9,7 @@ from sandbox.app import build
 from sandbox.domain.webhooks import Sent
 from sandbox.settings import Settings
 from tests.driving import FROZEN, InProcess, on_loop
-from tests.worlds.worlds import supplied
+from tests.support.directory import supplied
 
 STATES = (
     "pending",

@@ -7,7 +7,6 @@ from typing import Any
 from tests.cli.asking import assert_refused, refuse
 from tests.driving import NOW, InProcess, serving
 from tests.support.directory import LISTINGS
-from tests.worlds.worlds import totals
 
 STATES = (
     "A[LKZR]|C[AOT]|D[EC]|FL|GA|HI|I[DLNA]|K[SY]|LA|M[EDAINSOT]|N[EVHJMYCD]|O[HKR]|PA|RI|S[CD]"
@@ -121,7 +120,7 @@ def test_invented_merchants_come_unannounced_and_spread_over_the_partners_who_al
     sandbox,
 ):
     world = sandbox.add_world("spread", invent={"merchants": 20})
-    assert totals(world) == (0, 0)
+    assert world.message_count() == 0
     all_ids = {one["id"] for one in invented(world, "accounts")}
 
     seen = {

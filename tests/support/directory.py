@@ -34,12 +34,20 @@ TERMINAL = {
 }
 """The least that a terminal is created with, but for the account."""
 
+SUPPLIED_KEY = "svc_uat_Supplied0000_" + "S" * 32
+"""A key that its owner supplies."""
+
 LISTINGS = {
     "accounts": "/v1/accounts",
     "terminals": "/v2/terminals",
     "locations": "/v1/locations",
     "credentials": "/v1/accounts/credentials",
 }
+
+
+def supplied(key: str = SUPPLIED_KEY) -> dict[str, Any]:
+    """The part of a body that supplies a key."""
+    return {"always_retrievable": True, "key": key}
 
 
 class DirectoryCaller(Caller):

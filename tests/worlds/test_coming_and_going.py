@@ -17,21 +17,21 @@ from sandbox.worlds.spec import Limits, TooManyWorlds
 from sandbox.worlds.world import World
 from tests.driving import InProcess
 from tests.state.filling import looping
-from tests.worlds.worlds import KEY, supplied
+from tests.support.directory import SUPPLIED_KEY, supplied
 
 
 def test_the_keys_of_a_deleted_world_are_unknown_until_another_has_its_id(sandbox):
     one, other = sandbox.add_world("one"), sandbox.add_world("other")
     key = one.key("merchant")
-    one.create_key(permissions=["all"], **supplied(KEY))
+    one.create_key(permissions=["all"], **supplied())
 
     answer = one.control("DELETE", "/worlds/one")
 
     assert (answer.status, answer.body) == (204, b"")
     assert other.get("/v5/apikeys", by=key).status == 401
     # One that was supplied is free for others.
-    assert other.create_key(**supplied(KEY)).status == 201
-    assert other.get("/v5/apikeys", by=KEY).status == 404
+    assert other.create_key(**supplied()).status == 201
+    assert other.get("/v5/apikeys", by=SUPPLIED_KEY).status == 404
     assert other.get("/v5/apikeys", by="merchant").status == 200
     again = sandbox.add_world("one")
     assert again.key("merchant") == key

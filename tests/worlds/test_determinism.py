@@ -1,7 +1,7 @@
 """The same seed and the same requests give the same bytes, and a reset gives them again."""
 
 from tests.driving import InProcess, Response, fresh
-from tests.worlds.worlds import KEY, supplied, totals
+from tests.support.directory import supplied
 
 
 def _story(world: InProcess) -> list[Response]:
@@ -21,7 +21,7 @@ def _story(world: InProcess) -> list[Response]:
         world.ask("PATCH", "/v5/apikeys", key="merchant"),
         world.get("/nowhere", by="merchant"),
         world.get("/v5/apikeys", by="revoked"),
-        world.create_key(by="partner", account_id=world.account_id("merchant"), **supplied(KEY)),
+        world.create_key(by="partner", account_id=world.account_id("merchant"), **supplied()),
     ]
 
 
@@ -47,7 +47,7 @@ def test_a_reset_gives_the_same_world_again_and_then_the_same_answers(sandbox):
     told = _story(world)
 
     reset = world.manage("POST", "/reset")
-    cleared = totals(world)
+    cleared = world.message_count(), world.look("requests")["total"]
     again = _story(world)
 
     assert (reset.status, reset.body) == (200, before)

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.driving import NOW, InProcess
-from tests.worlds.worlds import KEY, supplied, totals
+from tests.support.directory import SUPPLIED_KEY, supplied
 
 
 @pytest.fixture
@@ -56,13 +56,13 @@ def test_switches_and_clocks_are_of_one_world(two):
 def test_a_key_that_another_world_has_cannot_be_supplied(two):
     one, other = two
 
-    first = one.create_key(**supplied(KEY))
-    second = other.create_key(**supplied(KEY))
+    first = one.create_key(**supplied())
+    second = other.create_key(**supplied())
 
     assert (first.status, second.status) == (201, 400)
     assert second.json()["error"] == "validation_error"
-    assert totals(other)[0] == 0
-    assert KEY not in second.body.decode()
+    assert other.message_count() == 0
+    assert SUPPLIED_KEY not in second.body.decode()
     for name in ("merchant", "retrievable", "revoked", "deleted"):
         assert one.create_key(**supplied(InProcess(one.sandbox).key(name))).status == 400, name
 
