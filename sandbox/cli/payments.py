@@ -118,7 +118,7 @@ def _send(
         ]
         if payment["status"] in ("declined", "error") and OUTCOME_HEADER in reply.headers:
             parts.append(_describe_choice(reply.headers[OUTCOME_HEADER]))
-        if step := _next(payment, "" if member.name == USUAL else f" --as {member.name}"):
+        if step := _next(payment, _who_and_where(stage, member, payment)):
             parts.append(f"next: {step}{world_option()}")
         output.say_parts(parts)
 
@@ -149,11 +149,19 @@ def _describe_choice(outcome: str) -> str:
     return f"{key}, chosen by the {by}" if by else key
 
 
-def _next(payment: Mapping[str, Any], who: str) -> str:
+def _who_and_where(stage: Stage, member: Member, payment: Mapping[str, Any]) -> str:
+    """Return the options with which this member pays again at the terminal of the payment."""
+    terminals = stage.world["terminals"]
+    who = "" if member.name == USUAL else f" --as {member.name}"
+    is_usual = payment["tid"] == terminals.get(member.name, terminals.get(USUAL))
+    return who if is_usual else f"{who} --terminal {payment['tid']}"
+
+
+def _next(payment: Mapping[str, Any], who_and_where: str) -> str:
     """Return the usual next command; an empty text if there is none."""
     remaining = payment["additional_details"].get("remaining_amount")
     if remaining and payment["status"] in ("captured", "authorized"):
-        return f"sandbox pay {in_units(remaining, payment['currency'])}{who}"
+        return f"sandbox pay {in_units(remaining, payment['currency'])}{who_and_where}"
     batch = (payment["batch_id"] or "")[:_SHORT]
     step = _NEXT.get(payment["status"], "")
     return step.format(id=payment["transaction_id"][:_SHORT], batch=batch).rstrip()

@@ -43,6 +43,17 @@ def test_the_next_step_names_the_world_if_the_command_line_did(till):
     assert closed.endswith(f"next: sandbox {steps}")
 
 
+def test_the_rest_of_a_partial_approval_is_paid_at_the_same_terminal(till):
+    terminal = till.view["terminals"]["tax_merchant"]
+    pay = "pay 80 --card tok_mc_prepaid --as partner"
+
+    elsewhere = till(f"{pay} --terminal tax_merchant")
+    usual = till(pay)
+
+    assert elsewhere.endswith(f" --as partner --terminal {terminal}\n")
+    assert usual.endswith(" --as partner\n")
+
+
 def test_a_payment_shows_what_is_special_about_it(till):
     for line, words in {
         "pay 80 --card tok_mc_prepaid": ["30.00 still to pay", "next: sandbox pay 30.00"],
