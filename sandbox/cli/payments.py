@@ -114,8 +114,9 @@ def _send(
             payment["transaction_id"],
             output.styled_status(payment["status"], payment["status_reason"]),
             _amounts(payment),
-            f"{payment['card_brand']} {payment['card']}",
         ]
+        if payment["card"] is not None:
+            parts.append(f"{payment['card_brand']} {payment['card']}")
         if payment["status"] in ("declined", "error") and OUTCOME_HEADER in reply.headers:
             parts.append(_describe_choice(reply.headers[OUTCOME_HEADER]))
         if step := _next(payment, _who_and_where(stage, member, payment)):

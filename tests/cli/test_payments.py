@@ -54,6 +54,12 @@ def test_the_rest_of_a_partial_approval_is_paid_at_the_same_terminal(till):
     assert usual.endswith(" --as partner\n")
 
 
+def test_a_payment_that_met_no_card_shows_none(till):
+    line = till("pay 10 --outcome user_canceled")
+
+    assert line.split("  ")[1:] == ["canceled: user_canceled", "10.00 USD\n"]
+
+
 def test_a_payment_shows_what_is_special_about_it(till):
     for line, words in {
         "pay 80 --card tok_mc_prepaid": ["30.00 still to pay", "next: sandbox pay 30.00"],
