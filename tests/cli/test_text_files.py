@@ -5,8 +5,7 @@ from codecs import BOM_UTF8
 
 import pytest
 
-from tests.cli.asking import ask as run
-from tests.cli.asking import assert_refused
+from tests.cli.asking import ask, assert_refused
 from tests.driving import serving
 
 SCENARIO = """name = "tills"
@@ -60,7 +59,7 @@ def test_a_file_that_is_not_utf_8_is_refused_and_utf_8_named(shell, tmp_path):
             (*serve, "--fixture", fixture),
             (*serve, "--token-file", token),
         ):
-            assert_refused(run(*line), 2, said, "save it as UTF-8")
+            assert_refused(ask(*line), 2, said, "save it as UTF-8")
     # A world is not even sent.
     world = written(tmp_path, "world.json", shell.saved().decode(), "utf-16")
     shell.refuses(f"world load {world}", 2, "is UTF-16; save it as UTF-8")
