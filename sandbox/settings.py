@@ -249,7 +249,7 @@ def read_profile(path: Path) -> Profile:
     try:
         return parse_profile(parse_toml(decode_text(path.read_bytes())))
     except OSError as error:
-        raise SettingsError(f"{path}: cannot be read: {error}") from error
+        raise SettingsError(f"{path}: cannot be read: {error.strerror or error}") from error
     except NotUtf8 as error:
         raise SettingsError(f"{path}: {error}") from error
     except tomllib.TOMLDecodeError as error:

@@ -52,7 +52,7 @@ def read_token(path: Path) -> str:
             content = file.read(_FILE_BYTES_MAX + 1)
         token = decode_text(content).strip()
     except OSError as error:
-        raise TokenError(f"{path}: cannot be read: {error}") from None
+        raise TokenError(f"{path}: cannot be read: {error.strerror or error}") from None
     except NotUtf8 as error:
         raise TokenError(f"{path}: {error}") from None
     if not token:

@@ -132,7 +132,7 @@ def _target_of(world: World, row: Row, text: str | None) -> str | None:
     if row.target is None:
         return None
     if text is None and row.target.where == "path":
-        raise invalid(f"target: {row.name} needs the id of a {row.target.noun}")
+        raise invalid(f"target: {row.name} needs the id of the {row.target.noun}")
     noun = NOUNS.get(row.target.kind)
     return world.cast.ids_of(noun).get(text, text) if noun and text else text
 

@@ -56,7 +56,7 @@ REFUSED = {
     ("--host", "0.0.0.0", "--token", ""): ["--token", "is empty", "--token-file"],
     ("--token", "fifteen-letters"): ["--token", "only 15 characters", "at least 16"],
     ("--token", TOKEN, "--token-file", "x"): ["--token and --token-file: give one"],
-    ("--token-file", "nowhere"): ["--token-file", "nowhere", "cannot be read"],
+    ("--token-file", "nowhere"): ["--token-file", "nowhere: cannot be read: No such file"],
     ("--token-file", "/"): ["--token-file", "/", "cannot be read"],
     ("--token-file", "/dev/null"): ["--token-file", "/dev/null", "is empty"],
     ("--token-file", "/dev/zero"): ["--token-file", "/dev/zero", "only the token"],
