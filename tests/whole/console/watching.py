@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 from sandbox.control import console_files
 from tests.cli.asking import add_world
 from tests.driving import Served
-from tests.state.remote import Remote
+from tests.scenarios.running import carrying
 from tests.whole.console.consoles import heading_of
 
 _WATCH = """
@@ -83,8 +83,10 @@ class Desk:
         key: str = "merchant",
     ) -> Any:
         """A payment at a terminal of the cast, the merchant's. Gives the platform's answer."""
-        shop, operation = Remote(self.server, self.id), "auth" if hold else "sale"
-        return shop.pay(amount, card=card, operation=operation, at=at, by=key).json()
+        body = {"amount": amount, "terminal_id": self.ask("GET", "")["terminals"][at]}
+        body |= carrying(card)
+        path = "/v3/preauth" if hold else "/v3/payment"
+        return self.send("POST", path, key=key, json=body).json()
 
     def send(self, method: str, path: str, *, key: str = "merchant", **more: Any) -> Response:
         """What the platform answers to a key of the world's cast."""
