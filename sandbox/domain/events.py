@@ -12,7 +12,7 @@ from sandbox.domain.instants import Instant
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.records import Record, to_bytes
-from sandbox.domain.text import OneOf
+from sandbox.domain.text import KnownWord, OneOf
 
 
 class EventRow(Struct, frozen=True, gc=False):
@@ -85,7 +85,7 @@ class MessageHead(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=Tru
     """A message without its body."""
 
     id: str
-    event_type: str
+    event_type: Annotated[str, KnownWord(EVENTS)]
     account_id: str
     subject: str
     request_id: str | None

@@ -265,6 +265,7 @@ REFUSED: list[tuple[Change, str, *tuple[str, ...]]] = [
     (_set("api_keys", "digest", to="\u00e9" * 64), "api_keys, ", "digest"),
     (_set("api_keys", "key", to="shown"), "api_keys", "key"),
     (_set("messages", "event_type", to=5), "messages", "event_type"),
+    (_set("messages", "event_type", to="account.made"), "messages", "event_type: must be one of"),
     (_set("messages", "id", to={"a": 1}), "messages", "id: must be text, not an object"),
     (_set("messages", "id", to="msg_0"), "messages", "its id must be"),
     (
