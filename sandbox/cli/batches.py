@@ -9,12 +9,7 @@ import click
 
 from sandbox.cli import output
 from sandbox.cli.arguments import FILE, REASON, RESULT, quote_word, several
-from sandbox.cli.control_client import (
-    RemoteWorld,
-    WorldCommand,
-    drop_none,
-    world_option,
-)
+from sandbox.cli.control_client import RemoteWorld, WorldCommand, drop_none, world_option
 from sandbox.cli.files import print_bytes
 from sandbox.cli.main import Group
 from sandbox.cli.platform_client import ActorCommand, Stage, terminal_option

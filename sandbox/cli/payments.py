@@ -7,12 +7,7 @@ from typing import Any, Final
 import click
 
 from sandbox.cli import arguments, output
-from sandbox.cli.control_client import (
-    RemoteWorld,
-    WorldCommand,
-    drop_none,
-    world_option,
-)
+from sandbox.cli.control_client import RemoteWorld, WorldCommand, drop_none, world_option
 from sandbox.cli.platform_client import (
     OUTCOME_HEADER,
     USUAL,

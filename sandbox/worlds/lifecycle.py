@@ -326,7 +326,7 @@ def begin_anew(world: World, fresh: World) -> None:
     world.take_over(fresh, state, scenario)
     unit = world.store.begin()
     for endpoint in endpoints:
-        # Failures are forgotten, but not what an operator decided.
+        # Failures are forgotten, but not what an operator decided (assumed D25).
         reason = endpoint.disabled_reason if endpoint.disabled_reason == BY_HAND else None
         unit.put(replace(endpoint, disabled_reason=reason, failing_since=None))
     unit.commit()

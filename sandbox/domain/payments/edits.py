@@ -277,7 +277,7 @@ def _ledger(
             hold = known.authorized  # assumed D11
         elif status == "pending":
             # The outcome will be for this amount.
-            hold = edit.authorized_amount or 0
+            hold = edit.authorized_amount or 0  # assumed 1.7-edit
         return Ledger(authorized=hold, voided=back, refunded=refunded)
     if is_captured:
         back -= known.voided

@@ -161,6 +161,11 @@ class _WithReader(Body):
     is_pin_fallback: StrictBool | None = Field(default=None, validation_alias="isPINFallback")
 
 
+def platform_of(named: Any, apple_transaction_id: Any) -> Any:
+    """Return the platform that a body names; iOS if it has only Apple's id (assumed D16)."""
+    return "ios" if named is None and apple_transaction_id else named
+
+
 class StartPayment(_WithReader):
     """Body of a payment. Without a place, the key's own is used. Source: assumed 1.8-start."""
 
@@ -188,11 +193,6 @@ class StartPayment(_WithReader):
         in_reader = self.card_reader_data.location_id if self.card_reader_data else None
         location_id = self.location_id or self.location_beside or in_reader
         return self.terminal_id, location_id, self.account_id
-
-    @property
-    def reader_platform(self) -> str | None:
-        """The platform of the reader, named or implied; None if unknown (assumed D16)."""
-        return self.platform or ("ios" if self.apple_transaction_id else None)
 
     @model_validator(mode="after")
     def _names_one_location(self) -> "StartPayment":

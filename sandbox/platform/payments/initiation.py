@@ -20,7 +20,13 @@ from sandbox.platform.context import RequestContext
 from sandbox.platform.gateway import let_happen
 from sandbox.platform.operation import Target, operation
 from sandbox.platform.payments import attempts, conclusions, points_of_sale, processor
-from sandbox.platform.payments.bodies import StartPayment, card_in, example_of_sale, parts_of
+from sandbox.platform.payments.bodies import (
+    StartPayment,
+    card_in,
+    example_of_sale,
+    parts_of,
+    platform_of,
+)
 from sandbox.platform.payments.points_of_sale import KnownPlace
 from sandbox.scenarios.outcome_choice import ChosenOutcome
 from sandbox.scenarios.rules import FollowUp
@@ -50,9 +56,7 @@ def need_to_tap(sent: dict[str, Any]) -> Need:
 
     Source: assumed 1.9, D16.
     """
-    platform = sent.get("platform")
-    if platform is None and sent.get("apple_transaction_id"):
-        platform = "ios"
+    platform = platform_of(sent.get("platform"), sent.get("apple_transaction_id"))
     return _NEED_OF_PLATFORM.get(platform, _EITHER) if isinstance(platform, str) else _EITHER
 
 
@@ -343,6 +347,7 @@ class _Initiation:
                 )
             context.explain("outcome", "pending", "the processor is told of later", "assumed I7")
             return None
+        platform = platform_of(self.body.platform, self.body.apple_transaction_id)
         return attempts.decide(
             context,
             self.operation,
@@ -350,7 +355,7 @@ class _Initiation:
             card=self.card,
             terminal_id=terminal_id,
             more=lambda: attempts.words_of(
-                context, known, tip_amount=tip, platform=self.body.reader_platform, attempt=1
+                context, known, tip_amount=tip, platform=platform, attempt=1
             ),
         )
 
