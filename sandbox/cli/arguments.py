@@ -185,11 +185,22 @@ def _checked(check: Callable[[str], Any]) -> Callable[[str], str]:
     return parse
 
 
-def _parse_setting(value: str) -> tuple[str, Any]:
-    """Return name and value, which is JSON if it can be read as JSON, otherwise text."""
+def _parse_pair(value: str) -> tuple[str, str]:
     name, equals, text = value.partition("=")
     if not name or not equals:
         raise ValueError(f"{value!r}: write it like name=value")
+    return name, text
+
+
+def _parse_reading(value: str) -> tuple[str, str | None]:
+    """Return id and value, which is None for that of the profile."""
+    name, text = _parse_pair(value)
+    return name, None if text == "null" else text
+
+
+def _parse_setting(value: str) -> tuple[str, Any]:
+    """Return name and value, which is JSON if it can be read as JSON, otherwise text."""
+    name, text = _parse_pair(value)
     try:
         return name, parse_finite(text.encode())
     except ValueError:
@@ -221,6 +232,7 @@ TARGET: Final = ParsedType("URL", _parse_target)
 INSTANT: Final = ParsedType("INSTANT", parse_instant)
 DURATION: Final = ParsedType("DURATION", _checked(parse_duration))
 SETTING: Final = ParsedType("NAME=VALUE", _parse_setting)
+READING: Final = ParsedType("READING=VALUE", _parse_reading)
 COUNTS: Final = ParsedType("NAME=N[,...]", parse_counts)
 STATUSES: Final = ParsedType("STATUS[,...]", _parse_statuses)
 

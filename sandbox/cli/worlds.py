@@ -3,7 +3,6 @@
 import json
 import sys
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
@@ -29,9 +28,6 @@ for _command in (save, load, convert, capture, open_captures):
     world.add_command(_command)
 
 
-_settings = partial(arguments.several, type=arguments.SETTING)
-
-
 def _parse_frozen_at(value: str) -> str | None:
     """Return None for a running clock, or the instant at which to freeze it."""
     return None if value == "running" else arguments.parse_instant(value)
@@ -52,8 +48,12 @@ def _parse_frozen_at(value: str) -> str | None:
     type=arguments.ParsedType("running|INSTANT", _parse_frozen_at),
     help="Clock: running, or frozen at an instant.",
 )
-@_settings("--switch", "switches", help="Switch, like batch.settlement=manual.")
-@_settings("--reading", "readings", help="Reading, like delete_answers=resource.")
+@arguments.several(
+    "--switch", "switches", type=arguments.SETTING, help="Switch, like batch.settlement=manual."
+)
+@arguments.several(
+    "--reading", "readings", type=arguments.READING, help="Reading, like delete_answers=resource."
+)
 @click.option(
     "--invent",
     type=arguments.COUNTS,
@@ -239,8 +239,8 @@ def _text(value: Any) -> str:
 
 
 @click.command(cls=WorldCommand)
-@click.argument("choices", nargs=-1, type=arguments.SETTING, metavar="[READING=VALUE]...")
-def readings(choices: tuple[tuple[str, Any], ...], *, world: RemoteWorld) -> output.Result:
+@click.argument("choices", nargs=-1, type=arguments.READING, metavar="[READING=VALUE]...")
+def readings(choices: tuple[tuple[str, str | None], ...], *, world: RemoteWorld) -> output.Result:
     """Show or choose how a world reads the spec.
 
     Some sentences of the spec can be read in several ways, and each of them is a reading.

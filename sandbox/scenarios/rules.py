@@ -73,7 +73,7 @@ class When(Part):
     key: Some[Name] | None = None
     """The API key of the request, by its cast name or id."""
     platform: Some[Annotated[str, OneOf(("ios", "android"), "platform")]] | None = None
-    """The platform of the reader."""
+    """The platform of the reader, which an authorization or a sale names."""
     processor: Some[Name] | None = None
     """The processor of the terminal."""
     status: Some[Annotated[str, OneOf(STATUSES, "status of a payment")]] | None = None
@@ -85,25 +85,33 @@ class When(Part):
 
     @model_validator(mode="after")
     def _can_ever_fit(self) -> "When":
-        wanted, of_payments = self.attempts, sorted(self.model_fields_set - _OF_A_REQUEST)
+        of_payments = sorted(self.model_fields_set - _OF_A_REQUEST)
         if self.is_of_a_batch:
             named = [word for word in of_payments if word not in _OF_A_BATCH]
             if named:
                 raise ValueError(f"{named[0]}: closing a batch has none")
-        elif of_payments and not wanted:
+        elif of_payments and not self.attempts:
             raise ValueError(f"{of_payments[0]}: {self.operations[0].name} has none")
-        if wanted and wanted <= INITIATING and self.status is not None:
-            raise ValueError("status: a payment that begins has none yet")
-        if wanted and wanted <= INITIATING and self.attempt is not None and 1 not in self.attempt:
-            raise ValueError("attempt: an attempt that begins a payment is number 1")
-        if wanted and not wanted & INITIATING and self.attempt == [1]:
-            raise ValueError("attempt: only the attempt that begins a payment is number 1")
         for card in self.card or ():
             row = CARDS[card]
             if self.card_brand and row.brand not in self.card_brand:
                 raise ValueError(f"card_brand: {card} is {row.brand}")
             if self.card_type and row.type not in self.card_type:
                 raise ValueError(f"card_type: {card} is a {row.type} card")
+        return self
+
+    @model_validator(mode="after")
+    def _suits_its_attempts(self) -> "When":
+        if self.attempts and self.attempts <= INITIATING:
+            if self.status is not None:
+                raise ValueError("status: a payment that begins has none yet")
+            if self.attempt is not None and 1 not in self.attempt:
+                raise ValueError("attempt: an attempt that begins a payment is number 1")
+        if self.attempts and not self.attempts & INITIATING:
+            if self.attempt == [1]:
+                raise ValueError("attempt: only the attempt that begins a payment is number 1")
+            if self.platform is not None:
+                raise ValueError("platform: only the attempt that begins a payment has one")
         return self
 
     @model_validator(mode="after")

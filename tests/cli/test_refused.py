@@ -78,6 +78,7 @@ REFUSED = (
     (f"pay 10 --as svc_live_{'x' * 32}", 2, ["--as: '****' is not a known member"]),
     ("pay 10 --terminal patio", 2, ["there are merchant,"]),
     ("readings key_deletes_itselve=refused", 2, ["key_deletes_itself"]),
+    ("readings decline_status=402", 2, ["decline_status: must be one of", "http_402"]),
     ("refund \udcff", 2, ["an argument is not UTF-8"]),
     ("refund 5.00", 2, ["'5.00' is not a payment", "`last`"]),
     ("refund zz", 2, ["whose id begins with 'zz'"]),

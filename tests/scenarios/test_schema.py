@@ -249,6 +249,7 @@ IMPOSSIBLE = [
     ('operation = ["sale", "auth"], status = "pending"', "status: a payment that begins"),
     ('operation = "sale", attempt = 2', "attempt: an attempt that begins a payment is number 1"),
     ('operation = "capture", attempt = 1', "attempt: only the attempt that begins a payment"),
+    ('operation = "capture", platform = "ios"', "platform: only the attempt that begins a payment"),
     ("amount = {min = 5, max = 4}", "amount: no amount is both: min is more than max"),
     ("amount = {}", "amount: says nothing: give min, max or ends_with"),
     ("tip_amount = [5, {}]", "tip_amount: says nothing"),
