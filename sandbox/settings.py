@@ -3,16 +3,18 @@
 import os
 import re
 import tomllib
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from pydantic_core import ValidationError
+from pydantic_core import ErrorDetails, ValidationError
 
 from sandbox.domain.clock import ClockSetting
-from sandbox.domain.profile import Profile, parse_profile
-from sandbox.domain.text import NotUtf8, decode_text, parse_toml
+from sandbox.domain.field_types import sentence
+from sandbox.domain.profile import FIELD_NAMES, Profile, parse_profile
+from sandbox.domain.text import NotUtf8, decode_text, did_you_mean, parse_toml
 from sandbox.store.world_state import GeneratedData
 from sandbox.tokens import TokenError, check_token
 from sandbox.worlds.spec import Limits
@@ -255,12 +257,22 @@ def read_profile(path: Path) -> Profile:
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"{path}: is not TOML: {error}") from error
     except ValidationError as error:
-        raise SettingsError(f"{path}: {mistakes(error)}") from error
+        raise SettingsError(f"{path}: {mistakes(error, FIELD_NAMES)}") from error
 
 
-def mistakes(error: ValidationError) -> str:
-    """Return all mistakes that pydantic found, field by field."""
+_UNKNOWN: Final = ("extra_forbidden", "unexpected_keyword_argument")
+"""What pydantic calls a field that a model, or a dataclass, does not have."""
+
+
+def mistakes(error: ValidationError, names: Collection[str]) -> str:
+    """Return all mistakes that pydantic found, field by field; `names` are those of all fields."""
     return "; ".join(
-        f"{'.'.join(map(str, one['loc']))}: {one['msg'].removeprefix('Value error, ')}"
+        f"{'.'.join(map(str, one['loc']))}: {_reason(one, names)}"
         for one in error.errors(include_input=False)
     )
+
+
+def _reason(mistake: ErrorDetails, names: Collection[str]) -> str:
+    if mistake["type"] in _UNKNOWN:
+        return f"unknown field{did_you_mean(str(mistake['loc'][-1]), names)}"
+    return sentence(mistake["msg"])

@@ -89,7 +89,7 @@ def _parse_generated_data(value: str) -> GeneratedData:
     try:
         return GeneratedData(**vars(InventBody.model_validate(counts)))
     except ValidationError as error:
-        raise ValueError(mistakes(error)) from None
+        raise ValueError(mistakes(error, InventBody.model_fields)) from None
 
 
 _FOR_A_FILE: Final = ("-c", "--conf", "--config", "--config-file", "--settings")

@@ -8,7 +8,7 @@ none. The shapes are plain dataclasses; only reading a file checks them.
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import date
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Final, Literal
@@ -151,6 +151,14 @@ class Profile(_Shape):
     def api_key_header_bytes(self) -> bytes:
         """The header's name in lower case, as ASGI servers pass it."""
         return self.api_key_header.lower().encode()
+
+
+FIELD_NAMES: Final = frozenset(
+    one.name
+    for shape in (Profile, KeyPrefixes, DateFilters, Errors, PermissionRules)
+    for one in fields(shape)
+)
+"""The names of all fields of a profile and its tables."""
 
 
 def parse_profile(document: dict[str, Any]) -> Profile:

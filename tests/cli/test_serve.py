@@ -58,6 +58,7 @@ REFUSED = {
     "--control-port -1": ["--control-port"],
     f"--seed {2**63}": ["--seed"],
     "--log-format xml": ["--log-format", "text", "json"],
+    "--invent merchant=2": ["merchant: unknown field; did you mean 'merchants'?"],
     "--worlds-max 0": ["--worlds-max"],
     "--worlds-unused-after-s 0": ["--worlds-unused-after-s"],
     "--journal-entries-max 0": ["--journal-entries-max"],
@@ -85,7 +86,8 @@ def test_a_profile_that_cannot_be_used_is_refused_with_file_and_field(tmp_path):
     for toml, words in {
         "api_key_header = ": ["is not TOML"],
         "api_key_header = " + "[" * 5_000: ["is not TOML: it is nested too deeply"],
-        "api_key_headr = 'X-Key'": ["api_key_headr"],
+        "api_key_headr = 'X-Key'": ["api_key_headr: unknown field; did you mean 'api_key_header'?"],
+        "[key_prefixes]\nuit = 'a'": ["key_prefixes.uit: unknown field; did you mean 'uat'?"],
         "api_key_header = 5": ["api_key_header"],
         "api_key_header = 'not a header'": ["api_key_header"],
         "supplied_key_field = 'name'": ["supplied_key_field"],
