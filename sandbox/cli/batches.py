@@ -12,7 +12,7 @@ from sandbox.cli.arguments import FILE, REASON, RESULT, quote_word, several
 from sandbox.cli.control_client import RemoteWorld, WorldCommand, drop_none, world_option
 from sandbox.cli.files import print_bytes
 from sandbox.cli.main import Group
-from sandbox.cli.platform_client import ActorCommand, Stage, terminal_option
+from sandbox.cli.platform_client import ACCOUNT, ActorCommand, Stage, terminal_option
 from sandbox.domain.currencies import in_units
 
 
@@ -210,7 +210,12 @@ def _show_settlement(detail: Mapping[str, Any]) -> None:
 
 @click.command(cls=WorldCommand)
 @click.argument("file", type=FILE)
-@click.option("--account", metavar="NAME", help="Account that the file is about: its name or id.")
+@click.option(
+    "--account",
+    type=ACCOUNT,
+    metavar="NAME",
+    help="Account that the file is about: its name or id.",
+)
 @click.option("--batch", metavar="ID", help="Batch that the file is about.")
 @click.option("--status", metavar="WORDS", help="Statuses in the file, such as captured.")
 def reconcile(file: Path, *, world: RemoteWorld, **about: str | None) -> output.Result:

@@ -11,8 +11,15 @@ import click
 
 from sandbox.cli import output
 from sandbox.cli.arguments import NumberRange
-from sandbox.cli.control_client import Remote, RemoteWorld, ServerCommand, WorldCommand, drop_none
-from sandbox.cli.platform_client import KEY
+from sandbox.cli.control_client import (
+    WORLD,
+    Remote,
+    RemoteWorld,
+    ServerCommand,
+    WorldCommand,
+    drop_none,
+)
+from sandbox.cli.platform_client import KEY, MEMBER
 from sandbox.domain.text import suggest_words
 
 _NAMES_MAX: Final = 12
@@ -22,6 +29,7 @@ _some_world_option = click.option(
     "--world",
     "world_id",
     envvar="SANDBOX_WORLD",
+    type=WORLD,
     help="Only this world (env SANDBOX_WORLD). Default: all worlds of the server.",
 )
 
@@ -67,9 +75,9 @@ def _exports(world: dict[str, Any], keys: dict[str, str], usual: str) -> Iterato
 
 
 @click.command(cls=WorldCommand)
-@click.argument("key")
+@click.argument("key", type=KEY)
 @click.argument("operation", required=False)
-@click.argument("target", required=False)
+@click.argument("target", required=False, type=MEMBER)
 def lens(key: str, *, world: RemoteWorld, **asked: str | None) -> output.Result:
     """Show what answer a key would get, and which keys could do it.
 

@@ -270,6 +270,7 @@ def _cast_type(*kinds: str) -> HintedType:
 
 MEMBER: Final = _cast_type("keys", "accounts")
 KEY: Final = _cast_type("keys")
+ACCOUNT: Final = _cast_type("accounts")
 TERMINAL: Final = _cast_type("terminals")
 
 terminal_option = click.option(

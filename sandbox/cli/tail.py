@@ -18,6 +18,7 @@ import click
 from sandbox.cli import output
 from sandbox.cli.arguments import STATUSES
 from sandbox.cli.control_client import Away, RemoteWorld, WorldCommand
+from sandbox.cli.platform_client import KEY
 from sandbox.domain.text import suggest_words
 
 _FIRST_WAIT_S: Final = 0.1
@@ -207,7 +208,7 @@ _COLORS: Final = {"2": "green", "3": "cyan", "4": "yellow", "5": "red"}
 @click.option("--status", "statuses", type=STATUSES, help="Only these: 402, 4xx or 401,5xx.")
 @click.option("--method", help="Only this method.")
 @click.option("--path", help="Only paths with this text in them.")
-@click.option("--key", help="Only this key: its name in the cast, or the key itself.")
+@click.option("--key", type=KEY, help="Only this key: its name in the cast, or the key itself.")
 @click.option("--reasons/--no-reasons", default=True, help="Show the reasons below each request.")
 @click.option(
     "--limit",

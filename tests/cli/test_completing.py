@@ -49,5 +49,10 @@ def test_worlds_and_casts_are_those_of_the_server(shell):
         "pay 10 --as surch": ["surcharge_merchant"],
         "pay 10 --terminal tax": ["tax_merchant"],
         "keys --name part": ["partner"],
+        "tail --key part": ["partner"],
+        "lens part": ["partner"],
+        "lens partner accounts.read tax": ["tax_merchant"],
+        "reconcile ledger.csv --account tax": ["tax_merchant"],
+        f"coverage --world {shell.world[:-2]}": [shell.world],
     }.items():
         assert offered(f"sandbox {line}", **shell.env) == words, line
