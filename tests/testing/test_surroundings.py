@@ -1,6 +1,7 @@
 """The kit in surroundings that others have made: gevent, running loops, frozen time, unittest."""
 
 import asyncio
+import sys
 import unittest
 from contextlib import nullcontext
 from operator import attrgetter
@@ -106,7 +107,14 @@ class Sales(SandboxTestCase):
         self.assertEqual(self.sandbox.view["seed"], 7)  # noqa: PT009
 
 
-def test_a_case_has_a_world_for_each_test_and_leaves_none():
+@pytest.mark.parametrize("named", [None, "SANDBOX_URL", "SANDBOX_COMMAND"])
+def test_a_case_has_a_world_for_each_test_where_the_environment_says(kit, named, monkeypatch):
+    if named:
+        monkeypatch.setenv(
+            named, kit.url if named == "SANDBOX_URL" else f"{sys.executable} -m sandbox"
+        )
+        # In this process a sandbox cannot start then.
+        monkeypatch.setitem(sys.modules, "sandbox.server.embedded", None)
     result = unittest.TestResult()
 
     unittest.defaultTestLoader.loadTestsFromTestCase(Sales).run(result)
