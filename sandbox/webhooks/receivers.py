@@ -147,6 +147,7 @@ class Inbox:
         self._received: defaultdict[str, deque[Received]] = defaultdict(
             lambda: deque(maxlen=RECEIVED_MAX)
         )
+        self._totals: Counter[str] = Counter()
         # The number of attempts at each message, by receiver.
         self._attempts: defaultdict[str, Counter[str]] = defaultdict(Counter)
 
@@ -156,11 +157,12 @@ class Inbox:
 
     def total(self, endpoint_id: str) -> int:
         """Return how many deliveries the receiver got, including those no longer kept."""
-        return self._attempts[endpoint_id].total()
+        return self._totals[endpoint_id]
 
     def forget(self, endpoint_id: str) -> None:
         """Forget the receiver."""
         self._received.pop(endpoint_id, None)
+        self._totals.pop(endpoint_id, None)
         self._attempts.pop(endpoint_id, None)
 
     async def take(
@@ -172,15 +174,17 @@ class Inbox:
         prefix: str,
         now: datetime,
         at_s: float,
+        former_attempts: int,
     ) -> Sent:
         """Receive a delivery, and answer it by the program.
 
-        `now` is the world's time; `at_s` is the receiver's clock in Unix seconds.
+        `now` is the world's time; `at_s` is the receiver's clock in Unix seconds. Some of the
+        `former_attempts` may have come before the world was loaded, and others may be in progress.
         """
         started, program = perf_counter(), program_of(endpoint.url)
-        id = headers.get(f"{prefix}-id", "")
-        self._attempts[endpoint.id][id] += 1
-        attempt = self._attempts[endpoint.id][id]
+        id, attempts = headers.get(f"{prefix}-id", ""), self._attempts[endpoint.id]
+        attempt = attempts[id] = max(attempts[id], former_attempts) + 1
+        self._totals[endpoint.id] += 1
         answer = program.answers[min(attempt, len(program.answers)) - 1]
         in_time = program.delay_ms < TIMEOUT_S * 1000
         check = verify(endpoint.secrets_at(now), prefix, headers, body, now_s=int(at_s))

@@ -174,8 +174,15 @@ class DeliveryWorker:
         self._note_lag(world, job)
         headers, body, head = write_attempt(job, endpoint, prefix=prefix, now=now, sent_at=at_s)
         if is_inside(endpoint.url):
+            delivery = world.outbox.delivery(job.delivery_id)
             sent = await world.inbox.take(
-                endpoint, body, headers, prefix=prefix, now=now, at_s=at_s
+                endpoint,
+                body,
+                headers,
+                prefix=prefix,
+                now=now,
+                at_s=at_s,
+                former_attempts=0 if delivery is None else len(delivery.attempts),
             )
         elif (local := self.local_receivers.send(endpoint.url, body, headers)) is not None:
             sent = local

@@ -238,6 +238,9 @@ def test_its_program_is_its_address_and_goes_wherever_its_endpoint_goes(hooked):
     (back,) = hooked.look("receivers")["receivers"]
     assert (back["answers"], back["received"]) == ([404, 200], 0)
     assert received(hooked, made["id"]) == []
+    hooked.pass_by(hours=1)
+    (again,) = received(hooked, made["id"])
+    assert (again["attempt"], again["answer"]) == (2, 200)
     assert receiver(hooked, answers=[500] * 20)["answers"] == [500] * 20
 
 
