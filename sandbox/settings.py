@@ -154,6 +154,9 @@ class Settings:
     bound_address: str | None = None
 
     def __post_init__(self) -> None:
+        if not self.host:
+            # The system would listen on all addresses.
+            raise SettingsError("--host: is empty; name an address, like 127.0.0.1")
         if self.token is not None:
             try:
                 check_token(self.token)

@@ -1,6 +1,7 @@
 """Serving a sandbox on real sockets with uvicorn."""
 
 import asyncio
+import errno
 import logging
 import os
 import socket
@@ -200,6 +201,8 @@ def bind(host: str, port: int, option: str) -> socket.socket:
         # `make run` explains how to choose its port.
         under_make = os.environ.get("SANDBOX_PORT_HINT") if option == "--port" else None
         how = under_make or f"{option}, or 0 for any free one"
+        if isinstance(error, socket.gaierror) or error.args[0] == errno.EADDRNOTAVAIL:
+            how = "--host"
         raise SettingsError(
             f"cannot listen on {host} port {port}: {error}; choose another with {how}"
         ) from error

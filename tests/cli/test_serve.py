@@ -53,6 +53,9 @@ REFUSED = {
     "--clock 2026-02-30T00:00:00Z": ["--clock", "running"],
     "--clock 1969-12-31T23:59:59Z": ["--clock", "1969-12-31T23:59:59Z"],
     "--profile nowhere.toml": ["nowhere.toml"],
+    "--host=": ["--host: is empty"],
+    "--port 0 --host nowhere.invalid": ["nowhere.invalid", "choose another with --host"],
+    "--port 0 --host 192.0.2.1": ["192.0.2.1", "choose another with --host"],
     "--port 65536": ["--port"],
     "--port http": ["--port"],
     "--control-port -1": ["--control-port"],
@@ -136,7 +139,7 @@ def test_a_port_that_is_taken_is_refused_with_the_option_to_change(monkeypatch):
         platform = ask("serve", "--port", port)
         control = ask("serve", "--port", "0", "--control-port", port)
         monkeypatch.setenv("SANDBOX_PORT_HINT", hint)
-        of_make = refuse("--port", port)
+        of_make = ask("serve", "--port", port)
 
     assert_refused(platform, 2, port, "--port")
     assert_refused(control, 2, port, "--control-port")
