@@ -58,6 +58,9 @@ def name_of(url: str) -> str:
         parts = urlsplit(url)
     except ValueError:
         return "PostgreSQL"
+    if "@" in f"{parts.path}{parts.query}{parts.fragment}":
+        # A character of the password that is not escaped, like a slash, seems to end the host.
+        return "PostgreSQL"
     # There may be several hosts, each with its own port.
     where = parts.netloc.rpartition("@")[2] or "the local socket"
     return f"PostgreSQL at {where}{parts.path}"
@@ -99,7 +102,13 @@ class Database:
     def refusal(self, error: BaseException) -> StoreError:
         """Return the error for an unusable database."""
         why = f"{describe(error)}; fix the URL, or the database"
-        if isinstance(error, asyncpg.TargetServerAttributeNotMatched):
+        if isinstance(error, ValueError) and not isinstance(error, asyncpg.InterfaceError):
+            # The error may quote a part of the password.
+            why = (
+                "its URL cannot be read; a port is a number, and special characters of a password "
+                "are escaped: / is %2F, and @ is %40"
+            )
+        elif isinstance(error, asyncpg.TargetServerAttributeNotMatched):
             why = (
                 "it is a standby, which is read-only; name the primary in the URL, or all hosts "
                 "of which one is the primary"
