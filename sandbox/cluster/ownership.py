@@ -109,6 +109,7 @@ WITH ended AS (
 ) UPDATE uat_sandbox.worlds SET touched_at = now() WHERE session IN (SELECT number FROM ended)"""
 """A world was in use as long as a server had it: to read it touches nothing."""
 
+_UNUSED_MAX_S: Final = 1e9
 _UNUSED: Final = """
 WITH gone AS (
     DELETE FROM uat_sandbox.worlds w
@@ -247,5 +248,7 @@ async def sweep(
     """
     await connection.execute(_NOT_MADE, me, made)
     await connection.execute(_ENDED)
-    await connection.execute(_UNUSED, unused_after_s, DEFAULT_WORLD)
+    if unused_after_s is not None:
+        # PostgreSQL has no times before 4713 BC.
+        await connection.execute(_UNUSED, min(unused_after_s, _UNUSED_MAX_S), DEFAULT_WORLD)
     await connection.execute(_SWEEP)
