@@ -164,11 +164,12 @@ async def find_anything(request: ControlRequest, query: FindQuery) -> Findings:
             raise unknown_among(ids, query.world, who)
         worlds = [world]
     things = (thing for world in worlds for thing in _find_in(world, query.q))
-    found = list(islice(things, FOUND_MAX + 1))
+    found, has_more = list(islice(things, FOUND_MAX + 1)), False
     if query.world is None:
         for said in await ask_other_servers(request, Findings):
             found += said.found
-    return Findings(found=found[:FOUND_MAX], more=len(found) > FOUND_MAX)
+            has_more = has_more or said.more
+    return Findings(found=found[:FOUND_MAX], more=has_more or len(found) > FOUND_MAX)
 
 
 def _find_payments(world: World, q: str) -> list[Payment]:

@@ -80,6 +80,16 @@ def test_a_world_is_had_by_the_server_at_which_it_was_made_and_found_from_all(do
     assert "is used already" in again.text
 
 
+def test_what_is_found_on_another_server_is_said_to_be_only_a_part(doors):
+    one, other = doors
+    other.control("POST", "/worlds", json={"id": "busy", "fixture": "busy"})
+
+    found = one.control("GET", "/find", params={"q": "5556"}).json()
+
+    other.control("DELETE", "/worlds/busy")
+    assert (len(found["found"]), found["more"]) == (50, True)
+
+
 def test_a_stream_a_tap_and_a_wait_go_through_a_server_that_has_no_world(doors):
     _, other = doors
     rule = {"name": "taps", "rule": [{"name": "tap", "then": {"tap": "wait"}}]}
@@ -297,6 +307,10 @@ def test_a_world_is_unused_while_servers_run_and_none_of_them_has_it(
         assert listed(three) == ["default", "read"]
         age("worlds.touched_at", "sessions.started_at")
         until(lambda: listed(three) == ["default"])
+    leftovers = "SELECT count(*) FROM uat_sandbox.brought_keys"
+    postgres.asked(url, "INSERT INTO uat_sandbox.brought_keys VALUES ('a', 'b', '2026-01-01')")
+    with serving(url, tmp_path, "four", "--worlds-unused-after-s", "inf"):
+        until(lambda: postgres.asked(url, leftovers) == "0")
 
 
 # --- what is refused --------------------------------------------------------------------------
@@ -308,8 +322,9 @@ def test_a_database_that_cannot_be_used_is_refused_in_a_sentence(url: str, postg
     here = f"127.0.0.1:{postgres.port}"
     for part, why in (
         ("postgres:secret@127.0.0.1:1/none", "PostgreSQL at 127.0.0.1:1/none cannot be reached"),
-        ("postgres:secret@127.0.0.1:port/none", "invalid literal for int() with base 10: 'port'"),
-        ("postgres:secret@[::1/none", "cannot be used: Invalid IPv6 URL"),
+        ("postgres:secret@127.0.0.1:port/none", "127.0.0.1:port/none cannot be used: its URL"),
+        ("postgres:secret@[::1/none", "cannot be used: its URL cannot be read"),
+        ("postgres:secret/1@127.0.0.1/none", "PostgreSQL cannot be used: its URL cannot be read"),
         (f"postgres:secret@{here}/none", 'cannot be used: database "none" does not exist'),
         (f"postgres:secret@{here}/{name}?sslmode=silly", "cannot be used: `sslmode` parameter"),
         (f"postgres:secret@{here}/{name}?silly=1", "cannot be used: unrecognized configuration"),
