@@ -1,13 +1,11 @@
 """Which rule of a running scenario applies to an attempt, and what it does to it and to batches."""
 
-import asyncio
 from itertools import product
 
 import pytest
 
 from tests.driving import InProcess, fresh
 from tests.scenarios.running import LOST, carrying, counts, put, running, source, tipping
-from tests.support.open_requests import DELAY_MS, open_request, sale
 
 NONE = "default default"
 
@@ -240,36 +238,6 @@ def test_a_scenario_chooses_readings_which_stay(sandbox):
 
 
 CLOSING = {"operation": "close_batch"}
-
-
-@pytest.mark.proves("assumed D24")
-def test_a_rule_without_an_outcome_leaves_it_to_card_and_amount(sandbox):
-    running(sandbox, {"then": {"delay_ms": 0}})
-
-    declined = sandbox.pay(**carrying("tok_declined"))
-    by_amount = sandbox.pay(900051)
-    approved = sandbox.pay()
-
-    assert [one.json()["status"] for one in (declined, by_amount)] == ["declined", "declined"]
-    assert declined.headers["x-sandbox-outcome"].endswith("; source=card; rule=tok_declined")
-    assert by_amount.headers["x-sandbox-outcome"].endswith("; source=amount; rule=amount:900051")
-    assert approved.json()["status"] == "captured"
-    assert approved.outcome == "approved; source=scenario; rule=1"
-
-
-def test_a_delay_holds_the_payment_with_its_processor(sandbox):
-    running(sandbox, {"then": LOST | {"delay_ms": DELAY_MS, "times": 1}})
-
-    async def one_waits_while_the_other_is_served():
-        task = await open_request(sandbox, sale(sandbox))
-        other = await sandbox.ask_on_loop(*sale(sandbox))
-        return task.done(), other, await task
-
-    was_done, other, slow = asyncio.run(one_waits_while_the_other_is_served())
-
-    assert was_done is False
-    assert [source(slow), source(other)] == ["scenario 1", NONE]
-    assert [slow.json()["status"], other.json()["status"]] == ["declined", "captured"]
 
 
 def test_what_others_decide_or_refuse_is_not_counted_for_a_rule(sandbox):

@@ -13,7 +13,7 @@ from sandbox.store.files.file_kinds import copy, open_file
 from sandbox.store.files.json_file import JsonFile
 from sandbox.store.files.port import RECORDS, Change, Document, StoreError
 from sandbox.store.files.sqlite_file import SqliteFile
-from tests.store.state_files import contents, document, ids, loaded, plain, put, running, write
+from tests.store.state_files import contents, document, ids, loaded, plain, put, write
 
 KINDS = {"state.json": JsonFile, "state.db": SqliteFile}
 HUGE = (1_795_000_000_000 << 40) + 7
@@ -140,40 +140,6 @@ def test_on_a_full_disk_nothing_is_lost_and_the_same_changes_can_be_tried_again(
     file.close()
     assert ids(path) == ["a", "b"]
     assert not [name for name in contents(path.parent) if name.endswith((".new", "-journal"))]
-
-
-ENDLESS = """
-import sys
-from pathlib import Path
-from sandbox.store.files.port import Change, Document
-from sandbox.store.files.file_kinds import open_file
-file = open_file(Path(sys.argv[1]))
-number = 0
-while True:
-    number += 1
-    puts = [(table, Document(str(number), number, '{}')) for table in ("accounts", "records")]
-    file.write([Change("demo", puts=puts)])
-    print(number, flush=True)
-"""
-
-
-def test_what_was_acknowledged_is_there_after_the_process_was_killed(path: Path):
-    with running(ENDLESS, [path]) as process:
-        assert process.stdout
-        lines = [process.stdout.readline() for _ in range(60)]
-        process.kill()
-        lines += process.stdout.readlines()
-    acknowledged = {int(line) for line in lines if line.endswith("\n")}
-
-    with closing(open_file(path)) as file:
-        tables = file.load()["demo"]
-    found = [one.number for one in tables["accounts"]]
-    records = {one.number for one in tables[RECORDS]}
-
-    assert len(acknowledged) >= 60
-    assert acknowledged <= set(found)
-    assert set(found) == records, "a commit is there whole or not at all"
-    assert found == sorted(found)
 
 
 # --- one server at a time ---------------------------------------------------------------------
