@@ -3,6 +3,8 @@
 import json
 import re
 import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
 from pathlib import Path
 from time import time
@@ -12,10 +14,9 @@ import pytest
 
 from sandbox.domain.instants import from_ms, parse_rfc3339
 from tests.driving import NOW, until
-from tests.servers.serving import Database
 from tests.state.filling import LISTS, STATES, fill
 from tests.state.remote import Remote
-from tests.state.saved_worlds import KINDS, SavedWorld, serving_saved
+from tests.state.saved_worlds import KINDS, SavedWorld, command, serving_with
 from tests.support.open_requests import desk_opens
 from tests.webhooks.receiving import Receiver, receiving
 
@@ -23,22 +24,27 @@ FROZEN = ("--clock", NOW)
 CONTROLLED = ("", "/messages", "/endpoints", "/scenario", "/scenario/next", "/switches", "/clock")
 
 
-def _kept(request: pytest.FixtureRequest, folder: Path) -> Any:
+Serve = Callable[..., AbstractContextManager[SavedWorld]]
+"""Starts a server with these options, each time on the same file or database."""
+
+
+def _serve(request: pytest.FixtureRequest, folder: Path) -> Serve:
+    where: Path | str = folder / f"state.{request.param}"
     if request.param == "postgres":
-        return Database(request.getfixturevalue("postgres"), folder)
-    return folder / f"state.{request.param}"
+        where = request.getfixturevalue("postgres").new_database()
+    return lambda *options: serving_with(command(where, *options), folder / "log")
 
 
 @pytest.fixture(params=[*KINDS, "postgres"])
-def path(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
-    """Where the worlds will be: a file of a kind, or a database."""
-    return _kept(request, tmp_path)
+def serve(request: pytest.FixtureRequest, tmp_path: Path) -> Serve:
+    """Serves on a file of a kind, or on a database."""
+    return _serve(request, tmp_path)
 
 
 @pytest.fixture(params=[*KINDS[1:], "postgres"])
-def db(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
+def serve_db(request: pytest.FixtureRequest, tmp_path: Path) -> Serve:
     """The same, for what is the same for both kinds of file."""
-    return _kept(request, tmp_path)
+    return _serve(request, tmp_path)
 
 
 def another(server: SavedWorld, id: str, **more: Any) -> Remote:
@@ -61,8 +67,8 @@ def shown(world: Remote) -> dict[str, bytes]:
 # --- everything -------------------------------------------------------------------------------
 
 
-def test_every_world_is_there_again_as_it_was(path: Path):
-    with serving_saved(path, *FROZEN) as server:
+def test_every_world_is_there_again_as_it_was(serve: Serve):
+    with serve(*FROZEN) as server:
         worlds = [Remote(server), another(server, "second", seed=7)]
         for world in worlds:
             fill(world)
@@ -72,7 +78,7 @@ def test_every_world_is_there_again_as_it_was(path: Path):
         before = [world.saved() for world in worlds]
         keys = [world.view["keys"] for world in worlds]
 
-    with serving_saved(path) as server:
+    with serve() as server:
         worlds = [Remote(server), Remote(server, "second")]
         assert [world.saved() for world in worlds] == before
         assert [shown(world) for world in worlds] == listed
@@ -84,14 +90,14 @@ def test_every_world_is_there_again_as_it_was(path: Path):
 # --- clocks -----------------------------------------------------------------------------------
 
 
-def test_what_fell_due_while_the_server_was_down_happens_at_its_own_moment_unasked(db: Path):
+def test_what_fell_due_while_the_server_was_down_happens_at_its_own_moment_unasked(serve_db: Serve):
     with receiving() as receiver:
-        with serving_saved(db) as server:
+        with serve_db() as server:
             world = Remote(server)
             held, nearly, due = nearly_expired(world, receiver)
             set_at = time()
             server.kill()
-        with serving_saved(db) as server:
+        with serve_db() as server:
             (told,) = receiver.wait_for(1)
 
             now = Remote(server).read(held)
@@ -119,8 +125,8 @@ def nearly_expired(world: Remote, receiver: Receiver) -> tuple[str, datetime, da
     return held, nearly, due
 
 
-def test_a_world_that_was_put_in_place_lets_things_happen_unasked(db: Path):
-    with receiving() as receiver, serving_saved(db) as server:
+def test_a_world_that_was_put_in_place_lets_things_happen_unasked(serve_db: Serve):
+    with receiving() as receiver, serve_db() as server:
         world = another(server, "first")
         nearly_expired(world, receiver)
         saved = world.saved()
@@ -160,11 +166,13 @@ def waiting_after_a_tap(world: Remote) -> tuple[threading.Thread, str]:
 
 
 @pytest.mark.parametrize(
-    ("db", "how"), [("db", "kill"), ("db", "end"), ("postgres", "kill")], indirect=["db"]
+    ("serve_db", "how"),
+    [("db", "kill"), ("db", "end"), ("postgres", "kill")],
+    indirect=["serve_db"],
 )
-def test_a_payment_that_waited_ends_as_timed_out_and_that_is_all(db: Path, how: str):
+def test_a_payment_that_waited_ends_as_timed_out_and_that_is_all(serve_db: Serve, how: str):
     waits = (waiting_for_the_processor, waiting_for_a_tap, waiting_after_a_tap)
-    with serving_saved(db, *FROZEN) as server:
+    with serve_db(*FROZEN) as server:
         waiting = {
             wait.__name__: wait(another(server, wait.__name__.replace("_", "-"))) for wait in waits
         }
@@ -172,7 +180,7 @@ def test_a_payment_that_waited_ends_as_timed_out_and_that_is_all(db: Path, how: 
         for thread, _ in waiting.values():
             thread.join()
 
-    with serving_saved(db) as server:
+    with serve_db() as server:
         for name, (_, id) in waiting.items():
             world = Remote(server, name.replace("_", "-"))
             world.manage("DELETE", "/scenario")
@@ -189,8 +197,8 @@ def test_a_payment_that_waited_ends_as_timed_out_and_that_is_all(db: Path, how: 
 # --- small things -----------------------------------------------------------------------------
 
 
-def test_whatever_was_just_done_is_kept_when_the_server_is_killed(path: Path):
-    with serving_saved(path, *FROZEN) as server:
+def test_whatever_was_just_done_is_kept_when_the_server_is_killed(serve: Serve):
+    with serve(*FROZEN) as server:
         for id in ("reset", "deleted"):
             another(server, id).paid()
         assert server.control("POST", "/worlds/reset/reset").status_code == 200
@@ -207,7 +215,7 @@ def test_whatever_was_just_done_is_kept_when_the_server_is_killed(path: Path):
         world.manage("POST", "/scenario/next", {"outcome": "lost_card"}).expect(201)
         server.kill()
 
-    with serving_saved(path) as server:
+    with serve() as server:
         worlds = server.control("GET", "/worlds").json()["worlds"]
         assert sorted(one["id"] for one in worlds) == ["default", "reset"]
         for empty in (Remote(server, "reset"), another(server, "deleted")):
@@ -222,9 +230,9 @@ def test_whatever_was_just_done_is_kept_when_the_server_is_killed(path: Path):
         assert world.pay().json()["status"] == "captured"
 
 
-def test_undelivered_webhooks_go_on_with_their_attempts_counted(db: Path):
+def test_undelivered_webhooks_go_on_with_their_attempts_counted(serve_db: Serve):
     with receiving(503) as receiver:
-        with serving_saved(db, *FROZEN) as server:
+        with serve_db(*FROZEN) as server:
             world = Remote(server)
             secret = world.add_endpoint(id="ep", url=receiver.url)["secret"]
             message = world.emit()
@@ -232,7 +240,7 @@ def test_undelivered_webhooks_go_on_with_their_attempts_counted(db: Path):
             before = world.look(f"messages/{message}")["deliveries"]
             server.kill()
         receiver.behave(200)
-        with serving_saved(db) as server:
+        with serve_db() as server:
             world = Remote(server)
             assert world.look(f"messages/{message}")["deliveries"] == before
             world.advance("1h")
