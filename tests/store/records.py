@@ -56,7 +56,3 @@ def put(store: Store, *records: Row) -> None:
         unit = store.begin()
         unit.put(record)
         unit.commit()
-
-
-def ids(found: tuple[list[ApiKey], int]) -> list[str]:
-    return [record.id for record in found[0]]
