@@ -60,6 +60,10 @@ REFUSED = {
     "--port http": ["--port"],
     "--control-port -1": ["--control-port"],
     f"--seed {2**63}": ["--seed"],
+    **{f"--invent {one}": ["--invent", "merchants=200"] for one in ("merchants", "merchants=3,")},
+    "--invent merchants=-1": ["--invent", "merchants: ", "greater than or equal to 0"],
+    "--invent merchants=3,shops=3": ["--invent", "shops"],
+    "--invent merchants=51,terminals_per_merchant=1000": ["--invent", "50000"],
     "--log-format xml": ["--log-format", "text", "json"],
     "--invent merchant=2": ["merchant: unknown field; did you mean 'merchants'?"],
     "--worlds-max 0": ["--worlds-max"],
@@ -109,10 +113,14 @@ def test_a_profile_that_cannot_be_used_is_refused_with_file_and_field(tmp_path):
 def test_a_server_that_cannot_begin_says_why_and_ends(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("mine.json").write_text('{"accounts": {"1": {"cast": "admin"}}}', encoding="utf-8")
+    shop = {"cast": "shop", "type": "merchant", "name": "Shop", "description": "Shop"}
+    fixture = {"accounts": {"1": shop | {"created_at": NOW}}}
+    Path("shop.json").write_text(json.dumps(fixture), encoding="utf-8")
     for line, words in {
         "--fixture dmeo": ["'dmeo'", "demo", "empty"],
         "--fixture nowhere/mine.json": ["nowhere/mine.json"],
         "--fixture mine.json": ["mine.json", "accounts.1.type"],
+        "--fixture shop.json --invent merchants=1": ["no account of the fixture can have"],
         "--scenario aprove_all": ["'aprove_all'; did you mean 'approve_all'?"],
         "--scenario declines_by_reasons": ["did you mean 'declines_by_reason'?"],
         "--scenario nowhere/mine.toml": ["nowhere/mine.toml", "cannot be read"],

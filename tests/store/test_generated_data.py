@@ -4,7 +4,6 @@ import json
 import re
 from typing import Any
 
-from tests.cli.asking import assert_refused, refuse
 from tests.driving import NOW, InProcess, serving
 from tests.support.directory import LISTINGS
 
@@ -199,15 +198,6 @@ def test_without_a_partner_merchants_belong_to_the_nearest_level(sandbox):
     assert [one["parent_account_ids"] for one in merchants] == [[world.account_id("admin")]] * 2
 
 
-def test_serve_refuses_in_plain_words_to_invent_where_no_account_can_have_merchants(tmp_path):
-    words = {"cast": "shop", "type": "merchant", "name": "Shop", "description": "Shop"}
-    shop = words | {"created_at": NOW}
-    fixture = tmp_path / "shop.json"
-    fixture.write_text(json.dumps({"accounts": {"1": shop}}), encoding="utf-8")
-
-    assert_refused(refuse("--fixture", str(fixture), "--invent", "merchants=1"), 2)
-
-
 # --- the command line --------------------------------------------------------------
 
 
@@ -218,16 +208,3 @@ def test_serve_invents_merchants_beside_the_cast():
 
     # Beside 11 accounts of the fixture's PSP and its 8 terminals.
     assert (accounts["total"], terminals["total"]) == (14, 14)
-
-
-def test_serve_refuses_a_bad_invention_with_status_2_and_help():
-    shape, bounds = "merchants=200", "merchants"
-    for value, said in {
-        **dict.fromkeys(("merchants=x", "merchants", "", "3", "merchants=3,"), shape),
-        **dict.fromkeys(("merchants=-1", "merchants=10001", "shops=3"), bounds),
-        "merchants=3,shops=3": "shops",
-        "terminals_per_merchant=3": bounds,
-        "merchants=51,terminals_per_merchant=1000": "50000",
-    }.items():
-        # There is no such fixture, so that nothing is served even if the invention is taken.
-        assert_refused(refuse("--fixture", "none", "--invent", value), 2, "--invent", said)
