@@ -1,4 +1,4 @@
-"""What can be wrong with a file or its disk: the server says it in words, and spoils nothing."""
+"""A disk that is full: the server says so in words, and loses nothing."""
 
 import json
 import resource
@@ -8,24 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.domain.payments.cards import CARDS
 from tests.driving import NOW, until
-from tests.state.filling import KEPT_KEY, fill
 from tests.state.remote import Remote
 from tests.state.saved_worlds import KINDS, serving_saved
-from tests.webhooks.receiving import receiving
-
-FROZEN = ("--clock", NOW)
-
-
-@pytest.fixture(params=KINDS)
-def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """Where the file of a kind will be."""
-    return tmp_path / f"state.{request.param}"
-
-
-# --- a full disk ------------------------------------------------------------------------------
-
 
 NO_LIMIT = resource.getrlimit(resource.RLIMIT_FSIZE)
 
@@ -50,10 +35,12 @@ def _pay_until_full(world: Remote) -> list[str]:
     raise AssertionError("the disk was never full")
 
 
+@pytest.mark.parametrize("kind", KINDS)
 def test_on_a_full_disk_nothing_is_acknowledged_until_there_is_room_and_reading_goes_on(
-    path: Path,
+    tmp_path: Path, kind: str
 ):
-    with serving_saved(path, *FROZEN) as server:
+    path = tmp_path / f"state.{kind}"
+    with serving_saved(path, "--clock", NOW) as server:
         first = Remote(server).paid_id()
     with serving_saved(path, before=_limit(path)) as server:
         world = Remote(server)
@@ -83,40 +70,3 @@ def test_on_a_full_disk_nothing_is_acknowledged_until_there_is_room_and_reading_
             assert world.read(id)["status"] == "captured"
         # What was refused but done is there too: none of it was forgotten meanwhile.
         assert world.all_transactions() == total
-
-
-# --- secrets ----------------------------------------------------------------------------------
-
-STRAY = "4539578763621486"
-"""A card number that a client sends where none belongs."""
-
-
-@pytest.mark.proves("assumed D26")
-def test_no_secret_stands_in_a_file_but_those_that_may_be_read_again(path: Path):
-    with receiving() as receiver:
-        with serving_saved(path, *FROZEN) as server:
-            world = Remote(server)
-            world.add_endpoint(url=receiver.url)
-            fill(world)
-            minted = world.mint(["all"], by="merchant", name="minted")
-            for card in CARDS:
-                world.pay(card=card)
-            for field in ("card", "event_id", "apple_transaction_id"):
-                world.pay(**{field: STRAY})
-            world.pay(additional_details={"note": STRAY})
-            world.ask("GET", "/v5/apikeys", key="svc_uat_neverminted0_" + "N" * 32)
-            world.wait_idle()
-            keys = {name: one["key"] for name, one in world.view["keys"].items()}
-        content = b"".join(
-            one.read_bytes() for one in path.parent.iterdir() if one.name.startswith("state.")
-        )
-
-    readable = {keys["legacy"], keys["retrievable"], KEPT_KEY}
-    assert KEPT_KEY.encode() in content
-    hidden = [key for key in (*keys.values(), minted["key"]) if key not in readable]
-    assert [key for key in hidden if key.encode() in content] == []
-    # Neither whole nor its secret part.
-    assert [key for key in hidden if key[-32:].encode() in content] == []
-    assert b"N" * 32 not in content
-    numbers = {card.pan for card in CARDS.values()} | {STRAY}
-    assert [one for one in numbers if one.encode() in content] == []
