@@ -59,7 +59,7 @@ def test_a_file_that_is_not_utf_8_is_refused_and_utf_8_named(shell, tmp_path):
             (*serve, "--fixture", fixture),
             (*serve, "--token-file", token),
         ):
-            assert_refused(ask(*line), 2, said, "save it as UTF-8")
+            assert_refused(ask(*line), 2, f"{line[-1]}: {said}", "save it as UTF-8")
     # A world is not even sent.
     world = written(tmp_path, "world.json", shell.saved().decode(), "utf-16")
     shell.refuses(f"world load {world}", 2, "is UTF-16; save it as UTF-8")

@@ -102,19 +102,6 @@ def test_every_action_can_be_ruled_by_operation_and_status(sandbox):
         assert counts(sandbox) == [("1", 0, 0, False), ("2", 0, 0, False), ("mine", 1, 1, False)]
 
 
-def test_an_action_is_ruled_by_what_it_asks_for_and_by_the_card_of_its_payment(sandbox):
-    sale = sandbox.sold(1000, **carrying("tok_amex"))
-    running(
-        sandbox,
-        {"when": {"amount": 1000, "card": "tok_amex"}, "then": {"delay_ms": 0}},
-        {"when": {"amount": 300, "card_brand": "Amex"}, "then": {"outcome": "refund_declined"}},
-    )
-
-    refund = sandbox.act(sale, "refund", amount=300)
-
-    assert refund.outcome == "refund_declined; source=scenario; rule=2"
-
-
 def test_an_action_is_ruled_by_the_tip_that_it_asks_for_however_it_says_so(sandbox):
     running(sandbox, {"when": {"tip_amount": 200}, "then": {"outcome": "invalid_transaction"}})
     sold, held = sandbox.sold(1000), sandbox.held(1000)

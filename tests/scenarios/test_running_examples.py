@@ -232,16 +232,3 @@ def test_every_story_is_there_named_explained_and_shown():
         assert scenario.about.endswith("."), scenario.name
         assert len(scenario.example) >= 2, scenario.name
         assert all(one.expect.model_fields_set for one in scenario.example), scenario.name
-
-
-def test_a_file_that_cannot_be_used_is_refused_with_its_path(tmp_path):
-    path = tmp_path / "mine.toml"
-    wrong = b'name = "x"\n[[rule]]\nthen = {tims = 1}'
-    for content, said in ((b"name = '\xff'", "is not UTF-8"), (wrong, "rule 1, then.tims: ")):
-        path.write_bytes(content)
-
-        with pytest.raises(ScenarioError) as refused:
-            read_scenario(path)
-
-        assert str(refused.value).startswith(f"{path}: {said}")
-        assert refused.value.nearest == ("times" if content is wrong else None)
