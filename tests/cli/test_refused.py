@@ -83,6 +83,8 @@ REFUSED = (
     ("refund 5.00", 2, ["'5.00' is not a payment", "`last`"]),
     ("refund zz", 2, ["whose id begins with 'zz'"]),
     ("refund ''", 2, ["payments have an id that begins with ''"]),
+    ("scenario check", 2, ["PATHS"]),
+    ("scenario check nowhere.toml", 2, ["nowhere.toml: cannot be read"]),
     ("scenario run nope", 2, ["'nope'; there are account_", f" and {len(scenarios()) - 6} more"]),
     ("scenario show slow_tpa", 2, ["did you mean 'slow_tap'?"]),
     ("switch batch.setlement", 2, ["did you mean 'batch.settlement'?"]),

@@ -116,19 +116,13 @@ def test_a_file_that_cannot_be_used_is_named_with_all_its_mistakes(write):
     ]
 
 
-def test_what_cannot_be_used_is_not_checked_shown_or_served(write, tmp_path):
-    nowhere = str(tmp_path / "nowhere.toml")
-
-    assert_refused(scenario("check", nowhere), 2, nowhere, "cannot be read")
+def test_what_cannot_be_used_is_not_shown_or_served_and_an_empty_folder_is_refused(write, tmp_path):
     assert_refused(scenario("check", str(tmp_path)), 2, str(tmp_path), "has no scenarios")
-    assert_refused(scenario("check"), 2, "PATHS")
     wrong = scenario("show", write("mine.toml", UNKNOWN_OUTCOME))
     assert_refused(wrong, 2, "mine.toml", "then.outcome", "'insufficient_funds'")
     served = ask("serve", "--port", "0", "--scenario", write("mine.toml", UNKNOWN_TERMINAL))
     words = ["mine.toml", "rule 1 'no funds'", "when.terminal", "did you mean 'merchant'?"]
     assert_refused(served, 2, *words)
-    unknown = scenario("show", f"{KNOWN}s")
-    assert_refused(unknown, 2, f"no scenario '{KNOWN}s'", f"did you mean {KNOWN!r}?")
 
 
 # --- list and show ----------------------------------------------------------------------------

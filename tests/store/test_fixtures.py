@@ -73,15 +73,6 @@ def test_the_demo_accounts_stand_below_each_other_as_described(sandbox):
             assert name in sandbox.cast.locations, name
 
 
-def test_a_fixture_can_be_a_file_anywhere(tmp_path):
-    sandbox = begun(tmp_path, SMALL)
-
-    account = sandbox.get(f"/v1/accounts/{sandbox.account_id('merchant')}")
-    assert sandbox.manage("GET", "").json()["fixture"] == "mine"
-    assert account.json()["name"] == "Merchant"
-    assert sandbox.key("merchant").startswith("svc_uat_smallmercha1_")
-
-
 def test_ids_do_not_depend_on_what_else_a_fixture_has(tmp_path):
     more = copy.deepcopy(SMALL)
     more["accounts"] = {"9": {**SMALL["accounts"]["1"], "cast": "another"}, **more["accounts"]}
