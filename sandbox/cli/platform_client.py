@@ -9,7 +9,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, NamedTuple, NoReturn
-from urllib.parse import urljoin
 
 import click
 from httpx2 import Response
@@ -27,7 +26,6 @@ ANSWER_S: Final = 600.0
 """A payment may wait for a card that is tapped by hand."""
 
 _PAGE_MAX: Final = 500
-_DESCRIPTION: Final = "/platform/openapi.json"
 _FULL_ID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 REQUEST_ID: Final = "x-sandbox-request-id"
 """The header of an answer with the request's id in the journal, if the server sends it."""
@@ -247,15 +245,14 @@ class Stage:
 
 
 def platform_of(server: control_client.Remote) -> Platform:
-    """Return the platform of a server, from its OpenAPI document."""
-    described = server.read("GET", _DESCRIPTION)
-    (scheme,) = described["components"]["securitySchemes"].values()
-    # Relative if the platform and the control API have the same port.
-    url = urljoin(server.address(_DESCRIPTION), described["servers"][0]["url"])
+    """Return the platform of a server, which the control API names."""
+    shown = server.read("GET", "/session")
+    # "/" if the platform and the control API have the same port.
+    url = server.url if shown["platform_url"] == "/" else shown["platform_url"]
     if server.url.startswith("https:") and url.startswith("http:"):
         # The server does not know of TLS in front of it, and a key must not be sent in the clear.
         url = "https" + url.removeprefix("http")
-    return Platform(url.rstrip("/"), scheme["name"])
+    return Platform(url, shown["api_key_header"])
 
 
 def _cast_type(*kinds: str) -> HintedType:

@@ -20,7 +20,6 @@ from sandbox.control.routing import JSON, PREFIX, SNAPSHOT_BYTES_MAX, Accepted, 
 from sandbox.control.servers import forward, unavailable
 from sandbox.control.sessions import GIVEN_OR_PRINTED
 from sandbox.domain.faults import UNAVAILABLE, Refusal
-from sandbox.domain.keys import KeyFormat
 from sandbox.domain.readings import UnknownReading
 from sandbox.domain.secrets import CARD_NUMBER, find_misplaced
 from sandbox.domain.switches import UnknownSwitch
@@ -233,12 +232,16 @@ class Control:
     async def _check_secrets(
         self, request: ControlRequest, sent: dict[str, Any], size: int
     ) -> None:
-        """Raise ControlFault for a key or a card number, and if the world is gone meanwhile."""
-        key_format = self._services.worlds.profile.key_format
-        if size <= _READ_AT_ONCE_MAX:
-            _must_hold_no_secret(sent, key_format)
-            return
-        await run_in_thread(_must_hold_no_secret, sent, key_format)
+        """Raise ControlFault for a key or a card number, which no field accepts.
+
+        Source: assumed 6.4-everywhere.
+        """
+        search = partial(find_misplaced, sent, self._services.worlds.profile.key_format)
+        found = search() if size <= _READ_AT_ONCE_MAX else await run_in_thread(search)
+        if found is not None:
+            details = "a test card is named by its token" if found.secret is CARD_NUMBER else ""
+            raise ControlFault(400, "validation_error", str(found), details=details)
+        # A long search leaves time for its deletion.
         request.find_world()
 
 
@@ -254,16 +257,6 @@ def _check(shape: type[BaseModel], sent: dict[str, Any]) -> Any:
         return shape.model_validate(sent)
     except ValidationError as error:
         raise _refusal(error, shape) from None
-
-
-def _must_hold_no_secret(body: dict[str, Any], key_format: KeyFormat) -> None:
-    """Raise ControlFault for a key or a card number, which no field accepts.
-
-    Source: assumed 6.4-everywhere.
-    """
-    if (found := find_misplaced(body, key_format)) is not None:
-        details = "a test card is named by its token" if found.secret is CARD_NUMBER else ""
-        raise ControlFault(400, "validation_error", str(found), details=details)
 
 
 def _refusal(error: ValidationError, shape: type[BaseModel]) -> ControlFault:
