@@ -12,8 +12,8 @@ from sandbox.control.journal import get_entry, view_body
 from sandbox.control.models import Body, HeaderFields, KeyWord, Milliseconds, View, shows
 from sandbox.control.routing import PREFIX, WORLD, Accepted, post
 from sandbox.domain.keys import ApiKey
-from sandbox.platform.context import Headers, IncomingRequest
-from sandbox.platform.internal_client import InternalAnswer
+from sandbox.platform.context import IncomingRequest
+from sandbox.platform.internal_client import InternalAnswer, build_request
 from sandbox.worlds.journal import CUT_OFF, MASK, Entry
 
 PATH_CHARS_MAX: Final = 8_192
@@ -71,7 +71,6 @@ class Answered(View):
     `status` is null, and `fault` says why, if a transport fault closes the connection.
     """
 
-    headers: dict[str, str]
     body: Any
     duration_ms: Milliseconds
 
@@ -93,8 +92,9 @@ async def send_request(request: ControlRequest, body: SendBody) -> Answered | Ac
     if path == PREFIX or path.startswith(PREFIX + "/"):
         raise invalid("path: names the control API, and requests are sent to the platform")
     query = quote(query or body.query, safe=IN_A_QUERY + "%")
-    wanted = IncomingRequest(body.method, path, query.encode(), [], _payload(body.body))
-    return await _send(request, body, wanted, body.key)
+    headers, payload = _headers(request, body), _payload(body.body)
+    wanted = build_request(body.method, path, query, headers, payload)
+    return await _send(request, wanted, body.key, wait=body.wait)
 
 
 @post(f"{WORLD}/requests/{{id}}/replay", "requests.replay", refuses=(409,))
@@ -110,9 +110,9 @@ async def replay_request(request: ControlRequest, body: ReplayBody) -> Answered 
             details="send it with POST .../send, or give the body",
         )
     name = body.key if "key" in given else entry.key_id
-    query = quote(entry.query, safe=IN_A_QUERY).encode()
-    wanted = IncomingRequest(entry.method, entry.path, query, [], payload)
-    return await _send(request, body, wanted, name)
+    query, headers = quote(entry.query, safe=IN_A_QUERY), _headers(request, body)
+    wanted = build_request(entry.method, entry.path, query, headers, payload)
+    return await _send(request, wanted, name, wait=body.wait)
 
 
 def _why_not_again(entry: Entry, payload: bytes) -> str | None:
@@ -127,16 +127,14 @@ def _why_not_again(entry: Entry, payload: bytes) -> str | None:
 
 
 async def _send(
-    request: ControlRequest, asked: ReplayBody, wanted: IncomingRequest, key: str | None
+    request: ControlRequest, wanted: IncomingRequest, key: str | None, *, wait: bool
 ) -> Answered | Accepted[Begun]:
     inside = request.services.inside
-    wanted.headers = _headers(request, asked.headers, wanted.body or b"")
     by = None if key is None else request.get_named(ApiKey, key)
-    if not asked.wait:
+    if not wait:
         return Accepted(Begun(request_id=inside.begin(request.world, wanted, by)))
     answer = await inside.send(request.world, wanted, by)
-    shown = {name.decode(): value.decode("latin-1") for name, value in answer.headers}
-    return Answered.of(answer, headers=shown, body=view_body(answer.body or None))
+    return Answered.of(answer, body=view_body(answer.body or None))
 
 
 def _payload(body: Any) -> bytes:
@@ -145,19 +143,12 @@ def _payload(body: Any) -> bytes:
     return (body if isinstance(body, str) else json.dumps(body)).encode("utf-8", "surrogatepass")
 
 
-def _headers(request: ControlRequest, given: dict[str, str], payload: bytes) -> Headers:
-    """Return the headers of the request: those given, and those that every client sends."""
-    key_header = request.services.worlds.profile.api_key_header
-    fields = {"accept": "application/json"}
-    if payload:
-        fields["content-type"] = "application/json"
-    for name, value in given.items():
-        low = name.lower()
-        if low == key_header.lower():
+def _headers(request: ControlRequest, body: ReplayBody) -> dict[str, str]:
+    """Return the headers of the body, in lower case. Raises ControlFault for one of the client."""
+    key_header = request.services.worlds.profile.api_key_header.lower()
+    for name in body.headers:
+        if name.lower() == key_header:
             raise invalid(f"headers: {name}: name the key in `key`, by its name or id")
-        if low in _OF_THE_CONNECTION:
+        if name.lower() in _OF_THE_CONNECTION:
             raise invalid(f"headers: {name}: is set by the connection, and cannot be given")
-        fields[low] = value
-    if payload:
-        fields["content-length"] = str(len(payload))
-    return [(name.encode(), value.encode("ascii")) for name, value in fields.items()]
+    return {name.lower(): value for name, value in body.headers.items()}

@@ -5,6 +5,7 @@ plaintext need not be kept.
 """
 
 import asyncio
+from collections.abc import Mapping
 from time import perf_counter
 from typing import Final
 
@@ -13,7 +14,7 @@ from msgspec import Struct
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.transport_faults import LOST
 from sandbox.platform.application import Platform
-from sandbox.platform.context import Headers, IncomingRequest, PresentedKey
+from sandbox.platform.context import IncomingRequest, PresentedKey
 from sandbox.platform.routes import MOUNTS
 from sandbox.platform.routing import find_match
 from sandbox.worlds.due_timers import catch_up
@@ -27,10 +28,22 @@ class InternalAnswer(Struct, frozen=True, kw_only=True, gc=False):
 
     request_id: str
     status: int | None
-    headers: Headers
+    headers: dict[str, str]
     body: bytes
     fault: str | None
     duration_ms: float
+
+
+def build_request(
+    method: str, path: str, query: str, headers: Mapping[str, str], payload: bytes
+) -> IncomingRequest:
+    """Return a request with these headers, in lower case, and those that every client sends."""
+    fields = {"accept": "application/json"}
+    if payload:
+        length = str(len(payload))
+        fields |= {"content-type": "application/json", "content-length": length}
+    raw = [(name.encode(), value.encode()) for name, value in {**fields, **headers}.items()]
+    return IncomingRequest(method, path, query.encode(), raw, payload)
 
 
 class InternalClient:
@@ -75,10 +88,11 @@ class InternalClient:
             await asyncio.sleep(answer.delay_ms / 1000)
         fault = None if answer.fault is None else answer.fault.key
         is_lost = fault in LOST
+        headers = {name.decode(): value.decode("latin-1") for name, value in answer.headers}
         return InternalAnswer(
             request_id=request_id,
             status=None if is_lost else answer.status,
-            headers=[] if is_lost else answer.headers,
+            headers={} if is_lost else headers,
             body=b"" if is_lost else answer.arriving_body,
             fault=fault,
             duration_ms=(perf_counter() - started) * 1000,

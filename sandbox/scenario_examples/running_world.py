@@ -10,8 +10,7 @@ from sandbox.control.context import Act, PlayedExample, PlayedMessage, PlayedReq
 from sandbox.domain.json_text import value_of
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.payments.transactions import Payment
-from sandbox.platform.context import IncomingRequest
-from sandbox.platform.internal_client import InternalClient
+from sandbox.platform.internal_client import InternalClient, build_request
 from sandbox.scenario_examples.runner import ExampleAnswer, ExampleRunner, Request, Stage, name_of
 from sandbox.scenarios.scenario import Example
 from sandbox.worlds.world import World
@@ -141,18 +140,12 @@ class WorldStage(LocalStage):
             self._note(request, request_id=None, path=path, status=status, answer=shown)
             return ExampleAnswer(status, {}, shown)
         payload = b"" if request.body is None else json.dumps(request.body).encode()
-        fields = {"accept": "application/json", **request.headers}
-        if payload:
-            fields |= {"content-type": "application/json", "content-length": str(len(payload))}
-        raw = [(name.encode(), value.encode()) for name, value in fields.items()]
-        query = request.query.encode()
-        asked = IncomingRequest(request.method, request.path, query, raw, payload)
+        asked = build_request(request.method, request.path, request.query, request.headers, payload)
         key = self.world.store.get(ApiKey, request.key)
         answer = await self._inside.send(self.world, asked, key)
         shown = value_of(answer.body)
         self._note(request, request_id=answer.request_id, status=answer.status, answer=shown)
-        headers = {name.decode(): value.decode("latin-1") for name, value in answer.headers}
-        return ExampleAnswer(answer.status or 0, headers, shown)
+        return ExampleAnswer(answer.status or 0, answer.headers, shown)
 
     def _note(self, request: Request, **came: Any) -> None:
         self.exchanges.append(PlayedRequest.of(request, **came))
