@@ -23,7 +23,6 @@ from sandbox.domain.text import suggest_words
 
 _FIRST_WAIT_S: Final = 0.1
 _LONGEST_WAIT_S: Final = 2.0
-_LOOKS_EVERY_MS: Final = 500
 _GRACE_S: Final = 0.25
 """A write in progress notices the closed pipe itself, and ends the block."""
 
@@ -170,15 +169,14 @@ def _watching_the_reader() -> Iterator[None]:
     done = Event()
 
     def watch(poll: "select.poll") -> None:
-        while not done.is_set():
-            if poll.poll(_LOOKS_EVERY_MS) and not done.wait(_GRACE_S):
-                os.kill(os.getpid(), signal.SIGTERM)
-                return
+        # It waits for errors only, which are reported without any flag.
+        poll.poll()
+        if not done.wait(_GRACE_S):
+            os.kill(os.getpid(), signal.SIGTERM)
 
     # Standard output may not be a file, and Windows has no poll. A Mac cannot poll a terminal.
     with suppress(AttributeError, OSError):
         poll, descriptor = select.poll(), sys.stdout.fileno()
-        # poll() always reports errors, without any flag.
         poll.register(descriptor, 0)
         if stat.S_ISFIFO(os.fstat(descriptor).st_mode):
             Thread(target=watch, args=(poll,), daemon=True).start()

@@ -5,7 +5,6 @@ The files are a profile, the switches, the differences, and the evidence without
 
 import json
 import secrets
-import string
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -198,8 +197,7 @@ def _names(profile: Profile, wanted: Wanted, keys: Mapping[str, str | None]) -> 
     """Return the values that fill the holes of steps."""
     now = datetime.now(UTC).replace(tzinfo=None)
     later, ago = (one.isoformat(timespec="seconds") for one in (now + KEY_LIFE, now - KEY_LIFE))
-    known, count = string.ascii_letters + string.digits, LOOKUP_CHARS + SECRET_CHARS
-    letters = "".join(secrets.choice(known) for _ in range(count))
+    letters = secrets.token_hex(LOOKUP_CHARS + SECRET_CHARS)
     return {
         "run": wanted.run,
         "account": wanted.account,
@@ -210,7 +208,7 @@ def _names(profile: Profile, wanted: Wanted, keys: Mapping[str, str | None]) -> 
         "an_hour_ago": f"{ago}Z",
         "event_id": str(uuid4()),
         "supplied_key_field": profile.supplied_key_field,
-        "new_key": profile.key_format.write(letters[:LOOKUP_CHARS], letters[LOOKUP_CHARS:]),
+        "new_key": profile.key_format.write(letters[:LOOKUP_CHARS], letters[-SECRET_CHARS:]),
         "made": {},
     }
 
@@ -311,7 +309,7 @@ def profile_toml(run: Run, profile: Profile, day: str) -> str:
         verified |= dict.fromkeys(probe.clauses, day)
         if probe.kind == "reading":
             verified[probe.name], readings[probe.name] = day, value
-        elif probe.kind == "profile":
+        else:
             *sections, name = probe.name.split(".")
             reduce(getitem, sections, whole)[name] = value
     whole["readings"], whole["verified"] = (dict(sorted(m.items())) for m in (readings, verified))
