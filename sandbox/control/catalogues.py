@@ -7,7 +7,7 @@ from sandbox.control.context import ControlRequest, not_found
 from sandbox.control.models import TOTAL, View, attribute, shows
 from sandbox.control.routing import PREFIX, get
 from sandbox.domain.batches import BATCH_LIFE
-from sandbox.domain.directory import ACCOUNTS, LOCATIONS, TERMINALS
+from sandbox.domain.directory import DIRECTORIES
 from sandbox.domain.keys import KEY_LIFE
 from sandbox.domain.operations import API_WORDS
 from sandbox.domain.payments.cards import CARDS, Card
@@ -192,7 +192,7 @@ def _machines() -> dict[str, MachineView]:
             for state in row.states
         ]
     }
-    for life in (BATCH_LIFE, ACCOUNTS.life, TERMINALS.life, LOCATIONS.life, KEY_LIFE):
+    for life in (BATCH_LIFE, *(kind.life for kind in DIRECTORIES), KEY_LIFE):
         found[life.name] = [MachineRow.of(step, when="", to=step.target) for step in life.steps]
     machines = {}
     for name, rows in found.items():

@@ -180,7 +180,7 @@ async def export_requests(request: ControlRequest, body: ExportBody) -> Exported
     async with exclusive_world(request) as world:
         entries = await _choose_entries(world, body)
         if not entries:
-            raise conflict("nothing_to_export", "no request of the journal fits")
+            raise conflict("nothing_to_export", "no request of the journal matches")
         if body.format in ("pytest", "scenario"):
             entries = await add_needed(world, entries)
         views = await collect((view_entry(world, one) for one in entries), every=1)

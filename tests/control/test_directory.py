@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from sandbox.domain.directory import DIRECTORIES
 from sandbox.domain.payments.transitions import TRANSITIONS
 from tests.driving import fresh
 
@@ -75,7 +76,10 @@ def test_worlds_as_rows_have_no_keys_and_fixtures_are_listed(sandbox):
 
 
 def test_the_machine_of_payments_has_each_row_of_the_table_in_each_of_its_states(sandbox):
+    known = {one["name"] for one in sandbox.look("/machines")["machines"]}
     shown = sandbox.look("/machines/transaction")
+
+    assert known == {"transaction", "batch", "api_key", *(kind.name for kind in DIRECTORIES)}
 
     assert [(row["id"], row["state"]) for row in shown["rows"]] == [
         (row.id, state) for row in TRANSITIONS for state in row.states
