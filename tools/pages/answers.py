@@ -32,18 +32,19 @@ def outcomes() -> str:
     return page(
         "Outcomes",
         "The answers of a processor, one line each. The keys are stable; [cards](cards.md) and\n"
-        "[amounts](triggers.md) choose them. Where an outcome is not for the operation at hand,\n"
-        "the operation is approved (assumed 5.1).",
-        f"There are {len(OUTCOMES)}. `ok` is the operation's own success. Without a code no\n"
-        "answer came at all. `gateway id`: whether a first attempt gets one. The latency is\n"
-        "nominal: the switch `latency.scale` says how much of it is waited. `retry`: whether to\n"
-        "try the same again, another card or amount (other), to fix something first (fix), to\n"
-        "look the event_id up first (recon), or never (no).\n\n"
+        "[amounts](triggers.md) choose them. If one of these chooses an outcome that the\n"
+        "operation cannot have, the operation is approved (assumed 5.1).",
+        f"There are {len(OUTCOMES)}. The status `ok` is the operation's own success. An outcome\n"
+        "without a code means that no answer came. `gateway id`: whether a first attempt gets\n"
+        "one. `latency` is nominal: the switch `latency.scale` says how much of it a request\n"
+        "waits. `retry`: whether to try the same again (same), to try another card or amount\n"
+        "(other), to fix something first (fix), to look up the event_id first (recon), or not to\n"
+        "retry (no).\n\n"
         "Only sales can prompt for a surcharge; where they cannot, `surcharge_prompt` is an\n"
         f"approval. At a sale, {listed(sorted(AFTER_PROMPT))}\n"
-        "show the prompt and resolve it by themselves.\n"
+        "show the prompt and answer it themselves.\n"
         f"{listed(sorted(FORCED_RULES))}\n"
-        "answer as the rule failures of that name ([transactions](transactions.md)).\n",
+        "give the answer of the rule failure of that name ([transactions](transactions.md)).\n",
         table(head, [_outcome(row) for row in OUTCOMES.values()]),
         "## Transport faults\n",
         "Failures between client and platform, for any operation (assumed 5.3).\n",
@@ -100,11 +101,11 @@ def cards() -> str:
     ]
     return page(
         "Test cards",
-        f"Sent as `{READER_FIELD}.{CARD_FIELD}`: the token, or the number, which is published for\n"
-        "tests and is not a real card (assumed 6.4). Any other number is refused; anything else\n"
-        f"represents a reader's data and means `{DEFAULT_CARD.token}`. The keys are those of\n"
-        "[outcomes](outcomes.md). A card that does not choose leaves it to the\n"
-        "[amount](triggers.md), and is approved where that is not a trigger.",
+        f"Send the token or the number as `{READER_FIELD}.{CARD_FIELD}`. The numbers are\n"
+        "published for tests and are not real cards (assumed 6.4). Any other card number is\n"
+        f"refused. Any other text represents a reader's data and means `{DEFAULT_CARD.token}`.\n"
+        "The last column names [outcomes](outcomes.md). If a card does not choose one, the\n"
+        "[amount](triggers.md) does, and otherwise the payment is approved.",
         table(("token", "number", "shown as", "brand", "type", "what it does"), rows),
     )
 
@@ -132,12 +133,12 @@ def triggers() -> str:
     ]
     return page(
         "Amounts that choose",
-        f"From {dollars(FIRST_AMOUNT)} to {dollars(LAST_AMOUNT)}; an amount that is not listed is\n"
-        "ordinary. The amount that counts is the one in the request, before automatic\n"
-        "tax and surcharge (assumed 6.2-amount). Other choices, such as a\n"
-        "[card](cards.md), come first (assumed D4), and the switch `triggers.enabled` turns all\n"
-        "of them off. The names are those of [outcomes](outcomes.md); the results of settlement\n"
-        "are listed under [batches](batches.md).",
+        f"They are between {dollars(FIRST_AMOUNT)} and {dollars(LAST_AMOUNT)}. Any other amount\n"
+        "is ordinary. The amount in the request counts, before automatic tax and surcharge\n"
+        "(assumed 6.2-amount). Other choices, such as a [card](cards.md), come first (assumed\n"
+        "D4). The switch `triggers.enabled` turns all of these amounts off.\n"
+        "[Outcomes](outcomes.md) explains the outcomes and faults, [batches](batches.md) the\n"
+        "results of settlement.",
         table(("amount", "in dollars", "kind", "what happens", "for"), rows),
     )
 

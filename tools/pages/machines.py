@@ -45,7 +45,7 @@ def states() -> str:
     return page(
         "State machines",
         "Generated from the rows that the code executes. Payments and batches have pages of their\n"
-        "own:  [transactions](transactions.md), [batches](batches.md).",
+        "own: [transactions](transactions.md), [batches](batches.md).",
         *(
             f"## {machine.name}\n\n{_drawn(machine, (NEW, 'active', ''))}\n{_steps(machine)}\n"
             for machine in (KEY_LIFE, *(directory.life for directory in DIRECTORIES))
@@ -71,41 +71,45 @@ def transactions() -> str:
     return page(
         "Transitions of a payment",
         "One line per row that the code executes. Rows of one trigger and state are tried from\n"
-        "the top; the first whose condition and answer hold applies.",
+        "the top. The first one whose condition and answer match applies.",
         "## The states\n",
         "Drawn from the rows that change something.\n",
         diagram(_arrows()),
         "## The rows\n",
-        f"State `{NEW}`: there is no record yet; what begins fires `transaction.create`\n"
-        "before the event of its row. `same`: as it was. `as answered`: as the processor, or an\n"
-        "edit, says. Without an `answer` a row does not wait for the processor. Whatever ends as\n"
-        "canceled fires `transaction.cancel`. A row with an error and an event is a rule failure:\n"
-        "refused, but announced and stored in the history; the reading `rule_failures` has it\n"
-        "answered as the failed transaction. After a part was refunded, the reading\n"
-        "`status_after_partial_refund` has the payment shown as refunded; it can be refunded\n"
-        "further all the same. After a part was reversed, `status_of_partial_reverse` has the\n"
-        "answer and the event say reversed. With `tip_on_a_hold`, an adjustment of an authorized\n"
-        "payment takes the rows of a captured one. With `reversal_of_a_timeout`, a payment that\n"
-        "timed out can be reversed as a whole. With `refused_attempts`, every refused row\n"
-        "is a rule failure.\n\n"
+        f"State `{NEW}` means that there is no record yet: a new record fires\n"
+        "`transaction.create` before the event of its row. `same` means that the status stays.\n"
+        "`as answered` means the status that the processor, or an edit, gives. A row without an\n"
+        "`answer` does not wait for the processor. A payment that ends as canceled fires\n"
+        "`transaction.cancel`.\n\n"
+        "A row with an error and an event is a rule failure: the attempt is refused, but its\n"
+        "event fires and the history has it. Some [readings](readings.md) change this table:\n\n"
+        "- `rule_failures` answers a rule failure with the failed transaction.\n"
+        "- `refused_attempts` makes every refused row a rule failure.\n"
+        "- `status_after_partial_refund` shows the payment as refunded after a partial refund.\n"
+        "  The rest of it can still be refunded.\n"
+        "- `status_of_partial_reverse` puts reversed into the answer and the event of a partial\n"
+        "  reversal.\n"
+        "- `tip_on_a_hold` applies the rows of a captured payment to the tip of an authorized\n"
+        "  one.\n"
+        "- `reversal_of_a_timeout` allows the reversal of a whole payment that timed out.\n\n"
         "Money: A authorized, C captured, R0 reversed before the capture, R1 reversed after it,\n"
         "F refunded. Shown: `transaction_type` / `status` / `status_reason`.\n",
         # Rows of one trigger together, in the order in which they are tried.
         table(_COLUMNS, map(_cells, sorted(TRANSITIONS, key=lambda row: place(row.trigger)))),
         "## Refused in any case\n",
-        "For each state and operation that has no row which could succeed: the error, and the\n"
-        "row that refuses.\n",
+        "The error, and the row that refuses, for each state and operation without a row that\n"
+        "can succeed.\n",
         table(
             ("state", *_FOLLOW_UPS),
             [(state, *(_refusal(one, state) for one in _FOLLOW_UPS)) for state in STATUSES],
         ),
         f"{_error(DUPLICATE_EVENT)} comes before all of these, in any state\n"
-        f"({DUPLICATE_EVENT.source}); the reading `duplicate_event_id` has some answered\n"
-        "again, or taken as failed attempts.\n\n"
+        f"({DUPLICATE_EVENT.source}). The reading `duplicate_event_id` can answer such a\n"
+        "request with the payment, or make it a failed attempt.\n\n"
         "An `edit` is for passthrough payments whose batch is not closed, in the states\n"
-        f"{listed(EDITABLE)};\n"
-        f"otherwise it is {_error(INVALID_TRANSACTION_STATE)}. It can say\n"
-        f"{listed(_TOLD)}.\n",
+        f"{listed(EDITABLE)}.\n"
+        f"Any other edit is refused with {_error(INVALID_TRANSACTION_STATE)}. An edit can set the\n"
+        f"status to {listed(_TOLD)}.\n",
     )
 
 
@@ -187,7 +191,7 @@ def _arrows() -> Iterator[Arrow]:
             for target in _targets(row, state):
                 ids.setdefault((state, target, row.trigger), []).append(row.id)
     for (state, target, trigger), names in ids.items():
-        yield state, target, f"{trigger} {' '.join(names)}"
+        yield state, target, f"{trigger} {' '.join(dict.fromkeys(names))}"
 
 
 def _targets(row: Transition, state: str) -> Iterable[str]:
@@ -217,8 +221,9 @@ def batches() -> str:
     frozen = listed(status for status in BATCH_STATUSES if status in FROZEN)
     return page(
         "Transitions of a batch",
-        "Generated from the rows that the code executes. A pair of state and action without a\n"
-        f"row is {_error(VALIDATION_ERROR)}. Sums and members no longer change in {frozen}.",
+        "Generated from the rows that the code executes. An action that has no row for the state\n"
+        f"is refused with {_error(VALIDATION_ERROR)}. Sums and payments of a batch no longer\n"
+        f"change in the statuses {frozen}.",
         "## The states\n",
         _drawn(BATCH_LIFE),
         "## The rows\n",
@@ -230,10 +235,10 @@ def batches() -> str:
             [(code(key), text, "assumed 3.3") for key, text in REASONS.items()],
         ),
         "## Amounts that decide the result of a batch\n",
-        "The payment itself is approved. A member that keeps the result away counts before all\n"
-        "others, then the first that has the whole batch rejected; else the records that are\n"
-        "refused by themselves (assumed 6.2-settlement). All amounts that choose:\n"
-        "[triggers](triggers.md).\n",
+        "The payment itself is approved. If a batch has several of these amounts, `no_result`\n"
+        "comes first, then the first one that rejects the whole batch. Otherwise only the records\n"
+        "with these amounts are rejected (assumed 6.2-settlement). [Triggers](triggers.md) lists\n"
+        "all amounts that choose.\n",
         table(
             ("amount", "key", "the batch", "reason"),
             [

@@ -49,9 +49,9 @@ def access() -> str:
     permissions = [(code(resource), listed(names)) for resource, names in ACTIONS.items()]
     return page(
         "Who may see and do what",
-        "The permissions of the caller's key, against the position of the target account.\n"
-        "`hidden` and `gone` are 404 and look the same; `denied` is 401. Only API keys tell the\n"
-        "base and the :sub form apart.",
+        "The answer for the permissions of the caller's key and the position of the target\n"
+        "account. `hidden` and `gone` are 404 and look the same; `denied` is 401. Only\n"
+        "permissions on API keys have a :sub form, for descendant accounts.",
         table(("the key holds", *(relation.value for relation in Relation)), rows),
         "## Permissions\n",
         table(("resource", "actions"), permissions),
@@ -76,10 +76,11 @@ def errors() -> str:
     rows = [(str(f.status), code(f.code), f.message, f.source) for f in FAULTS]
     return page(
         "Errors",
-        "Every refusal. API-key endpoints answer `error`, `message`, `details`; the others the\n"
-        "shape that the profile names.",
+        "Every refusal. API-key endpoints answer with `error`, `message` and `details`, the\n"
+        "others in the shape that the profile names.",
         table(("status", "error", "message", "source"), rows),
-        "Bytes that are not HTTP get a 400 in plain text, and a head of more than 64 KiB too.",
+        "Bytes that are not HTTP get a 400 in plain text, and so does a head of more than\n"
+        "64 KiB.\n",
     )
 
 
@@ -93,7 +94,7 @@ def control() -> str:
             headers.append((code(row.name), code(value), kinds, row.why))
     return page(
         "Control endpoints",
-        "For the operator; errors are `error`, `message`, `details`, and `nearest` for a\n"
+        "For the operator. Errors have `error`, `message` and `details`, and `nearest` for a\n"
         "misspelt word.",
         table(("endpoint", "what it does", "success"), rows),
         "## Headers of answers\n",
@@ -116,8 +117,8 @@ def switches() -> str:
     ]
     return page(
         "Switches",
-        "A world can be told to do these things otherwise. A switch with a reading sets that "
-        "reading, and shows what is in force.",
+        "Switches change how a world behaves. A switch with a reading sets that reading, and "
+        "shows its value.",
         table(("switch", "values", "default", "what it changes", "reading", "source"), rows),
     )
 
@@ -147,9 +148,10 @@ def demonstrations() -> str:
     """Describe what each scenario shows, and the command that plays it."""
     return page(
         "Demonstrations",
-        "Each line is a story to play before an audience: a step at a keypress, with the answer,\n"
-        "the webhooks and the clock beside it. It plays in a world of its own, on your running\n"
-        "server. [The guide](../guides/console.md#demonstrations) has transcripts.",
+        "Each line is a story to play before an audience, one step for each key press. You see\n"
+        "the answer, the webhooks and the clock of each step. A story plays in a world of its\n"
+        "own, on your running server. [The guide](../guides/console.md#demonstrations) has\n"
+        "transcripts.",
         table(
             ("to show", "run", "steps"),
             [
