@@ -306,7 +306,7 @@ def _amount(text: str | None, currency: str | None) -> Body:
 @click.argument("outcome", default="approved", type=arguments.SOME_OUTCOME)
 @click.option("--event-id", help="Attempt to answer. Default: the newest one that waits.")
 def answer(payment: str, stage: Stage, **body: str | None) -> output.Result:
-    """Answer an attempt at a PAYMENT that timed out, late, as the processor.
+    """Give the processor's late answer to an attempt at PAYMENT that timed out.
 
     PAYMENT is an id, the beginning of an id, or `last`. The answer completes what
     timed out: the sale, the refund, or another action. With a decline as OUTCOME, it fails.

@@ -334,7 +334,13 @@ def _scenario_files(path: Path) -> list[Path]:
 
 @scenario.command(name="list", cls=output.ResultCommand)
 def list_scenarios() -> output.Result:
-    """List the scenarios that come with the sandbox."""
+    """List the scenarios that come with the sandbox.
+
+    \b
+    Examples:
+      sandbox scenario list
+      sandbox scenario list --json
+    """
     known = library.scenarios()
     listed = [{"name": name, "title": one.name, "about": one.about} for name, one in known.items()]
     columns: output.Columns = {
@@ -350,6 +356,11 @@ def show(name: str) -> None:
     """Print a library scenario as a starting point.
 
     NAME is the name of its file, or its title.
+
+    \b
+    Examples:
+      sandbox scenario show late_answer > my-story.toml
+      sandbox scenario show "Refund declined"
     """
     # The copy will not be beside the library's schema.
     click.echo(load_scenario(name)[1].removeprefix(DIRECTIVE), nl=False)

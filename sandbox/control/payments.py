@@ -233,7 +233,7 @@ class LateAnswerBody(Body, example={"outcome": "approved"}):
 
 @post(f"{WORLD}/payments/{{id}}/answer", "payments.answer", refuses=(409,))
 def answer_payment(request: ControlRequest, body: LateAnswerBody) -> Story:
-    """Answer an attempt late, for the processor that timed out or left it pending.
+    """Give the processor's late answer to an attempt that timed out or was left pending.
 
     Source: assumed D24, D24-late.
     """

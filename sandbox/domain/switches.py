@@ -73,13 +73,13 @@ SWITCHES: Final[dict[str, Switch]] = {
         _former(
             "refund.partial_status",
             READINGS["status_after_partial_refund"],
-            "What a payment shows after a part of it was refunded.",
+            "The status of a payment after a part of it was refunded.",
         ),
         _former(
             "idempotency.duplicate",
             READINGS["duplicate_event_id"],
-            "Whether a repeated event_id is refused, answered with the payment as it is where "
-            "operation and amount are the same, or a failed attempt.",
+            "Whether a repeated event_id is refused, is answered with the payment if operation and "
+            "amount are the same, or makes a failed attempt.",
         ),
         _former(
             "lifecycle.rule_failures",
@@ -97,13 +97,13 @@ SWITCHES: Final[dict[str, Switch]] = {
         Switch(
             "latency.scale",
             "assumed 5.1-latency",
-            "How much of the processor's nominal latency is really waited: 0 nothing, 1 all.",
+            "How much of the processor's nominal latency a request waits: 0 none, 1 all of it.",
             number_max=10,
         ),
         Switch(
             "webhooks.time_scale",
             "assumed 8.3-retry",
-            "How much of the waits between the attempts at a webhook is waited: 0 nothing, 1 all.",
+            "How much of the time between attempts at a webhook passes: 0 none, 1 all of it.",
             number_max=10,
             usual=1,
         ),
@@ -111,14 +111,14 @@ SWITCHES: Final[dict[str, Switch]] = {
             "webhooks.timestamp",
             "assumed D49",
             "Which clock dates and signs webhooks: real time, or the world's, for an application "
-            "that lives at the world's date.",
+            "whose own clock follows the world's date.",
             ("wall", "world"),
         ),
         Switch(
             "batch.settlement",
             "assumed B9",
-            "Whether the result of a closed batch comes right after the answer, or only by the "
-            "control API.",
+            "Whether a closed batch gets its result right after the answer, or waits until you "
+            "give it.",
             ("auto", "manual"),
         ),
         *(
