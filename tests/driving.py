@@ -45,7 +45,7 @@ class InProcess(PaymentCaller):
         """
         store = self.get_world().store
         tables = [one for one in store.tables() if one.table.kind is not KeyUsage]
-        return [*(dict(one.by_id) for one in tables), store.messages_now()]
+        return [*(dict(one.by_id) for one in tables), store.messages()]
 
     @contextlib.contextmanager
     def unchanged(self) -> Iterator[None]:

@@ -174,7 +174,7 @@ async def _take_capture(request: ControlRequest) -> Capture:
     unit, everything = world.store.begin(), {"scope": None}
     payments, total = unit.find(Payment, everything, limit=PAYMENTS_MAX)
     batches, _ = unit.find(Batch, everything, limit=BATCHES_MAX)
-    all_messages = world.store.messages_now()
+    all_messages = world.store.messages()
     about: dict[str, list[Message]] = {id: [] for one in payments for id in list_records(one)}
     for one in await select(all_messages, lambda one: one.subject in about):
         about[one.subject].append(one)

@@ -20,6 +20,7 @@ from sandbox.domain.batches import BATCH_LIFE, TRIGGER_OF_ANSWER, Batch
 from sandbox.domain.clock import LATEST, RATE_MAX, TIMER_KINDS, ClockSetting, Timer, WorldTime
 from sandbox.domain.currencies import format_amount
 from sandbox.domain.directory import TERMINALS
+from sandbox.domain.events import Message
 from sandbox.domain.instants import Instant, parse_duration, to_ms
 from sandbox.domain.keys import KEY_LIFE, ApiKey
 from sandbox.domain.payments.transactions import Payment
@@ -336,7 +337,7 @@ def _moves(world: World, timer: Timer) -> _Told:
 
 def _retry(world: World, timer: Timer) -> _Told:
     delivery = world.outbox.delivery(timer.subject)
-    if not delivery or not (message := world.store.message(delivery.message_id)):
+    if not delivery or not (message := world.store.get(Message, delivery.message_id)):
         return _nothing("the webhook is gone", "assumed 8.3-retry")
     says = f"the webhook is sent again, attempt {len(delivery.attempts) + 1}"
     name = f"{message.event_type} to {delivery.endpoint_id}"

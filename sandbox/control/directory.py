@@ -11,6 +11,7 @@ from sandbox.control.servers import ask_other_servers, list_stored_worlds, other
 from sandbox.domain.batches import Batch
 from sandbox.domain.currencies import format_amount
 from sandbox.domain.directory import Account
+from sandbox.domain.events import Message
 from sandbox.domain.keys import KeyUsage
 from sandbox.domain.payments.transactions import Payment
 from sandbox.platform.payments.points_of_sale import currency_at
@@ -198,7 +199,7 @@ def _find_in(world: World, q: str) -> Iterator[FoundThing]:
     if (batch := store.get(Batch, q)) is not None:
         says = f"batch {batch.processor_batch_id or ''} {batch.status}".replace("  ", " ")
         yield thing("batch", q, says)
-    if (message := store.message(q)) is not None:
+    if (message := store.get(Message, q)) is not None:
         yield thing("message", q, message.event_type, "messages")
     if (entry := world.journal.entry(q)) is not None:
         says = f"{entry.method} {entry.path}: {entry.status or 'no answer'}"

@@ -96,9 +96,12 @@ def _list_sent(world: World, view: JournalEntry) -> Iterator[tuple[Message, list
     They include those that a rule made up to contradict another one.
     """
     store = world.store
-    messages = list(filter(None, map(store.message, view.events)))
-    if messages and (last := store.place_of(view.events[-1])) is not None:
-        near = store.messages_now()[last : last + _NEAR]
+    known = store.all(Message)
+    messages = [known[id] for id in view.events if id in known]
+    if messages:
+        all_messages = store.messages()
+        last = all_messages.index(messages[-1])
+        near = all_messages[last : last + _NEAR]
         messages += [one for one in near if one.only_for and one.request_id == view.id]
     for message in messages:
         if deliveries := world.outbox.deliveries_of(message.id):

@@ -10,6 +10,7 @@ from sandbox.control.context import ControlFault, ControlRequest, invalid, must_
 from sandbox.control.models import Milliseconds, OlderListing, Time, View, attribute
 from sandbox.control.routing import WORLD, delete, get
 from sandbox.domain.directory import Account
+from sandbox.domain.events import Message
 from sandbox.domain.instants import Instant
 from sandbox.domain.json_text import parse_finite
 from sandbox.domain.keys import ApiKey
@@ -207,7 +208,8 @@ def _has_text(entry: Entry, text: str) -> bool:
 
 def is_about(world: World, entry: Entry, id: str) -> bool:
     """Whether the request names the record, or one of its events is about it."""
-    messages = filter(None, map(world.store.message, entry.events))
+    known = world.store.all(Message)
+    messages = [known[id] for id in entry.events if id in known]
     return has_named(entry, id) or any(message.subject == id for message in messages)
 
 

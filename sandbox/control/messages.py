@@ -139,7 +139,7 @@ async def list_messages(request: ControlRequest, query: MessagesQuery) -> Messag
     must_be_known("event_type", query.event_type, EVENTS)
     must_be_known("delivery", query.delivery, webhooks.DELIVERY_STATUSES)
     account = request.find_id(Account, query.account, "account")
-    messages = world.store.messages_now()
+    messages = world.store.messages()
     fitting = await select(
         messages,
         lambda one: account in (None, one.account_id) and _matches(world, one, query),
@@ -182,7 +182,7 @@ def read_message(request: ControlRequest) -> MessageView:
 
 def get_message(request: ControlRequest) -> Message:
     """Return the message that the path names. Raises ControlFault."""
-    return request.require(request.world.store.message(request.id), "message")
+    return request.require(request.world.store.get(Message, request.id), "message")
 
 
 def view_message(world: World, message: Message) -> MessageView:
@@ -309,7 +309,7 @@ async def wait_for_message(request: ControlRequest, query: WaitQuery) -> Message
     must_be_known("event_type", query.event_type, EVENTS)
     world = request.world
     if query.after is not None:
-        request.require(world.store.message(query.after), "message", at="after: ")
+        request.require(world.store.get(Message, query.after), "message", at="after: ")
     if world.waits >= WAITS_MAX:
         why = f"{WAITS_MAX} requests are already waiting in this world, which is the limit"
         how = "a wait ends with its message, at its timeout_s, or when its client disconnects"
@@ -322,7 +322,7 @@ async def wait_for_message(request: ControlRequest, query: WaitQuery) -> Message
     news = world.subscriptions.join(WAITED)
     try:
         # However short the time is, all existing messages are checked once.
-        found = await select(world.store.messages_now(), is_found)
+        found = await select(world.store.messages(), is_found)
         with suppress(TimeoutError):
             async with asyncio.timeout_at(deadline):
                 while not found:
@@ -334,11 +334,11 @@ async def wait_for_message(request: ControlRequest, query: WaitQuery) -> Message
                     came = getattr(event.content, "message", event.content)
                     # If events were missed, their number came instead.
                     is_one = isinstance(came, Message)
-                    found = await select([came] if is_one else world.store.messages_now(), is_found)
+                    found = await select([came] if is_one else world.store.messages(), is_found)
     finally:
         world.subscriptions.leave(news)
     # Check once more: the loop may be late, and a message may have come in time.
-    if not found and not (found := await select(world.store.messages_now(), is_found)):
+    if not found and not (found := await select(world.store.messages(), is_found)):
         raise _nothing_came(world, query)
     return view_message(world, found[0])
 
@@ -368,7 +368,7 @@ def _nothing_came(world: World, query: WaitQuery) -> ControlFault:
     """Return the refusal of a wait that timed out, with the nearest messages, newest first."""
     near = (
         NearMiss.of(one, why=why)
-        for one in reversed(world.store.messages_now())
+        for one in reversed(world.store.messages())
         if _is_after(world, one, query.after)
         and (query.event_type in (None, one.event_type) or query.subject == one.subject)
         and (why := _mismatch(world, one, query)) is not None

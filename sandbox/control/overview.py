@@ -14,6 +14,7 @@ from sandbox.control.models import Time, View, attribute
 from sandbox.control.routing import WORLD, get
 from sandbox.control.scenarios import RunningScenario, view_running
 from sandbox.domain.batches import Batch
+from sandbox.domain.events import Message
 from sandbox.domain.keys import ApiKey, why_unusable
 from sandbox.domain.payments.transactions import STATUSES, Payment
 from sandbox.domain.webhooks import DeliveryStatus
@@ -188,7 +189,7 @@ def _keys(world: World) -> Iterator[Need]:
 
 def _endpoints(world: World) -> list[EndpointHealth]:
     last = defaultdict[str, list[DeliveryStatus]](list)
-    for message in world.store.messages_now()[-_MESSAGES_MAX:]:
+    for message in world.store.messages()[-_MESSAGES_MAX:]:
         for delivery in world.outbox.deliveries_of(message.id):
             last[delivery.endpoint_id].append(delivery.status)
     known = world.outbox.endpoints.values()
@@ -199,6 +200,7 @@ def _endpoints(world: World) -> list[EndpointHealth]:
 
 
 def _feed_row(world: World, entry: Entry) -> FeedRow:
-    messages = filter(None, map(world.store.message, entry.events))
+    known = world.store.all(Message)
+    messages = [known[id] for id in entry.events if id in known]
     sent = [FeedEvent.of(one, marks=world.outbox.deliveries_of(one.id)) for one in messages]
     return FeedRow.extend(request_row(world, entry), sent=sent)

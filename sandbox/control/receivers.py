@@ -129,7 +129,7 @@ def _view_receiver(world: World, endpoint: Endpoint) -> ReceiverView:
 
 
 def _view_received(world: World, one: Received) -> ReceivedView:
-    message, check = world.store.message(one.message_id), one.check
+    message, check = world.store.get(Message, one.message_id), one.check
     told = {"event_type": message and message.event_type, "body": view_body(one.body)}
     return ReceivedView.of(one, **told, genuine=check.step is None, says=check.says)
 

@@ -16,7 +16,7 @@ from msgspec import structs
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sandbox.app import Sandbox, build
-from sandbox.domain.events import EVENTS
+from sandbox.domain import events
 from sandbox.scenarios.parser import ScenarioError
 from sandbox.server.run import Server, bound, new_loop, serving
 from sandbox.settings import Settings, SettingsError
@@ -221,12 +221,12 @@ class Embedded:
     @property
     def event_types(self) -> list[str]:
         """The names of all events."""
-        return list(EVENTS)
+        return list(events.EVENTS)
 
     def message(self, world_id: str, id: str) -> tuple[str, str] | None:
         """Return the event type and the subject of a message, or None for an unknown id."""
         world = self.built.worlds.get(world_id)
-        found = None if world is None else world.store.message(id)
+        found = None if world is None else world.store.get(events.Message, id)
         return None if found is None else (found.event_type, found.subject)
 
     def unkeyed_count(self) -> int:

@@ -5,7 +5,7 @@ A unit of work reads committed records and its own changes. No other unit sees t
 a commit changes nothing. A unit never lives across an `await`.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -13,7 +13,7 @@ from sandbox.domain.clock import Timer, timer_id
 from sandbox.domain.directory import Account
 from sandbox.domain.events import Message
 from sandbox.store.records import Claims, Records, Timers, keep
-from sandbox.store.tables import TABLES, TIMERS, R, Row, UnitClosed, Where
+from sandbox.store.tables import MESSAGES, TABLES, TIMERS, R, Row, UnitClosed, Where
 from sandbox.store.world_state import Counters
 
 
@@ -23,8 +23,7 @@ class Store:
     A watcher is called with every committed record of its kind: this is how the registry learns of
     new keys, whichever operation created them. `log`, if there is one, and then `on_commit` are
     called with every committed unit. `timers` are pending, and `counters` are numbers taken one by
-    one, outside units of work. `is_restored` if the store was filled from documents; then
-    `left_out` is how many numbers before the last message have no message there.
+    one, outside units of work. `is_restored` if the store was filled from documents.
     """
 
     def __init__(
@@ -40,21 +39,16 @@ class Store:
     def clear(self) -> None:
         """Forget everything, as if the store had never been written to."""
         self._tables: dict[type, Records] = {}
-        for table in TABLES:
+        for table in (*TABLES, MESSAGES):
             self._tables[table.kind] = Records(table, self._tables.get(Account))
-        self._messages: list[Message] = []
-        self._places: dict[str, int] = {}
         self.timers = self._tables[Timer] = Timers(TIMERS)
         self.counters = Counters()
         self.is_restored = False
-        self.left_out = 0
 
     def take_over(self, other: "Store") -> None:
         """Replace the content with that of another store, which must not be used afterwards."""
         self._tables, self.timers = other._tables, other.timers
-        self._messages, self._places = other._messages, other._places
-        self.counters = other.counters
-        self.is_restored, self.left_out = other.is_restored, other.left_out
+        self.counters, self.is_restored = other.counters, other.is_restored
 
     def begin(self) -> "UnitOfWork":
         """Return a new unit of work."""
@@ -78,33 +72,13 @@ class Store:
         """Return the record that has this value in a unique lookup, or None."""
         return self._tables[kind].one(lookup, value)  # type: ignore[no-any-return]
 
-    def messages(self) -> Sequence[Message]:
-        """Return every committed message, oldest first, as a list that grows."""
-        return self._messages
-
-    def message(self, id: str) -> Message | None:
-        """Return the committed message with this id, or None."""
-        place = self._places.get(id)
-        return None if place is None else self._messages[place]
+    def messages(self) -> list[Message]:
+        """Return every message committed so far, oldest first."""
+        return list(self.all(Message).values())
 
     def place_of(self, message_id: str) -> int | None:
-        """Return the index in `messages` of the message with this id, or None."""
-        return self._places.get(message_id)
-
-    def messages_now(self) -> Sequence[Message]:
-        """Return a copy of the list of messages, which does not grow."""
-        return list(self._messages)
-
-    @property
-    def next_message_number(self) -> int:
-        """The number of the document of the next message."""
-        return self.left_out + len(self._messages)
-
-    def add_messages(self, messages: Sequence[Message]) -> None:
-        """Append these messages."""
-        for place, message in enumerate(messages, len(self._messages)):
-            self._places[message.id] = place
-        self._messages += messages
+        """Return the number of a message, which is higher than those before it, or None."""
+        return self._tables[Message].numbers.get(message_id)
 
     def timer(self, kind: str, subject: str, tag: str = "") -> Timer | None:
         """Return the timer with this kind, subject and tag, or None."""
@@ -123,9 +97,7 @@ class Store:
 
         Other worlds drew all their ids themselves, and never draw one twice.
         """
-        return self.is_restored and (
-            id in self._places or any(id in table.by_id for table in self._tables.values())
-        )
+        return self.is_restored and any(id in table.by_id for table in self._tables.values())
 
     def next_timer(self) -> Timer | None:
         """Return the timer that is due next, or None."""
@@ -197,7 +169,7 @@ class UnitOfWork:
 
     def emit(self, message: Message) -> None:
         """Announce the message when this unit is committed."""
-        self._must_be_open()
+        self.put(message)
         self.emitted.append(message)
 
     def schedule(self, timer: Timer) -> None:
@@ -214,7 +186,7 @@ class UnitOfWork:
         """Apply everything at once, and close the unit. Raises DuplicateValue; nothing changed."""
         self._must_be_open()
         self.is_open = False
-        if not (self.changed or self.emitted):
+        if not self.changed:
             return
         store = self._store
         # Everything is checked before anything is changed.
@@ -229,7 +201,6 @@ class UnitOfWork:
             if (watcher := store._watchers.get(type(record))) is not None:
                 watcher(record)
         keep(claims)
-        store.add_messages(self.emitted)
         for listener in (store.log, store.on_commit):
             if listener is not None:
                 listener(self)

@@ -13,6 +13,7 @@ from msgspec import Struct, field
 from sandbox.domain.batches import Batch, refund_batches
 from sandbox.domain.clock import Timer
 from sandbox.domain.directory import Account, Credential, Location, Terminal
+from sandbox.domain.events import Message
 from sandbox.domain.keys import ApiKey, KeyUsage
 from sandbox.domain.payments.action_records import records_of
 from sandbox.domain.payments.cards import CARDS
@@ -229,6 +230,7 @@ TABLES: Final[tuple[Table, ...]] = (
     Table(name="world", kind=WorldState),
 )
 
+MESSAGES: Final = Table(name="messages", kind=Message)
 TIMERS: Final = Table(name="timers", kind=Timer, lookups={"subject": _one("subject")})
 
 NAMES: Final[Mapping[type, str]] = {table.kind: table.name for table in TABLES}

@@ -30,7 +30,7 @@ _KINDS: Final = {table.name: table.kind for table in TABLES} | {"transactions": 
 _NAMES: Final[Mapping[type, str]] = {kind: name for name, kind in _KINDS.items()}
 """The names of records in bodies; a payment is stored there as its transaction."""
 
-_OTHER_TABLES: Final = (port.COUNTERS, port.FIXTURE, port.MESSAGES, port.RECORDS)
+_OTHER_TABLES: Final = (port.COUNTERS, port.FIXTURE, port.RECORDS)
 """The tables of documents that are no records."""
 
 Fixture = Mapping[str, Any]
@@ -50,7 +50,6 @@ class Moment:
 
     def __init__(self, store: Store, fixture: Fixture | None) -> None:
         self._tables = [(table, table.numbered()) for table in store.tables()]
-        self._messages = list(store.messages())
         self._counters = counters_document(store.counters)
         self._fixture = fixture
 
@@ -58,13 +57,10 @@ class Moment:
         """Yield all documents, table by table. This may run in a thread while the store changes."""
         for table, records in self._tables:
             for number, record in records:
-                id = table.id_of(record)
-                yield table.table.name, Document(id, number, to_text(record))
+                yield from documents_of(table, number, record)
         yield port.COUNTERS, self._counters
         if self._fixture is not None:
             yield port.FIXTURE, Document(port.FIXTURE, 0, to_text(self._fixture))
-        for number, message in enumerate(self._messages):
-            yield from message_documents(number, message)
 
 
 def counters_document(counters: Counters) -> Document:
@@ -72,16 +68,20 @@ def counters_document(counters: Counters) -> Document:
     return Document(port.COUNTERS, 0, to_text(counters))
 
 
-def message_documents(number: int, message: Message) -> Iterator[Put]:
-    """Yield both documents of a message."""
-    head = structs.asdict(message)
+def documents_of(records: Records, number: int, record: Any) -> Iterator[Put]:
+    """Yield the document of a record, or both documents of a message."""
+    id, name = records.id_of(record), records.table.name
+    if not isinstance(record, Message):
+        yield name, Document(id, number, to_text(record))
+        return
+    head = structs.asdict(record)
     record = head.pop("record")
-    yield port.MESSAGES, Document(message.id, number, to_text(MessageHead(**head)))
+    yield name, Document(id, number, to_text(MessageHead(**head)))
     if isinstance(record, ApiKey):
         # Only the key's own record has its retrievable key (D26).
         record = structs.replace(record, readable_key=None)
     body = {_NAMES.get(type(record), BODY): record}
-    yield port.RECORDS, Document(message.id, number, to_text(body))
+    yield port.RECORDS, Document(id, number, to_text(body))
 
 
 def _read_body(body: Any, subject: Any, store: Store, read_record: Read) -> Any:
@@ -171,7 +171,7 @@ def load(store: Store, saved: SavedWorld) -> None:
     store.is_restored = True
     for records in store.tables():
         # The caller changes the state of the world before storing it.
-        if records.table.name not in (port.WORLD, port.TIMERS):
+        if records.table.name not in (port.WORLD, port.TIMERS, port.MESSAGES):
             _load_table(records, saved)
     _load_messages(store, saved)
     for document in saved.tables.get(port.TIMERS, ()):
@@ -195,10 +195,9 @@ def _load_table(records: Records, saved: SavedWorld) -> None:
 
 
 def _load_messages(store: Store, saved: SavedWorld) -> None:
-    found = []
+    messages = store.table(Message)
     bodies = {one.id: one for one in saved.tables.get(port.RECORDS, ())}
-    documents = saved.tables.get(port.MESSAGES, ())
-    for document in documents:
+    for document in saved.tables.get(port.MESSAGES, ()):
         id = document.id
         with place(port.MESSAGES, id):
             fields = port.fields_of(document)
@@ -210,11 +209,9 @@ def _load_messages(store: Store, saved: SavedWorld) -> None:
         with place(port.MESSAGES, id):
             head: MessageHead = saved.read(MessageHead, fields)
             _must_be(id, head.id)
-            found.append(Message(**structs.asdict(head), record=record))
-    store.add_messages(found)
+            if id in messages.by_id:
+                raise Unreadable("id: must be that of the document, once")
+            messages.put(id, Message(**structs.asdict(head), record=record), document.number)
     for id in bodies:
-        if store.message(id) is None:
+        if id not in messages.by_id:
             raise NotRestored(f"{port.RECORDS}, {id[:80]}: there is no message with this body")
-    if documents:
-        # A person may have taken messages out of a file.
-        store.left_out = documents[-1].number + 1 - len(found)

@@ -99,7 +99,7 @@ class Outbox:
         """Send the webhooks that were due or unfinished when the earlier run ended."""
         for endpoint_id in self.endpoints:
             for delivery in self._deliveries({"open_at": endpoint_id}):
-                message = self.world.store.message(delivery.message_id)
+                message = self.world.store.get(Message, delivery.message_id)
                 if delivery.next_attempt_at is None and message is not None:
                     self._put(Job(message, endpoint_id))
 
@@ -331,7 +331,7 @@ class Outbox:
         delivery = self.delivery(id)
         if delivery is None or delivery.status != "pending":
             return
-        message = self.world.store.message(delivery.message_id)
+        message = self.world.store.get(Message, delivery.message_id)
         if message is not None:
             self._store(replace(delivery, next_attempt_at=None))
             self._put(Job(message, delivery.endpoint_id))
@@ -381,10 +381,9 @@ class Outbox:
         Yields for each message whether it is sent again. Other work may run in between, so the
         endpoint may be deleted or the world reset meanwhile.
         """
-        messages = self.world.store.messages()
-        for message in messages:
+        for message in self.world.store.messages():
             endpoint = self.endpoints.get(endpoint_id)
-            if endpoint is None or messages is not self.world.store.messages():
+            if endpoint is None or self.world.store.get(Message, message.id) is not message:
                 return
             has_missed = message.created_at >= since and self._has_missed(endpoint, message)
             if has_missed:

@@ -16,11 +16,10 @@ from typing import Final
 from pydantic_core import from_json
 
 from sandbox.measurements import Measured
-from sandbox.store.documents import to_text
-from sandbox.store.files.port import COUNTERS, Change, Document, StateFile, StoreError
+from sandbox.store.files.port import COUNTERS, Change, StateFile, StoreError
 from sandbox.store.records import Records
 from sandbox.store.store import UnitOfWork
-from sandbox.store.world_documents import Moment, Put, counters_document, message_documents
+from sandbox.store.world_documents import Moment, Put, counters_document, documents_of
 from sandbox.worlds.world import World
 
 
@@ -41,7 +40,6 @@ class ChangeLog:
     def forget(self) -> None:
         """Forget all changes, because the file has them."""
         self._changed: dict[tuple[Records, str], None] = {}
-        self._messages: list[Put] = []
         self._counters = counters_document(self._store.counters)
 
     def begin_anew(self) -> None:
@@ -53,12 +51,7 @@ class ChangeLog:
     def note(self, unit: UnitOfWork) -> None:
         """Note that a unit of work was committed."""
         self._changed |= dict.fromkeys(unit.changed)
-        first = self._store.next_message_number - len(unit.emitted)
-        # Messages never change, so their documents are made now, perhaps during the last write.
-        for number, message in enumerate(unit.emitted, start=first):
-            self._messages += message_documents(number, message)
-        can_wait = all(records.table.can_wait for records, _ in unit.changed)
-        if unit.emitted or not can_wait:
+        if not all(records.table.can_wait for records, _ in unit.changed):
             self._on_change()
 
     def take(self) -> Change | None:
@@ -71,12 +64,11 @@ class ChangeLog:
             self._is_anew = False
             return Change(self._world_id, puts, gone, is_replacement=True)
         for records, id in self._changed:
-            record, table = records.by_id.get(id), records.table.name
+            record = records.by_id.get(id)
             if record is None:
-                gone.append((table, id))
+                gone.append((records.table.name, id))
             else:
-                puts.append((table, Document(id, records.numbers[id], to_text(record))))
-        puts += self._messages
+                puts += documents_of(records, records.numbers[id], record)
         if (counters := counters_document(self._store.counters)) != self._counters:
             puts.append((COUNTERS, counters))
         self.forget()

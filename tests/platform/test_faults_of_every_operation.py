@@ -96,7 +96,7 @@ class Story:
         store = self.sandbox.get_world().store
         left_out = (KeyUsage, WorldState)
         tables = [one for one in store.tables() if one.table.kind not in left_out]
-        return [*(dict(one.by_id) for one in tables), store.messages_now()]
+        return [*(dict(one.by_id) for one in tables), store.messages()]
 
 
 @pytest.mark.parametrize("name", ROWS)

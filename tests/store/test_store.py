@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from sandbox.domain.clock import TAP_EXPIRES, Timer
 from sandbox.domain.directory import Account
+from sandbox.domain.events import Message
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.webhooks import Endpoint
 from sandbox.store.store import Store, UnitOfWork
@@ -56,7 +57,7 @@ def test_a_unit_sees_its_changes_at_once_and_others_see_them_once_it_commits(sto
     assert store.begin().find(Account, {}) == ([account("a", name="second")], 1)
     assert store.begin().get(ApiKey, "a") == key("a")
     assert list(store.all(Endpoint)) == []
-    assert store.message("m") == message("m")
+    assert store.get(Message, "m") == message("m")
     assert store.timer(TAP_EXPIRES, "t", "x") == TIMER
     assert store.timer(TAP_EXPIRES, "t") is None
 
@@ -144,7 +145,7 @@ def test_a_message_keeps_the_record_as_it_was_and_those_of_a_moment_do_not_grow(
     unit.emit(message("1", account("a", name="then")))
     unit.commit()
     put(store, account("a", name="now"))
-    before = store.messages_now()
+    before = store.messages()
     unit = store.begin()
     unit.emit(message("2"))
     unit.commit()
@@ -165,7 +166,7 @@ def test_clearing_forgets_everything(store):
     store.clear()
 
     assert (content(store), store.counters) == (empty, Counters())
-    assert (store.one(ApiKey, "lookup", "x"), store.message("m")) == (None, None)
+    assert (store.one(ApiKey, "lookup", "x"), store.get(Message, "m")) == (None, None)
     assert store.begin().find(ApiKey, {"account": "a"}) == ([], 0)
 
 
