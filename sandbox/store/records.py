@@ -9,9 +9,6 @@ from sandbox.domain.clock import Timer
 from sandbox.store import tables
 from sandbox.store.tables import DuplicateValue, Row, Table, having, set_of
 
-_PUT_BITS: Final = 40
-"""A record with a moment is numbered by it, followed by this many bits for the order of puts."""
-
 FEW: Final = 8
 """A lookup is used if it leads to at most one in this many records; otherwise all are compared."""
 
@@ -19,15 +16,13 @@ FEW: Final = 8
 class Records:
     """The records of one table. `accounts` are the records of the accounts, for scopes.
 
-    `numbers` give the order of listing: by moment if the table has one, and otherwise by first put.
-    Files store the numbers.
+    `numbers` give the order of first puts, which is that of `by_id`. Files store them.
     """
 
     def __init__(self, table: Table, accounts: "Records | None" = None) -> None:
         self.table = table
         within = f"{table.within}." if table.within else ""
         self.id_of: Callable[[Row], str] = attrgetter(within + table.key)
-        self._moment_of = attrgetter(within + table.moment) if table.moment else None
         self._accounts = accounts or self
         self._has_deleted = "deleted_at" in table.kind.__struct_fields__
         self.forget()
@@ -36,9 +31,7 @@ class Records:
         """Remove all records."""
         self.by_id: dict[str, Any] = {}
         self.numbers: dict[str, int] = {}
-        self._puts = self._last_number = 0
-        # Whether `by_id` is in the order of the numbers.
-        self._is_in_order = True
+        self._next_number = 0
         self.unique: dict[str, dict[str, str]] = {name: {} for name in self.table.unique}
         # The ids of records by lookup and value, in dictionaries that serve as ordered sets: the
         # garbage collector does not track those.
@@ -91,7 +84,8 @@ class Records:
         old = self.by_id.get(id)
         self.by_id[id] = record
         if old is None:
-            self._give_number(id, record, number)
+            self.numbers[id] = number = self._next_number if number is None else number
+            self._next_number = max(self._next_number, number + 1)
         for name, values_of in self.table.lookups.items():
             entries = self.lookups[name]
             before: Sequence[str] = () if old is None else values_of(old)
@@ -103,18 +97,6 @@ class Records:
                     entries.setdefault(value, {})[id] = None
         if self._texts is not None:
             self._texts[id] = self._text_of(record)
-
-    def _give_number(self, id: str, record: Any, number: int | None) -> None:
-        moment_of = self._moment_of
-        if number is None:
-            number = moment_of(record) << _PUT_BITS | self._puts if moment_of else self._puts
-        put = number & (1 << _PUT_BITS) - 1 if moment_of else number
-        self._puts = max(self._puts, put + 1)
-        self.numbers[id] = number
-        if number < self._last_number:
-            self._is_in_order = False
-        else:
-            self._last_number = number
 
     def remove(self, id: str) -> None:
         """Remove the record, if there is one."""
@@ -130,7 +112,7 @@ class Records:
 
     def numbered(self) -> list[tuple[int, Any]]:
         """Return all records with their numbers, ordered by number."""
-        return [(self.numbers[self.id_of(record)], record) for record in self._in_order()]
+        return [(self.numbers[id], record) for id, record in self.by_id.items()]
 
     # --- many records
 
@@ -145,10 +127,9 @@ class Records:
     ) -> tuple[list[Any], int]:
         """Return a page in the requested order, and the total."""
         within, found = self.table.within, self._matching(where)
-        if between != tables.ANY_TIME:
-            # Records are in the order of their moments.
-            moment = attrgetter(self.table.moment)
-            first, last = between
+        if self.table.moment:
+            moment, (first, last) = attrgetter(self.table.moment), between
+            found.sort(key=moment)
             start = 0 if first is None else bisect_left(found, first, key=moment)
             end = None if last is None else bisect_right(found, last, key=moment)
             found = found[start:end]
@@ -178,7 +159,7 @@ class Records:
             wanted, entries = set_of(conditions.pop(narrowest)), self.lookups[narrowest]
             found = self._with_ids({id for value in wanted for id in entries.get(value, ())})
         else:
-            found = self._in_order()
+            found = list(self.by_id.values())
         if self._has_deleted and where:
             found = [one for one in found if one.deleted_at is None]
         table = self.table
@@ -211,17 +192,6 @@ class Records:
             return self._with_ids(id for id, text in texts.items() if piece in text)
         return [one for one in records if piece in texts[self.id_of(one)]]
 
-    def _in_order(self) -> list[Any]:
-        if not self._is_in_order:
-            # Payments that were created in one order may be stored in another.
-            ids = sorted(self.by_id, key=self.numbers.__getitem__)
-            ordered = {id: self.by_id[id] for id in ids}
-            # In place, since there are views of this dictionary.
-            self.by_id.clear()
-            self.by_id.update(ordered)
-            self._is_in_order = True
-        return list(self.by_id.values())
-
     def _with_ids(self, ids: Iterable[str]) -> list[Any]:
         """Return the records with these ids, oldest first."""
         return [self.by_id[id] for id in sorted(ids, key=self.numbers.__getitem__)]
@@ -238,8 +208,6 @@ class Timers(Records):
     def forget(self) -> None:
         """Remove all timers."""
         super().forget()
-        # Documents of timers are numbered from 1.
-        self._puts = 1
         # Due time, number and id of every timer, soonest first.
         self._by_due: list[tuple[float, int, str]] = []
 
