@@ -21,7 +21,7 @@ from pydantic_core import to_jsonable_python
 from sandbox.control import export_checks as checks
 from sandbox.control.context import Services, cast_names, conflict
 from sandbox.control.export_checks import fault_of, is_spared
-from sandbox.control.journal import REFUSED_FROM, JournalEntry
+from sandbox.control.journal import REFUSED_FROM, JournalEntry, unusual_headers
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.json_text import map_texts
 from sandbox.domain.readings import DEFAULTS as READINGS_AS_USUAL
@@ -229,7 +229,8 @@ def build_steps(case: ExportCase) -> Iterator[dict[str, Any]]:
             "query": quote(view.query, safe=IN_A_QUERY),
             "key": case.key_of_cast(view) or (None if view.key is None else UNKNOWN_KEY),
             "body": view.request,
-            "headers": {checks.OUTCOME_HEADER: "approved"} if is_spared(view) else {},
+            "headers": unusual_headers(view.headers)
+            | ({checks.OUTCOME_HEADER: "approved"} if is_spared(view) else {}),
             "status": 0 if fault in LOST else view.status,
             "is_whole": is_whole,
             "is_found": is_found,

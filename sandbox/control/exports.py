@@ -34,7 +34,7 @@ from sandbox.control.export_tests import (
     world_options,
     write_test,
 )
-from sandbox.control.journal import JournalEntry, is_about, view_entry
+from sandbox.control.journal import JournalEntry, is_about, unusual_headers, view_entry
 from sandbox.control.models import Body, View
 from sandbox.control.routing import WORLD, post
 from sandbox.domain.instants import Instant, parse_rfc3339
@@ -56,17 +56,21 @@ def _variable(name: str) -> str:
     return "KEY_" + re.sub("[^A-Za-z0-9]", "_", name).upper()
 
 
+_JSON: Final = {"accept": "application/json", "content-type": "application/json"}
+
+
 def _curl_of(case: ExportCase, view: JournalEntry) -> str:
     # With `-X HEAD` curl would wait for the body of the answer.
     method = "--head" if view.method == "HEAD" else f"-X {view.method}"
     parts = ["curl -sS", method, shlex.quote(case.address(view))]
-    parts.append("-H 'accept: application/json'")
+    headers = _JSON | unusual_headers(view.headers)
+    parts.append(f"-H {shlex.quote('accept: ' + headers['accept'])}")
     if (name := case.key_name(view.key_id)) is not None:
         parts.append(f'-H "{case.world.profile.api_key_header}: ${_variable(name)}"')
     if (outcome := outcome_header(view)) is not None:
         parts.append(f"-H '{OUTCOME_HEADER}: {outcome}'")
     if view.request is not None:
-        parts.append("-H 'content-type: application/json'")
+        parts.append(f"-H {shlex.quote('content-type: ' + headers['content-type'])}")
         parts.append(f"--data-raw {shlex.quote(body_text(view.request))}")
     return " \\\n  ".join(parts)
 
@@ -98,8 +102,9 @@ _NOT_SEEN: Final = {"httpVersion": "HTTP/1.1", "cookies": [], "headersSize": -1,
 
 
 def _har_entry(case: ExportCase, view: JournalEntry) -> dict[str, Any]:
-    kind = "application/json"
-    headers = [{"name": "accept", "value": kind}]
+    said = _JSON | unusual_headers(view.headers)
+    kind = said["content-type"]
+    headers = [{"name": "accept", "value": said["accept"]}]
     if view.key is not None:
         headers.append({"name": case.world.profile.api_key_header, "value": view.key})
     if (outcome := outcome_header(view)) is not None:
@@ -109,7 +114,7 @@ def _har_entry(case: ExportCase, view: JournalEntry) -> dict[str, Any]:
         headers.append({"name": "content-type", "value": kind})
         asked["postData"] = {"mimeType": kind, "text": body_text(view.request)}
     text = "" if view.response is None else body_text(view.response)
-    content = {"size": len(text.encode()), "mimeType": kind, "text": text}
+    content = {"size": len(text.encode()), "mimeType": "application/json", "text": text}
     answer = {"status": view.status, "statusText": "", "redirectURL": "", **_NOT_SEEN}
     return {
         "startedDateTime": view.at,

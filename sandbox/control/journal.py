@@ -1,6 +1,6 @@
 """The journal of a world: each request with the reasons for its answer."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Annotated, Any, Final, Literal
 
@@ -204,6 +204,15 @@ def _has_text(entry: Entry, text: str) -> bool:
     words = "\n".join((entry.id, entry.path, entry.query)).lower()
     bodies = b"\n".join((entry.request or b"", entry.response or b"")).lower()
     return text in words or text.encode() in bodies
+
+
+def unusual_headers(headers: Mapping[str, str]) -> dict[str, str]:
+    """Return what a request said about its body and the answer, other than that both are JSON."""
+    return {
+        name: value
+        for name, value in headers.items()
+        if name in ("accept", "content-type") and value not in ("*/*", "application/json")
+    }
 
 
 def is_about(world: World, entry: Entry, id: str) -> bool:

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from sandbox.control.context import ControlRequest, conflict, invalid
 from sandbox.control.export_tests import IN_A_QUERY
-from sandbox.control.journal import get_entry, view_body
+from sandbox.control.journal import get_entry, unusual_headers, view_body
 from sandbox.control.models import Body, HeaderFields, KeyWord, Milliseconds, View, shows
 from sandbox.control.routing import PREFIX, WORLD, Accepted, post
 from sandbox.domain.keys import ApiKey
@@ -111,6 +111,9 @@ async def replay_request(request: ControlRequest, body: ReplayBody) -> Answered 
         )
     name = body.key if "key" in given else entry.key_id
     query, headers = quote(entry.query, safe=IN_A_QUERY), _headers(request, body)
+    # A body that is given is JSON, whatever was sent before.
+    if "body" not in given:
+        headers = unusual_headers(dict(entry.headers)) | headers
     wanted = build_request(entry.method, entry.path, query, headers, payload)
     return await _send(request, wanted, name, wait=body.wait)
 

@@ -64,6 +64,17 @@ def test_the_curl_commands_of_a_server_have_its_address_and_the_chosen_outcome(s
     assert json.loads(done.stdout)["status_reason"] == "invalid_card"
 
 
+def test_files_have_what_a_request_said_of_its_body(sandbox):
+    key = (b"x-service-apikey", sandbox.key("partner").encode())
+    text = (b"content-type", b"text/plain")
+    sandbox.ask("POST", "/v3/payment", body=b"a=1", headers=[key, text])
+
+    curl, har = (exported(sandbox, kind)["content"] for kind in ("curl", "har"))
+
+    assert "-H 'content-type: text/plain'" in curl
+    assert '"mimeType": "text/plain"' in har
+
+
 def test_addresses_in_a_har_are_those_of_a_proxy_with_tls():
     headers = {"host": "sandbox.test:8443", "x-forwarded-proto": "https"}
     sandbox = InProcess(build(Settings(allow_hosts=("sandbox.test",))), defaults=headers)

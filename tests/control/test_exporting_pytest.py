@@ -43,7 +43,7 @@ def ran_all(folder: Path, tests: dict[str, str]) -> dict[str, tuple[str, str]]:
 
 def day():
     """A refund in part, a decline that was queued, a partial approval, a hold that is captured an
-    hour later, a batch that closes, and a request without a key."""
+    hour later, a batch that closes, a request without a key, and one that wants no JSON."""
     sandbox = fresh()
     sandbox.choose(status_after_partial_refund="refunded")
     sandbox.set_switch("batch.settlement", "manual")
@@ -57,6 +57,8 @@ def day():
     sandbox.act(held, "capture", amount=900)
     sandbox.close_batch(sandbox.read(sale)["batch_id"])
     sandbox.ask("GET", "/v5/apikeys")
+    html = {"method": "GET", "path": "/v5/apikeys", "headers": {"accept": "text/html"}}
+    sandbox.manage("POST", "/send", html | {"key": "partner"}).expect(200)
     return exported(sandbox)["content"]
 
 

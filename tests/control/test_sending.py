@@ -123,6 +123,17 @@ def test_a_request_is_sent_again_as_it_was_or_with_changes(sandbox):
     assert changed["body"]["total_amount"] == 777
 
 
+def test_a_request_is_sent_again_with_what_it_said_of_its_body_and_the_answer(sandbox):
+    text, html = {"content-type": "text/plain"}, {"accept": "text/html"}
+    listed = {"method": "GET", "path": "/v5/apikeys", "key": "merchant"}
+    first = send(sandbox, **sale(sandbox, headers=text)).json()["request_id"]
+    other = send(sandbox, **listed, headers=html).json()["request_id"]
+
+    assert [replay(sandbox, one).json()["status"] for one in (first, other)] == [415, 406]
+    assert replay(sandbox, first, body=sale(sandbox)["body"]).json()["status"] == 200
+    assert replay(sandbox, other, headers={"Accept": "*/*"}).json()["status"] == 200
+
+
 def test_what_the_journal_no_longer_has_is_not_sent_in_part(sandbox):
     long = send(sandbox, **sale(sandbox, body={"text": "x" * 20_000})).json()["request_id"]
 

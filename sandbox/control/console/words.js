@@ -141,7 +141,8 @@ export function curl({ method, url, header, key, headers = {}, body }) {
   if (key) parts.push("-H", `"${header}: ${key}"`);
   for (const [name, value] of Object.entries(headers)) parts.push("-H", quoted(`${name}: ${value}`));
   if (body != null) {
-    parts.push("-H", quoted("content-type: application/json"), "-d", quoted(typeof body === "string" ? body : JSON.stringify(body)));
+    if (!headers["content-type"]) parts.push("-H", quoted("content-type: application/json"));
+    parts.push("-d", quoted(typeof body === "string" ? body : JSON.stringify(body)));
   }
   return parts.join(" ");
 }
