@@ -32,8 +32,12 @@ export class Refused extends Error {
  * @param {any} answer
  */
 export function refusal({ status, body, fault }) {
-  if (status !== null && (status < 400 || body?.transaction_id)) return null;
-  const message = status ? `The platform answered ${status}: ${body?.error ?? "no error"}.` : `The connection closed without an answer: ${fault}.`;
+  // A transport fault may break the JSON of the answer.
+  const isText = typeof body === "string";
+  if (status !== null && ((status < 400 && !isText) || body?.transaction_id)) return null;
+  const message = !status ? `The connection closed without an answer: ${fault}.`
+    : status < 400 ? `The platform answered ${status}, and the answer is not JSON.`
+    : `The platform answered ${status}: ${body?.error ?? "no error"}.`;
   return new Refused(status ?? 0, { message, details: typeof body?.detail === "string" ? body.detail : "" });
 }
 

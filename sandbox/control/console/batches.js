@@ -35,8 +35,7 @@ function Close({ batch, onDone }) {
   const run = async () => {
     /** @type {any} */
     const answer = await send({ method: "POST", path: `/v1/batches/${batch.id}/close`, key: keyOf(batch.account_id), body: {} });
-    onDone(answer.status < 400 ? null : { message: `The platform answered ${answer.status}: ${answer.body?.error ?? ""}.`,
-      details: typeof answer.body?.detail === "string" ? answer.body.detail : "" });
+    onDone(refusal(answer));
   };
   return html`<${Act} class="btn p" run=${run}>Close it<//>`;
 }

@@ -1,7 +1,7 @@
 // API: each operation of the platform and of the control API, to read and to try.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { ask, inWorld, raw } from "./api.js";
+import { ask, inWorld, raw, refusal, Refused } from "./api.js";
 import { useAnswer } from "./reading.js";
 import { go, refine, route } from "./route.js";
 import { documents, jsonOf, operationsIn, resolve, shape } from "./shapes.js";
@@ -136,13 +136,24 @@ const Answer = ({ answer }) => html`<${Panel} title="Answer" about=${answer.dura
     <${Json} value=${answer.body || answer.fault || "No body"} /><//>
   ${answer.request_id ? html`<${Why} key=${answer.request_id} id=${answer.request_id} />` : ""}`;
 
+/** The body that was typed. Throws a Refused if it is not JSON. */
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new Refused(0, { message: "The body is not JSON.", details: error.message });
+  }
+}
+
 /** A button that creates what the request needs, and fills in its id. */
 function First({ example, all, onId }) {
   const { operation, by, body } = example.first;
   const make = async () => {
     const { path, method } = all.find(({ id }) => id === operation);
-    const { status, body: made } = /** @type {Api.Schemas["Answered"]} */ (await send({ method, path, key: by, body }));
-    if (status >= 400) return `${operation} was answered ${status}`;
+    const answer = /** @type {Api.Schemas["Answered"]} */ (await send({ method, path, key: by, body }));
+    const refused = refusal(answer);
+    if (refused) throw refused;
+    const made = answer.body;
     const id = made.transaction_id ?? made.id ?? made.terminal_id;
     onId(id);
     return `Made ${id}`;
@@ -190,7 +201,7 @@ function Try({ one, all, document }) {
     }
   };
   const take = (id) => {
-    if (example.takes) setBody(JSON.stringify({ ...JSON.parse(body), [example.takes]: id }, null, 2));
+    if (example.takes) setBody(JSON.stringify({ ...parsed(body), [example.takes]: id }, null, 2));
     else setValues((now) => ({ ...now, [parameters.find((each) => each.in === "path").name]: id }));
   };
   return html`<${Panel} title="Try it" about=${surface === "platform" ? "sent by the sandbox, and kept in the journal" : ""}><form class="pad col" onSubmit=${submit}

@@ -11,10 +11,13 @@ import { useLast } from "./records.js";
 import { route } from "./route.js";
 import { act, revision, clock, platformUrl, requests, scenario, send, session, taps, world } from "./state.js";
 import { Act, Choice, copy, Empty, Go, html, Icon, Mark, Panel, say, Trouble } from "./ui.js";
-import { approved, curl, minor, money, shows, sign, time, until } from "./words.js";
+import { approved, curl, minor, money, shows, sign, time, units, until } from "./words.js";
 
 /** From this amount on, in minor units, an amount can choose an outcome. Source: assumed 6.2. */
 const AMOUNTS_FROM = 900_000;
+
+/** The amount that the form begins with, in minor units. */
+const FIRST_AMOUNT = 5600;
 
 /** As many characters of an amount fit on the phone in large letters. */
 const SHORT = 9;
@@ -196,7 +199,7 @@ function Form({ form, setForm, body, waits, start, currency, directory }) {
 export function Terminal() {
   const { cards, outcomes } = useCatalogue();
   const directory = useDirectory();
-  const [form, setForm] = useState({ terminal: "merchant", key: "merchant", kind: "sale", amount: "56.00", tip: "" });
+  const [typed, setForm] = useState({ terminal: "merchant", key: "merchant", kind: "sale", amount: null, tip: "" });
   const [last, setLast] = useState(null);
   const [error, setError] = useState(null);
   const [begun, setBegun] = useState("");
@@ -210,11 +213,15 @@ export function Terminal() {
     addEventListener("keydown", pressed);
     return () => removeEventListener("keydown", pressed);
   }, []);
-  const currency = directory?.get(world.value?.terminals?.[form.terminal])?.currency ?? "USD";
+  const { terminals = {}, keys = {} } = world.value ?? {};
+  const terminal = terminals[typed.terminal] ? typed.terminal : Object.keys(terminals)[0];
+  const currency = directory?.get(terminals[terminal])?.currency ?? "USD";
+  const form = { ...typed, terminal, key: keys[typed.key] ? typed.key : (directory && keyFor(terminal, directory)) ?? Object.keys(keys)[0],
+    amount: typed.amount ?? units(FIRST_AMOUNT, currency) };
   const amount = minor(form.amount, currency);
   const tip = tipOf(form, currency);
   const body = (more = {}) => ({ method: "POST", path: form.kind === "sale" ? "/v3/payment" : "/v3/preauth", key: form.key, body: {
-    amount: tip ? amount + tip : amount, terminal_id: world.value?.terminals?.[form.terminal],
+    amount: tip ? amount + tip : amount, terminal_id: terminals[terminal],
     ...(tip === 0 ? {} : { breakdown: { subtotal: amount, tipAmount: tip ?? form.tip } }), ...more } });
   const ended = (answer) => {
     const refused = refusal(answer);

@@ -132,6 +132,7 @@ def test_amounts_are_typed_and_shown_in_the_currency_of_the_terminal(page, desk)
     desk.open("terminal")
     amount = page.get_by_role("textbox", name="Amount")
     expect(page.locator(".form")).to_contain_text("¥")
+    expect(amount).to_have_value("5600")
 
     amount.fill("56.00")
     expect(page.locator(".form")).to_contain_text("no amount")

@@ -196,6 +196,28 @@ def test_each_terminal_comes_with_a_key_that_may_use_it(page, desk):
     page.get_by_role("button", name="1 Visa").click()
 
     expect(page.locator(".phone")).to_contain_text("Approved")
+    desk.world(fixture="empty")
+    desk.open("terminal")
+    expect(page.get_by_role("combobox", name="Sent with key")).to_have_value("admin")
+
+
+def test_an_answer_that_is_lost_or_cannot_be_read_is_told(page, desk):
+    phone, alert = page.locator(".phone"), page.get_by_role("alert")
+    desk.open("terminal")
+    desk.ask("POST", "scenario/next", {"fault": "malformed_json"})
+    page.get_by_role("button", name="1 Visa").click()
+    expect(phone).to_contain_text("Not accepted")
+    expect(alert).to_have_text("The platform answered 200, and the answer is not JSON.")
+
+    (batch,) = desk.ask("GET", "batches")["batches"]
+    for place, button in (
+        (f"batches/{batch['id']}", "Close it"),
+        ("api/payments.capture", "First: payments.preauth"),
+    ):
+        desk.ask("POST", "scenario/next", {"fault": "drop_before"})
+        desk.open(place)
+        page.get_by_role("button", name=button).click()
+        expect(alert).to_have_text("The connection closed without an answer: drop_before.")
 
 
 def test_a_forced_outcome_goes_with_its_own_request_alone(page, desk):
