@@ -104,6 +104,8 @@ export function Finder() {
   if (!open) return null;
   const hits = merged(question, by.question === question ? by.hits : []);
   const close = () => {
+    // Before it leaves the page: a browser gives the focus back to where it was.
+    dialog.current?.close();
     finding.value = false;
     setQuestion("");
   };

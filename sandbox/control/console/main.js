@@ -128,6 +128,7 @@ function Token() {
     } catch (caught) {
       setError(caught);
       setToken("");
+      field.current?.focus();
     }
   };
   return html`<main class="lock"><form class="panel" onSubmit=${submit}>
@@ -169,7 +170,18 @@ function Gone() {
     <p><${Go} room="worlds">All worlds, and new ones<//></p></div></main>`;
 }
 
+/** Puts the focus on the heading of a room that replaces the one in which the focus was. */
+function useHeading(place) {
+  const shown = useRef("");
+  useEffect(() => {
+    const heading = /** @type {HTMLElement | null} */ (document.querySelector("main h1"));
+    if (shown.current && document.activeElement === document.body) heading?.focus({ preventScroll: true });
+    shown.current = place;
+  }, [place]);
+}
+
 function Content() {
+  useHeading(`${route.value.world} ${route.value.room}`);
   if (locked.value || (session.value && !session.value.signed_in)) return html`<${Token} />`;
   // Until this browser may ask, no room asks: an early refusal could arrive after a link has signed in.
   if (!session.value) return html`<main class="room" aria-busy="true"></main>`;

@@ -128,12 +128,16 @@ export const Time = () => html`<${Clockwork} heading=${(at, on, frozen) => html`
 export function TimePane() {
   useLayoutEffect(() => {
     if (!pane.value) return undefined;
+    const before = /** @type {HTMLElement} */ (document.activeElement);
     /** @type {HTMLElement | null} */ (document.querySelector(".pane h2"))?.focus();
     const close = (event) => {
       if (event.key === "Escape" && !document.querySelector("dialog[open]")) pane.value = false;
     };
     addEventListener("keydown", close);
-    return () => removeEventListener("keydown", close);
+    return () => {
+      removeEventListener("keydown", close);
+      if (document.activeElement === document.body) before.focus();
+    };
   }, [pane.value]);
   if (!pane.value || route.value.room === "time") return null;
   return html`<aside class="pane" aria-label="Time"><${Clockwork} heading=${(at, on, frozen) => html`<div class="row">

@@ -101,7 +101,7 @@ export const Trouble = ({ error }) =>
     ${error.nearest ? ` Did you mean ${error.nearest}?` : ""}</span></p>`;
 
 /**
- * A button that does something on the server: disabled meanwhile, with a refusal beside it.
+ * A button that does something on the server: it waits for the answer, with a refusal beside it.
  * A report only has those that read.
  */
 export function Act({ run, done, class: kind = "btn", children, disabled, reads = false, ...rest }) {
@@ -109,6 +109,7 @@ export function Act({ run, done, class: kind = "btn", children, disabled, reads 
   const [error, setError] = useState(null);
   if (isReport && !reads) return null;
   const click = async () => {
+    if (busy) return;
     setBusy(true);
     setError(null);
     try {
@@ -121,14 +122,16 @@ export function Act({ run, done, class: kind = "btn", children, disabled, reads 
       setBusy(false);
     }
   };
-  return html`<button class=${kind} disabled=${busy || disabled} onClick=${click} ...${rest}>
+  // Not `disabled` meanwhile: a button that is disabled loses the focus.
+  return html`<button class=${kind} disabled=${disabled} aria-disabled=${busy ? "true" : undefined} onClick=${click} ...${rest}>
     ${children}</button><${Trouble} error=${error} />`;
 }
 
 /** A button that asks first. `yes` is what the second button says. */
 export function Sure({ ask: question, yes, run, done, children, class: kind = "btn" }) {
-  const [asked, setAsked] = useState(false);
-  if (!asked) return html`<button type="button" class=${kind} onClick=${() => setAsked(true)}>${children}</button>`;
+  // Null before it was asked: once the answer was "Keep it", the first button has the focus again.
+  const [asked, setAsked] = useState(null);
+  if (!asked) return html`<button type="button" ref=${asked === null ? null : focus} class=${kind} onClick=${() => setAsked(true)}>${children}</button>`;
   return html`<span ref=${focusButton} class="sure" role="group" aria-label=${question}><span>${question}</span>
     <${Act} type="button" class="btn s dng" run=${run} done=${done}>${yes}<//>
     <button type="button" class="btn s" onClick=${() => setAsked(false)}>Keep it</button></span>`;

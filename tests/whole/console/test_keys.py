@@ -191,6 +191,34 @@ def test_a_card_key_says_why_nothing_was_paid(page, desk):
     expect(page.get_by_role("alert")).to_contain_text("the server answered 502")
 
 
+def test_the_focus_stays_or_returns_or_goes_to_the_heading_of_another_room(page, desk):
+    minute = page.get_by_role("button", name="+1 min")
+    minute.focus()
+    for now in ("12:01:00", "12:02:00"):
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("banner")).to_contain_text(now)
+        expect(minute).to_be_enabled()
+    for opens, focused in (("t", ".pane h2.clockh"), ("Control+k", "dialog input[type=search]")):
+        page.keyboard.press(opens)
+        expect(page.locator(focused)).to_be_focused()
+        page.keyboard.press("Escape")
+        expect(minute).to_be_focused()
+
+    page.get_by_role("main").get_by_role("link", name="All").focus()
+    page.keyboard.press("Enter")
+
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Time")
+    expect(page.get_by_role("heading", level=1)).to_be_focused()
+    desk.open("worlds")
+    reset = page.get_by_role("button", name="Reset", exact=True)
+    reset.focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Reset it")).to_be_focused()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(reset).to_be_focused()
+
+
 def test_escape_closes_the_finder_with_a_question_in_it(page):
     page.keyboard.press("Control+k")
     page.keyboard.type("nothing has this id")

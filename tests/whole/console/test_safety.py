@@ -36,6 +36,7 @@ def test_two_servers_of_one_host_are_signed_in_to_apart(page):
         page.get_by_role("button", name="Sign in").click()
         expect(page.get_by_role("alert")).to_contain_text("not the token")
         expect(token).to_have_value("")
+        expect(token).to_be_focused()
         token.fill(other.facts["token"])
         page.get_by_role("button", name="Sign in").click()
         desks[1].ready("journal")
@@ -87,6 +88,16 @@ def test_a_server_that_ends_is_told_with_its_age_and_comes_back_by_itself(page):
         expect(page.get_by_text("The server has not answered")).to_have_count(0)
         Desk(page, server).pay(4321)
         expect(page.locator(".feed a.ln").first).to_contain_text("$43.21")
+
+
+def test_a_request_that_was_lost_is_told_until_the_server_answers_another(page, desk):
+    desk = Desk(page, desk.server, desk.id)
+    desk.open("overview")
+    page.route("**/clock/advance", lambda route: route.abort(), times=1)
+    page.get_by_role("button", name="+1 min").click()
+    expect(page.get_by_text("The server has not answered since")).to_be_visible()
+
+    expect(page.get_by_text("The server has not answered since")).to_have_count(0)
 
 
 READ_LATE = {
