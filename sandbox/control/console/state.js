@@ -83,6 +83,8 @@ const BUSY = 50;
 const QUIET_MS = 1500;
 const HIDDEN_MS = 60_000;
 const OPENING_MS = 2000;
+/** How often the server is asked again while it does not answer. */
+const AWAY_MS = 2000;
 
 let stopped = new AbortController();
 let arrived = [];
@@ -121,7 +123,7 @@ export async function enter(id) {
       }
     }
     live.value = false;
-    await new Promise((done) => setTimeout(done, 2000));
+    await new Promise((done) => setTimeout(done, AWAY_MS));
   }
 }
 
@@ -302,6 +304,13 @@ document.addEventListener("visibilitychange", () => {
   clearTimeout(hidden);
   if (document.hidden) hidden = setTimeout(() => stopped.abort(), HIDDEN_MS);
   else if (stopped.signal.aborted) enter(route.value.world);
+});
+
+// A stream may survive what a request did not. Then nothing else asks whether the server answers again.
+effect(() => {
+  if (away.value === null || !live.value) return undefined;
+  const timer = setInterval(() => readSmall().catch(() => {}), AWAY_MS);
+  return () => clearInterval(timer);
 });
 
 let shown = "";
