@@ -414,5 +414,5 @@ def is_idle(worlds: Worlds, world: World) -> bool:
         and time.monotonic() - world.touched_s > SPREAD_S
         and world.outbox.is_idle
         and not worlds.lock_of(world.id).locked()
-        and not (world.busy or len(world.tap_desk) or len(world.subscriptions))
+        and not world.has_waiting_clients
     )

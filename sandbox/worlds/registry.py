@@ -360,7 +360,7 @@ class Worlds:
         world.touched_s = self._ticks()
 
     def drop_unused(self) -> None:
-        """Delete the worlds that were unused for longer than the limit.
+        """Delete worlds without waiting clients that were unused for longer than the limit.
 
         Only time in this process counts: neither a jump of the system clock nor a restart makes a
         world older. Without an explicit limit, worlds in a file stay.
@@ -373,7 +373,8 @@ class Worlds:
         unused_since = self._ticks() - limit_s
         for world in self:
             is_protected = world.id == DEFAULT_WORLD or self.lock_of(world.id).locked()
-            if world.touched_s < unused_since and not is_protected:
+            is_in_use = is_protected or world.has_waiting_clients
+            if world.touched_s < unused_since and not is_in_use:
                 self._remove(world)
 
     def holder(self, parsed: ParsedKey) -> tuple[World, ApiKey] | None:

@@ -279,6 +279,11 @@ class World:
         """How many requests of the control API wait for a message."""
         return self.subscriptions.waits
 
+    @property
+    def has_waiting_clients(self) -> bool:
+        """Whether a payment waits for a card or its processor, or a client for news."""
+        return bool(self.busy or len(self.tap_desk) or len(self.subscriptions) or self.waits)
+
     async def wait_for_change(self) -> None:
         """Wait for a new message or the result of an attempt."""
         future: Future[None] = get_running_loop().create_future()

@@ -13,6 +13,7 @@ from sandbox.cluster.server import SPREAD_S, is_idle
 from sandbox.settings import Settings
 from sandbox.store.world_state import GeneratedData
 from sandbox.worlds.elsewhere import WorldLost
+from sandbox.worlds.event_stream import WAITED
 from sandbox.worlds.spec import Limits, TooManyWorlds
 from sandbox.worlds.world import World
 from tests.driving import InProcess
@@ -143,6 +144,23 @@ def test_a_world_does_not_move_to_another_server_while_it_is_restored(sandbox):
             return [is_idle(worlds, world) for world in (restored, other)]
 
     assert asyncio.run(restore()) == [False, True]
+
+
+def test_a_world_in_which_a_client_waits_for_a_message_does_not_move_and_is_not_dropped(
+    system_clock, ticks
+):
+    sandbox = _server(system_clock, ticks)
+    worlds, world = sandbox.sandbox.worlds, sandbox.add_world("awaited").get_world()
+    ticks[0] = time.monotonic() + DAY_S
+    world.touched_s = time.monotonic() - 2 * SPREAD_S
+
+    waiting = world.subscriptions.join(WAITED)
+
+    assert not is_idle(worlds, world)
+    assert _dropped(sandbox) == ["awaited", "default"]
+    world.subscriptions.leave(waiting)
+    assert is_idle(worlds, world)
+    assert _dropped(sandbox) == ["default"]
 
 
 def test_more_worlds_than_the_limit_are_refused_until_one_is_deleted(small):
