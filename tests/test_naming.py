@@ -36,7 +36,7 @@ FACES = frozenset(_WORDS.split())
 
 _WORDS = """
 answer approve_in_part carry exchange field_title_should_be_set forward learn
-remove reserve_key wait_for_more_than
+remove wait_for_more_than
 """
 ACTIONS = frozenset(_WORDS.split())
 """Functions that do something, and tell whether they could."""

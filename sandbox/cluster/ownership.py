@@ -5,6 +5,7 @@ session that it has seen in the row, so only one of several claims succeeds.
 """
 
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Final, NamedTuple
 
 from asyncpg import Connection
@@ -80,7 +81,7 @@ INSERT INTO uat_sandbox.brought_keys VALUES ($1, $2, now())
 ON CONFLICT (fingerprint) DO UPDATE SET world = excluded.world, at = now()
 WHERE uat_sandbox.brought_keys.world = excluded.world
     OR uat_sandbox.brought_keys.at < now() - interval '10 seconds'
-RETURNING world"""
+RETURNING at"""
 _LIST: Final = """
 SELECT id, state, payments, requests, owner IS NOT NULL, EXISTS (
     SELECT FROM uat_sandbox.documents d WHERE d.wid = w.wid AND d.tbl = $2
@@ -197,9 +198,16 @@ async def leave(connection: Connection, session: int) -> None:
     await connection.execute(leave, session)
 
 
-async def reserve_key(connection: Connection, fingerprint: str, world: str) -> bool:
-    """Reserve a key that a user supplied; return False if it is reserved for another world."""
-    return await connection.fetchval(_RESERVE_KEY, fingerprint, world) is not None
+async def reserve_key(connection: Connection, fingerprint: str, world: str) -> datetime | None:
+    """Reserve a key that a user supplied; return the time, or None if another world has done so."""
+    at: datetime | None = await connection.fetchval(_RESERVE_KEY, fingerprint, world)
+    return at
+
+
+async def free_key(connection: Connection, fingerprint: str, at: datetime) -> None:
+    """Free a reserved key, unless another request has reserved it since."""
+    free = "DELETE FROM uat_sandbox.brought_keys WHERE fingerprint = $1 AND at = $2"
+    await connection.execute(free, fingerprint, at)
 
 
 async def give(connection: Connection, ids: list[str], mine: int, to: int | None) -> None:

@@ -21,7 +21,7 @@ from sandbox.domain.keys import KeyKind, ParsedKey
 from sandbox.store.files.port import FORMAT, StoreError, Unavailable
 from sandbox.store.fixture import FixtureError
 from sandbox.store.world_documents import NotRestored
-from sandbox.worlds.elsewhere import KeptWorld, Peer, ServerRow, WorldLost
+from sandbox.worlds.elsewhere import KeptWorld, Peer, ReservedKey, ServerRow, WorldLost
 from sandbox.worlds.registry import Worlds
 from sandbox.worlds.spec import DEFAULT_WORLD, WorldTaken
 from sandbox.worlds.world import World
@@ -184,13 +184,25 @@ class ClusterServer:
         self.worlds.wake_one(world)
         log.info("the world %r is here now", id)
 
-    async def may_have_key(self, world: str, sent: str, key: ParsedKey) -> bool:
-        """Whether the key is free for this world; if so, reserve it for some seconds."""
-        known = await self._database.ask(ownership.find_key, key)
-        if known is not None and known.id != world:
-            return False
+    async def reserve_key(self, world: str, sent: str, key: ParsedKey) -> ReservedKey | None:
+        """Reserve the key for this world for some seconds; None if another world has it."""
         fingerprint = sha256(self.worlds.secret + sent.encode()).hexdigest()
-        return await self._database.ask(ownership.reserve_key, fingerprint, world)
+        at = await self._database.ask(ownership.reserve_key, fingerprint, world)
+        if at is None:
+            return None
+        reserved = ReservedKey(fingerprint, at)
+        # Afterwards, since the world for which it was reserved until now may have it.
+        known = await self._database.ask(ownership.find_key, key)
+        if known is None or known.id == world:
+            return reserved
+        await self.free_keys([reserved])
+        return None
+
+    async def free_keys(self, reserved: Sequence[ReservedKey]) -> None:
+        """Free keys that were reserved for a request; if this fails, they are freed by time."""
+        with suppress(Unavailable):
+            for fingerprint, at in reserved:
+                await self._database.ask(ownership.free_key, fingerprint, at)
 
     @asynccontextmanager
     async def reserve(self, id: str, team: str) -> AsyncIterator[str]:

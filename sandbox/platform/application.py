@@ -91,6 +91,8 @@ class Platform:
         if len(fire_due(world)) == TIMERS_IN_A_ROW:
             await catch_up(world)
         answer = await self.answer(incoming, presented, world)
+        if incoming.reserved_keys and self.elsewhere is not None:
+            await self.elsewhere.free_keys(incoming.reserved_keys)
         await responses.send_answer(answer, scope, receive, send)
         # Immediate follow-ups come after the answer: a batch has its result now (assumed D21).
         if world.store.next_timer() is not world.watched:

@@ -23,6 +23,7 @@ from sandbox.platform.routing import Match
 from sandbox.platform.wire import header, list_header, read_body
 from sandbox.scenarios.outcome_choice import ChosenOutcome
 from sandbox.store.store import UnitOfWork
+from sandbox.worlds.elsewhere import ReservedKey
 from sandbox.worlds.journal import Decision, Origin
 from sandbox.worlds.quotas import Quota
 from sandbox.worlds.world import World
@@ -36,7 +37,7 @@ class IncomingRequest(Struct):
     While it `has_unread_body`, that is yet to be read, which needs a key that may be used.
     `fields` are the headers by name, or None if one of them was sent more than once. `match` is
     what the route table has for the path. `origin` says who sent it, see `Entry`. `taken_keys` are
-    the keys in the body that worlds on other servers have.
+    the keys in the body that other worlds have on other servers, and `reserved_keys` the rest.
     """
 
     method: str
@@ -49,6 +50,7 @@ class IncomingRequest(Struct):
     origin: Origin = "client"
     has_unread_body: bool = False
     taken_keys: Sequence[str] = ()
+    reserved_keys: Sequence[ReservedKey] = ()
 
     @property
     def row(self) -> Row | None:

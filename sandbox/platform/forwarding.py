@@ -62,11 +62,11 @@ class Forwarder:
         key_format, found = self.worlds.profile.key_format, self.worlds.holder(key)
         if found is None:
             return
-        incoming.taken_keys = [
-            text
-            for text in key_format.find_whole_keys(bytes(incoming.body or b"").decode("latin-1"))
-            if not await self.elsewhere.may_have_key(found[0].id, text, key_format.parse(text))
-        ]
+        world_id, reserve = found[0].id, self.elsewhere.reserve_key
+        texts = key_format.find_whole_keys(bytes(incoming.body or b"").decode("latin-1"))
+        reserved = {text: await reserve(world_id, text, key_format.parse(text)) for text in texts}
+        incoming.taken_keys = [text for text, at in reserved.items() if at is None]
+        incoming.reserved_keys = [at for at in reserved.values() if at is not None]
 
     async def forward(
         self, incoming: IncomingRequest, scope: Scope, receive: Receive, send: Send

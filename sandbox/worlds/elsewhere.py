@@ -39,6 +39,13 @@ class KeptWorld(NamedTuple):
     has_own_fixture: bool
 
 
+class ReservedKey(NamedTuple):
+    """A key that a client supplied, by its fingerprint, and when it was reserved for a world."""
+
+    fingerprint: str
+    at: datetime
+
+
 class ServerRow(NamedTuple):
     """One of the servers: its name, address, state, version and start, and its number of worlds."""
 
@@ -69,11 +76,14 @@ class Elsewhere(Protocol):
         unknown key leads to `default`, whose journal records such requests.
         """
 
-    async def may_have_key(self, world: str, sent: str, key: ParsedKey) -> bool:
-        """Whether a key that a client supplied is free for this world, on all servers.
+    async def reserve_key(self, world: str, sent: str, key: ParsedKey) -> ReservedKey | None:
+        """Reserve a key that a client supplied for this world, on all servers, for some seconds.
 
-        If so, it is reserved for this world for some seconds.
+        Return None if another world has it, or has it reserved.
         """
+
+    async def free_keys(self, reserved: Sequence[ReservedKey]) -> None:
+        """Free keys after their request, when the world has them or does not want them."""
 
     async def carry(
         self, peer: Peer, url: str, scope: Any, receive: Any, send: Any, body: bytes

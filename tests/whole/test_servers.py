@@ -78,6 +78,9 @@ def test_a_world_is_had_by_the_server_at_which_it_was_made_and_found_from_all(do
     )
     assert (bring.status_code, again.status_code) == (201, 400), bring.text
     assert "is used already" in again.text
+    assert one.control("DELETE", "/worlds/mine").status_code == 204
+    again = one.ask("POST", "/v5/apikeys", key="partner", json=body)
+    assert again.status_code == 201, again.text
 
 
 def test_what_is_found_on_another_server_is_said_to_be_only_a_part(doors):
