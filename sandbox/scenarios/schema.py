@@ -62,7 +62,7 @@ def _docstrings_of(shape: type) -> dict[str, str]:
     for pair in pairwise(shown.body):
         match pair:
             case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=text)):
-                found[name] = inspect.cleandoc(str(text))
+                found[name] = " ".join(str(text).split())
     return found
 
 
