@@ -1,6 +1,5 @@
 """The client of the control API that the commands use."""
 
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -110,12 +109,9 @@ class Remote:
         sent = {"accept": "application/json", **headers}
         if body is not None:
             sent["content-type"] = "application/json"
-        if body is None or isinstance(body, bytes):
-            content = body
-        else:
-            content = json.dumps(body, ensure_ascii=False).encode()
+        content, json = (body, None) if isinstance(body, bytes) else (None, body)
         with self.client(self.answer_s) as client:
-            built = client.build_request(method, address, headers=sent, content=content)
+            built = client.build_request(method, address, headers=sent, content=content, json=json)
             return fetch(client, built, within_s=self.answer_s + self.connect_s)
 
     @contextmanager
