@@ -8,14 +8,7 @@ import click
 
 from sandbox.cli import arguments, output
 from sandbox.cli.control_client import RemoteWorld, WorldCommand, drop_none, world_option
-from sandbox.cli.platform_client import (
-    OUTCOME_HEADER,
-    USUAL,
-    ActorCommand,
-    Member,
-    Stage,
-    terminal_option,
-)
+from sandbox.cli.platform_client import OUTCOME_HEADER, ActorCommand, Member, Stage, terminal_option
 from sandbox.domain.currencies import format_amount, in_units
 from sandbox.domain.json_text import fields_of, value_of
 
@@ -114,7 +107,7 @@ def _send(
             parts.append(f"{payment['card_brand']} {payment['card']}")
         if payment["status"] in ("declined", "error") and OUTCOME_HEADER in reply.headers:
             parts.append(_describe_choice(reply.headers[OUTCOME_HEADER]))
-        if step := _next(payment, _who_and_where(stage, member, payment)):
+        if step := _next(payment, stage.options_of(member, payment["tid"])):
             parts.append(f"next: {step}{world_option()}")
         output.say_parts(parts)
 
@@ -145,19 +138,14 @@ def _describe_choice(outcome: str) -> str:
     return f"{key}, chosen by the {by}" if by else key
 
 
-def _who_and_where(stage: Stage, member: Member, payment: Mapping[str, Any]) -> str:
-    """Return the options with which this member pays again at the terminal of the payment."""
-    terminals = stage.world["terminals"]
-    who = "" if member.name == USUAL else f" --as {member.name}"
-    is_usual = payment["tid"] == terminals.get(member.name, terminals.get(USUAL))
-    return who if is_usual else f"{who} --terminal {payment['tid']}"
+def _next(payment: Mapping[str, Any], options: str) -> str:
+    """Return the usual next command; an empty text if there is none.
 
-
-def _next(payment: Mapping[str, Any], who_and_where: str) -> str:
-    """Return the usual next command; an empty text if there is none."""
+    `options` are those with which the same member pays again at the same terminal.
+    """
     remaining = payment["additional_details"].get("remaining_amount")
     if remaining and payment["status"] in ("captured", "authorized"):
-        return f"sandbox pay {in_units(remaining, payment['currency'])}{who_and_where}"
+        return f"sandbox pay {in_units(remaining, payment['currency'])}{options}"
     batch = (payment["batch_id"] or "")[:_SHORT]
     step = _NEXT.get(payment["status"], "")
     return step.format(id=payment["transaction_id"][:_SHORT], batch=batch).rstrip()

@@ -129,15 +129,24 @@ class Stage:
         Without a name it is the member's own, or the usual one for a member without a terminal.
         """
         terminals: Mapping[str, str] = self.world["terminals"]
-        usual = next((one for one in (member.name, USUAL) if one in terminals), None)
-        named = usual if named is None else named
+        found = self._usual_terminal(member) if named is None else terminals.get(named)
+        if found is not None:
+            return found
         if named is None:
             refuse(f"{member.name} has no terminal; name one with --terminal", EXIT_REFUSED)
-        if named in terminals:
-            return terminals[named]
         if _FULL_ID.fullmatch(named):
             return named
         return refuse_unknown("terminal of the cast", named, terminals, "--terminal")
+
+    def _usual_terminal(self, member: Member) -> str | None:
+        terminals: Mapping[str, str] = self.world["terminals"]
+        return terminals.get(member.name, terminals.get(USUAL))
+
+    def options_of(self, member: Member, terminal: str) -> str:
+        """Return the options with which the member acts at a terminal, if it needs any."""
+        who = "" if member.name == USUAL else f" --as {member.name}"
+        is_usual = terminal == self._usual_terminal(member)
+        return who if is_usual else f"{who} --terminal {terminal}"
 
     def currency_at(self, terminal: str) -> str | None:
         """Return the currency of payments at a terminal, None if the world has no such terminal."""

@@ -4,7 +4,6 @@ Exports contain no keys: commands take them from shell variables, and a test fro
 scenario only has words for payments and actions on them; it names what was left out.
 """
 
-import asyncio
 import json
 import re
 import shlex
@@ -17,23 +16,9 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
-from sandbox import library
 from sandbox.control.context import ControlRequest, cast_names, conflict, exclusive_world, invalid
-from sandbox.control.export_checks import (
-    OUTCOME_HEADER,
-    fault_of,
-    outcome_header,
-    put_looks_after,
-    queue_again,
-)
-from sandbox.control.export_tests import (
-    STEP_S,
-    ExportCase,
-    add_needed,
-    build_steps,
-    world_options,
-    write_test,
-)
+from sandbox.control.export_checks import OUTCOME_HEADER, fault_of, outcome_header, queue_again
+from sandbox.control.export_tests import STEP_S, ExportCase, add_needed, write_proved_test
 from sandbox.control.journal import JournalEntry, is_about, unusual_headers, view_entry
 from sandbox.control.models import Body, View
 from sandbox.control.routing import WORLD, post
@@ -191,7 +176,7 @@ async def export_requests(request: ControlRequest, body: ExportBody) -> Exported
         views = await collect((view_entry(world, one) for one in entries), every=1)
         case = ExportCase(
             world=world,
-            views=put_looks_after(world, views) if body.format == "pytest" else views,
+            views=views,
             entries={one.id: one for one in entries},
             services=request.services,
             platform_url=request.platform_url,
@@ -200,34 +185,11 @@ async def export_requests(request: ControlRequest, body: ExportBody) -> Exported
         if body.format == "scenario":
             content, count = await _write_scenario(case)
         elif body.format == "pytest":
-            content = await _write_proved_test(case)
+            content = await write_proved_test(case)
         else:
             content = await run_in_thread(_WRITE[body.format], case)
     name, media_type = _FILES[body.format]
     return ExportedFile(name=name, media_type=media_type, content=content, requests=count)
-
-
-async def _write_proved_test(case: ExportCase) -> str:
-    """Write a test. Raises ControlFault if it fails in a new world.
-
-    With a custom fixture, which only this server knows, the test is not tried. Source: assumed
-    D25-export.
-    """
-    steps = list(build_steps(case))
-    content, mistake = await write_test(case, steps), None
-    if case.world.state.begins.fixture in library.fixture_names():
-        kinds = ("account", "terminal", "location")
-        ids = {f"{kind}s": case.world.cast.ids_of(kind) for kind in kinds}
-        # It runs in a sandbox with its own event loop, while the platform continues.
-        repeat = case.services.repeat
-        mistake = await asyncio.to_thread(repeat, world_options(case), ids, steps)
-    if mistake is not None:
-        raise conflict(
-            "not_exportable",
-            f"a test of these requests does not pass in a world of its own: {mistake}",
-            details="export them with the requests that came before them, on which they depend",
-        )
-    return content
 
 
 async def _write_scenario(case: ExportCase) -> tuple[str, int]:

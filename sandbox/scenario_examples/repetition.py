@@ -20,7 +20,7 @@ _WORLD: Final = "/_sandbox/worlds/seen"
 
 
 SeenRequest = Mapping[str, Any]
-"""A request with facts about its answer, as `export_tests.build_steps` returns it.
+"""A request with facts about its answer, as `control/export_tests.py` builds it.
 
 `before` are requests to the control API of its world that are sent first: method, path and body.
 `key` is the name of a key of the cast, or a whole key. `asserted` are the fields of the answer that
