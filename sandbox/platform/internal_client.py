@@ -38,11 +38,11 @@ def build_request(
     method: str, path: str, query: str, headers: Mapping[str, str], payload: bytes
 ) -> IncomingRequest:
     """Return a request with these headers, in lower case, and those that every client sends."""
-    fields = {"accept": "application/json"}
+    sent = {"accept": "application/json"}
     if payload:
-        length = str(len(payload))
-        fields |= {"content-type": "application/json", "content-length": length}
-    raw = [(name.encode(), value.encode()) for name, value in {**fields, **headers}.items()]
+        sent |= {"content-type": "application/json", "content-length": str(len(payload))}
+    sent |= headers
+    raw = [(name.encode(), value.encode("latin-1")) for name, value in sent.items()]
     return IncomingRequest(method, path, query.encode(), raw, payload)
 
 
