@@ -57,7 +57,7 @@ READINGS: Final[Mapping[str, Reading]] = {
     "rule_failures": Reading(
         "assumed D35-rule-failures",
         "How an attempt against a rule, such as a capture above the hold, is answered.",
-        http_400="A refusal. The event fires all the same.",
+        http_400="A refusal. The event still fires.",
         http_200="The failed transaction.",
     ),
     "missing_headers": Reading(
@@ -141,7 +141,7 @@ READINGS: Final[Mapping[str, Reading]] = {
         named_rules="Of the attempts that a rule refuses, only those with a status_reason of their "
         "own fire one: exceeds_original_auth, invalid_capture_sequence, invalid_tip_adjustment.",
         all="Every action that the payment's state or amounts forbid fires one, with status error "
-        "and reason payment_failed, and stands in the history.",
+        "and reason payment_failed, and is in the history.",
     ),
     "rates_below_one": Reading(
         "assumed D35-rates",
@@ -167,22 +167,22 @@ READINGS: Final[Mapping[str, Reading]] = {
         "assumed D35-decline",
         "The HTTP status of an attempt that was declined.",
         http_200="It is 200, as of every attempt that the processor answered.",
-        http_400="It is 400. The body is the transaction all the same.",
-        http_402="It is 402. The body is the transaction all the same.",
-        http_422="It is 422. The body is the transaction all the same.",
+        http_400="It is 400. The body is still the transaction.",
+        http_402="It is 402. The body is still the transaction.",
+        http_422="It is 422. The body is still the transaction.",
     ),
     "increment_amount": Reading(
         "assumed D35-increment",
         "The amount of an increment.",
-        addition="It comes on top of what is held. A breakdown has its parts.",
-        new_total="It is what is held afterwards, and must be more than before. A breakdown has "
-        "the parts of the whole.",
+        addition="It is added to the hold. A breakdown has its parts.",
+        new_total="It is the new amount of the hold, and must be more than the old one. A "
+        "breakdown has the parts of the whole.",
     ),
     "capture_amount": Reading(
         "assumed D35-capture",
         "The amount of a capture with a tip.",
         with_tip="The tip is a part of it.",
-        without_tip="The tip comes on top, that of a breakdown too.",
+        without_tip="The tip is added to it, and so is that of a breakdown.",
     ),
     "record_of_an_action": Reading(
         "assumed D35-action",
