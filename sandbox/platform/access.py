@@ -38,7 +38,7 @@ def authenticate(context: RequestContext, worlds: Worlds) -> None:
     if presented.is_production:
         context.note(presented.reason)
     key, account = usable(presented, context.unit, context.now)
-    context.caller = caller = presented.caller(account)
+    context.caller = caller = presented.caller(key, account)
     context.unit.put(keys.KeyUsage(key_id=key.id, last_used_at=context.now))
     worlds.touch(context.world)
     context.decisions += (caller.decision,)
@@ -47,13 +47,18 @@ def authenticate(context: RequestContext, worlds: Worlds) -> None:
 def usable(
     presented: PresentedKey, records: UnitOfWork | Store, now: Instant
 ) -> tuple[keys.ApiKey, Account]:
-    """Return the presented key, with its account. Raises Refusal if it may not be used now.
+    """Return the presented key as it is now, with its account.
 
-    This runs before the body is read, and again with the whole request.
+    Raises Refusal if it may not be used. This runs before the body is read, again with the whole
+    request, and each time after the request waited for another one.
     """
-    key = presented.key
-    if key is None:
+    named = presented.key
+    if named is None:
         raise Refusal(AUTHENTICATION_FAILED, reason=presented.reason, source=presented.source)
+    key = records.get(keys.ApiKey, named.id)
+    if key is None:
+        reason, source = f"{name_key(named)} is gone", "spec 3.1"
+        raise Refusal(AUTHENTICATION_FAILED, reason=reason, source=source)
     account = records.get(Account, key.account_id)
     if unusable := keys.why_unusable(key, now):
         reason, source = f"{name_key(key)} is not usable: {unusable[0]}", unusable[1]
@@ -295,8 +300,8 @@ def look(world: World, key: keys.ApiKey, row: Row, target: str | None) -> Seen:
     )
     try:
         context.step = "authenticate"
-        _, account = usable(context.presented, context.unit, context.now)
-        context.caller = context.presented.caller(account)
+        key, account = usable(context.presented, context.unit, context.now)
+        context.caller = context.presented.caller(key, account)
         context.explain("authenticate", "ok", f"{key.id} of {account.id} may be used", "spec 5.1")
         check_visibility(context, row)
         find_target(context, row)

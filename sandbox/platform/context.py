@@ -95,7 +95,10 @@ class Caller(Struct):
 
 
 class PresentedKey(Struct):
-    """The API key of a request: its world and record, or the reason why it has none."""
+    """The API key of a request: its world and record, or the reason why it has none.
+
+    The record may have changed since: `access.usable` reads it again.
+    """
 
     world: World | None = None
     key: ApiKey | None = None
@@ -104,12 +107,10 @@ class PresentedKey(Struct):
     is_production: bool = False
     _caller: Caller | None = None
 
-    def caller(self, account: Account) -> Caller:
+    def caller(self, key: ApiKey, account: Account) -> Caller:
         """Return the caller with this key of that account. Remembered for the next request."""
         known = self._caller
-        if known is None or known.account is not account:
-            key = self.key
-            assert key is not None
+        if known is None or known.key is not key or known.account is not account:
             introduction = f"key {key.id} ({key.name!r}) of {account.id}"
             decision = ("authenticate", "ok", introduction, "spec 5.1")
             known = self._caller = Caller(key, account, key.grants, decision)

@@ -8,6 +8,7 @@ import asyncio
 import pytest
 
 from sandbox.domain.payments.outcomes import Queued
+from tests.support.caller import turns
 from tests.support.open_requests import action, delay, sale
 from tests.support.payments import EVENTS, OPERATIONS, kind
 
@@ -102,6 +103,41 @@ def test_a_key_lost_during_an_action_is_a_401_and_a_failed_attempt(sandbox, requ
         assert after["history"] == body["history"]
         expected = "error" if operation == "confirm" else before["status"]
         assert (after["status"], after["refunded"], after["reversed"]) == (expected, 0, 0)
+
+
+@pytest.mark.proves("assumed D2, F27")
+def test_a_lost_key_is_not_told_what_forbids_its_action_by_now(sandbox, requests):
+    tx = sandbox.sold()
+    key = sandbox.mint(["all"], by="partner")
+    delay(sandbox)
+    task = requests.open(action(tx["transaction_id"], "reverse"), by=key["key"])
+    requests.ask("POST", f"/v1/batches/{tx['batch_id']}/close")
+    requests.ask(*LOST["revoked"](key["id"]))
+
+    assert requests.end(task).error() == (401, "authentication_failed")
+    # A refusal without an event leaves no attempt either.
+    assert len(sandbox.read(tx)["history"]) == len(tx["history"])
+
+
+@pytest.mark.proves("spec 5.10", "assumed 2.6-serial")
+@pytest.mark.parametrize("how", LOST)
+def test_a_key_lost_while_its_request_waits_its_turn_is_a_401(sandbox, requests, how):
+    id = sandbox.paid_id(operation="auth")
+    key = sandbox.mint(["all"], by="partner", expires_at="2026-03-01T12:00:10Z")
+    delay(sandbox)
+    requests.open(action(id, "capture"))
+
+    async def refund_and_lose_the_key():
+        refund = sandbox.ask_on_loop(*action(id, "refund", amount=10), by=key["key"])
+        waiting = asyncio.create_task(refund)
+        await turns()
+        (await sandbox.ask_on_loop(*LOST[how](key["id"]))).expect(200)
+        return await waiting
+
+    answer = requests.run(refund_and_lose_the_key())
+
+    assert answer.error() == (401, "authentication_failed")
+    assert sandbox.read(id)["refunded"] == 0
 
 
 @pytest.mark.parametrize("operation", ["sale", "capture"])

@@ -14,6 +14,7 @@ from sandbox.domain.clock import ClockSetting
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.settings import Settings
 from tests.driving import NOW, InProcess
+from tests.scenarios.running import after, follows
 
 
 @pytest.mark.proves("assumed D23")
@@ -28,6 +29,20 @@ def test_what_is_made_is_made_at_the_frozen_instant():
     assert (first["created_at"], later["created_at"]) == (1_772_366_400_000, 1_772_370_000_000)
     made = running.messages(subject=later["transaction_id"])
     assert {one["created_at"] for one in made} == {"2026-03-01T13:00:00.000Z"}
+
+
+@pytest.mark.proves("spec 5.10", "assumed D23")
+def test_a_key_is_refused_from_the_moment_at_which_a_scenario_revokes_it():
+    with freeze_time(NOW) as frozen:
+        running = InProcess(build(Settings()))
+        follows(running, after("10s", "revoke_key"))
+        tx = running.sold()
+        frozen.tick(timedelta(seconds=10))
+
+        # Nothing but this request makes the world look at the time.
+        answer = running.get(f"/v1/transactions/{tx['transaction_id']}", by="partner")
+
+    assert answer.error() == (401, "authentication_failed")
 
 
 def test_a_snapshot_of_a_frozen_process_comes_back_elsewhere_as_it_was():

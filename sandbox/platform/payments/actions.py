@@ -249,7 +249,11 @@ async def _act(
         current = context.unit.get(Payment, payment.id)
         assert current
         case = conclusions.case_of(context, current, action)
-        acted = _finish(context, case, choice, event_id, is_key_lost=lost is not None)
+        try:
+            acted = _finish(context, case, choice, event_id, is_key_lost=lost is not None)
+        except Refusal as refusal:
+            # Whatever forbids the action by now, a lost key is told nothing else.
+            raise lost or refusal from None
         return lost or acted
 
 
