@@ -180,6 +180,17 @@ def test_faults_and_delays_come_after_the_tap(sandbox, requests):
     assert (done.json()["status"], answer.json()["status"]) == ("pending", "captured")
 
 
+@pytest.mark.proves("assumed 8.2-deadline")
+def test_a_card_that_was_tapped_in_time_has_no_deadline(sandbox, requests):
+    desk_opens(sandbox, delay_ms=40)
+    task = requests.open(sale(sandbox))
+    requests.tap(card="tok_amex")
+
+    assert requests.advance("2m") == []
+    answer = requests.end(task)
+    assert (kind(answer.json()), answer.json()["card_brand"]) == ("captured/approved", "Amex")
+
+
 # --- no tap, no card --------------------------------------------------------------------------
 
 
@@ -287,6 +298,13 @@ def test_a_key_that_is_revoked_while_a_tap_is_awaited_gets_401(sandbox, requests
         assert sandbox.event_types(answer) == ["transaction.create", "transaction.sale"]
         body = sandbox.events_of(answer)[-1]["body"]
         assert kind(sandbox.read(body)) == f"error/{reason}"
+
+
+@pytest.mark.proves("assumed D24")
+def test_a_payment_that_is_canceled_at_once_waits_for_no_tap(sandbox):
+    desk_opens(sandbox, follow=[{"do": "cancel", "after": "0s"}])
+    answer = sandbox.pay()
+    assert kind(answer.json()) == "canceled/merchant_canceled"
 
 
 def test_a_reset_or_the_end_of_its_world_ends_the_waiting(sandbox, requests):

@@ -147,9 +147,7 @@ async def _start(
         return begun.finish()
     async with processor.in_flight(context, payment.id):
         if tap is not None:
-            # The payment is not locked: the merchant can still cancel it (assumed D24).
-            tapped = await context.world.tap_desk.wait(tap, context.request_id, begun.why_not_with)
-            context.begin()
+            tapped = await processor.wait_for_tap(context, tap, begun.why_not_with)
             delay_ms = begun.note_tap(tapped)
         if delay_ms > 0:
             await processor.wait_for_answer(context, payment.id, delay_ms)

@@ -13,12 +13,14 @@ from sandbox.domain.clock import TAP_EXPIRES, Timer
 from sandbox.domain.directory import Account
 from sandbox.domain.faults import AUTHENTICATION_FAILED, NOT_FOUND, Refusal
 from sandbox.domain.keys import ApiKey
-from sandbox.domain.payments.transactions import BusyPayment
+from sandbox.domain.payments.cards import Tap, Tapped
+from sandbox.domain.payments.transactions import BusyPayment, Payment
 from sandbox.platform.access import name_key
 from sandbox.platform.context import OperationContext, RequestContext
 from sandbox.scenarios.outcome_choice import ChosenOutcome
 from sandbox.worlds.due_timers import fire_due
 from sandbox.worlds.journal import WaitingRequest, headers_shown_by
+from sandbox.worlds.tap_desk import WhyNot
 
 
 def delay_ms(context: OperationContext, choice: ChosenOutcome) -> int:
@@ -59,6 +61,19 @@ async def in_flight(context: RequestContext, payment: str) -> AsyncIterator[None
         waiting.pop(context.request_id, None)
 
 
+async def wait_for_tap(context: RequestContext, tap: Tap, why_not: WhyNot) -> Tapped | None:
+    """Wait for the tap; None if the payment ended without one.
+
+    The payment is not locked: the merchant can still cancel it (assumed D24).
+    """
+    tapped, payment = None, context.world.store.get(Payment, tap.transaction_id)
+    # A follow-up may have ended it at once.
+    if payment is not None and payment.status == "pending":
+        tapped = await context.world.tap_desk.wait(tap, context.request_id, why_not)
+    context.begin()
+    return tapped
+
+
 async def wait_for_answer(
     context: RequestContext, payment: str, delay_ms: int, *, event: str | None = None
 ) -> None:
@@ -68,8 +83,12 @@ async def wait_for_answer(
     done = busy[payment] = asyncio.Event()
     if event is not None:
         taken[event] = payment
+    unit = context.world.store.begin()
+    # A card that was read in time has no deadline any more.
+    unit.cancel(TAP_EXPIRES, payment)
     # If the server dies, the next start ends the payment.
-    context.world.store.put(BusyPayment(transaction_id=payment))
+    unit.put(BusyPayment(transaction_id=payment))
+    unit.commit()
     try:
         await asyncio.sleep(delay_ms / 1000)
     except asyncio.CancelledError:
