@@ -84,7 +84,7 @@ async def wait_for_answer(
     if event is not None:
         taken[event] = payment
     unit = context.world.store.begin()
-    # A card that was read in time has no deadline any more.
+    # A card that was read in time has no deadline.
     unit.cancel(TAP_EXPIRES, payment)
     # If the server dies, the next start ends the payment.
     unit.put(BusyPayment(transaction_id=payment))
