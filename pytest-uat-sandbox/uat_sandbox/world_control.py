@@ -239,17 +239,22 @@ class WorldControl:
         warn_in_loop("tap")
         fields = {"card": card, "outcome": outcome, "cancel": cancel}
         body = {name: value for name, value in fields.items() if value is not None}
-        waiting = self._wait_for_payment(transaction_id, Deadline(timeout_s))
-        if waiting is None:
-            named = f"payment {transaction_id} did not wait"
-            about = "no payment waited" if transaction_id is None else named
-            running = self.scenario()
-            raise NothingCame(
-                f"{about} for a tap within {timeout_s:g} s; payments wait if a scenario "
-                f'says tap = "wait", and {"none" if running is None else repr(running["name"])} '
-                "runs in this world"
-            )
-        return self._object("POST", f"/taps/{waiting}", body)
+        deadline = Deadline(timeout_s)
+        while (waiting := self._wait_for_payment(transaction_id, deadline)) is not None:
+            try:
+                return self._object("POST", f"/taps/{waiting}", body)
+            except SandboxRefused as refused:
+                # Another thread may tap for the payment that has waited longest.
+                if transaction_id is not None or refused.error != "not_waiting":
+                    raise
+        named = f"payment {transaction_id} did not wait"
+        about = "no payment waited" if transaction_id is None else named
+        running = self.scenario()
+        raise NothingCame(
+            f"{about} for a tap within {timeout_s:g} s; payments wait if a scenario "
+            f'says tap = "wait", and {"none" if running is None else repr(running["name"])} '
+            "runs in this world"
+        )
 
     def _wait_for_payment(self, transaction_id: str | None, deadline: Deadline) -> str | None:
         """Return the waiting payment; None after the timeout."""

@@ -123,6 +123,18 @@ def test_a_tap_waits_for_the_payment_and_ends_it(world):
         assert world.taps == []
 
 
+def test_taps_of_several_threads_end_a_payment_each(world):
+    world.scenario(WAITS)
+    with ThreadPoolExecutor(16) as pool:
+        paying = [pool.submit(pay, world) for _ in range(8)]
+        tapping = [pool.submit(world.tap, "tok_visa_debit") for _ in range(8)]
+
+        paid = {one.result()["transaction_id"] for one in paying}
+        tapped = {one.result()["transaction_id"] for one in tapping}
+
+    assert tapped == paid
+
+
 def test_without_a_payment_that_waits_for_a_tap_the_error_says_what_runs(world):
     with pytest.raises(NothingCame, match=r"no payment waited .* within 0\.01 s; .* none runs"):
         world.tap("tok_visa_debit", timeout_s=0.01)
