@@ -45,7 +45,7 @@ class Unanswered(Refused):
 
 
 class Away(Unanswered):
-    """No server answered; a later request may succeed."""
+    """No server answered, or none could; a later request may succeed."""
 
 
 class Dropped(Away):
@@ -67,6 +67,9 @@ def add_query(path: str, **query: Any) -> str:
     given = drop_none(query)
     return path + (f"?{urlencode(given)}" if given else "")
 
+
+_FOR_NOW: Final = (502, 503, 504)
+"""The statuses of a server without its database, and of a proxy without a server."""
 
 _MEDIA_TYPES = ("application/json", "application/gzip", "text/csv; charset=utf-8")
 """The media types of the control API's answers, except streams."""
@@ -179,6 +182,7 @@ class Remote:
         """Raise the error that the server sent."""
         refusal = fields_of(value_of(answer.content))
         status = answer.status_code
+        kind = Away if status in _FOR_NOW else Unanswered
         if status == 401:
             raise Unanswered(
                 f"{self.url} needs its bearer token, which you gave it or it printed at startup: "
@@ -186,7 +190,7 @@ class Remote:
                 EXIT_REFUSED,
             )
         if not {"error", "message"} <= refusal.keys():
-            raise Unanswered(
+            raise kind(
                 f"{self.url} answered {status}, but not as a sandbox's control API "
                 "does; if that has its own port (--control-port), name it with --url"
             )
@@ -200,7 +204,7 @@ class Remote:
         # A misspelt word is unusable input, wherever it is noticed, and so is too large a file.
         is_unusable = status in (400, 413) or error.startswith("unknown_")
         code = EXIT_UNUSABLE if is_unusable else EXIT_REFUSED
-        raise Unanswered(message, code)
+        raise kind(message, code)
 
     def _worlds_there(self) -> str:
         """Return a few of the worlds, in words; nothing if they cannot be listed."""

@@ -3,6 +3,7 @@
 import json
 import re
 import signal
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
 import pytest
@@ -127,6 +128,16 @@ def test_as_much_of_a_url_as_says_where_is_enough(shell):
         assert endpoints(shell)[-1]["url"] == url, target
 
 
+class Unready(BaseHTTPRequestHandler):
+    """A balancer without a server."""
+
+    def do_GET(self) -> None:
+        self.send_error(503)
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
 def test_a_broken_connection_is_made_again_and_what_was_missed_is_shown(tmp_path):
     store = ("--store", str(tmp_path / "state.db"))
     with receiving() as receiver, serving(*store) as first:
@@ -137,6 +148,8 @@ def test_a_broken_connection_is_made_again_and_what_was_missed_is_shown(tmp_path
             first.process.terminate()
             broken = listening.complaint()
             first.process.wait(10)
+            with HTTPServer(("127.0.0.1", int(port)), Unready) as balancer:
+                balancer.handle_request()
             with serving(*store, "--port", port) as second:
                 shell = Shell(second)
                 shell.paid(amount=1234)
