@@ -12,18 +12,7 @@ import httpx2
 from httpx2 import AsyncClient, HTTPError, InvalidURL
 
 from sandbox import __version__
-from sandbox.doctor.probe import (
-    HINTS,
-    STANDINGS,
-    Probe,
-    ProbeBuilder,
-    Severity,
-    Way,
-    Webhook,
-    grade_of,
-    score_of,
-    way_of,
-)
+from sandbox.doctor.probe import GRADES, STANDINGS, Probe, ProbeBuilder, Severity, Way, Webhook
 from sandbox.doctor.probes import GOOD, PROBES, QUICK
 
 CONNECT_S: Final = 5.0
@@ -70,7 +59,7 @@ async def send(
     except (HTTPError, InvalidURL) as problem:
         way, summary = _way_of_problem(problem)
     else:
-        way, summary = way_of(answer.status_code), f"answered {answer.status_code}"
+        way, summary = _way_of(answer.status_code), f"answered {answer.status_code}"
         if answer.is_redirect and (location := answer.headers.get("location")):
             summary += f" to {location}"
     duration_ms = (perf_counter() - started) * 1000
@@ -105,6 +94,12 @@ def _client(url: str, timeout_s: float) -> AsyncClient:
         limits=httpx2.Limits(max_keepalive_connections=0),
         headers={"user-agent": f"uat-sandbox/{__version__}", "accept-encoding": "identity"},
     )
+
+
+def _way_of(status_code: int) -> Way:
+    """Return the kind of an answer with this status. Source: assumed 8.3-success, D22."""
+    ways = {410: Way.GONE, 2: Way.TAKEN, 3: Way.REDIRECTED, 4: Way.REFUSED}
+    return ways.get(status_code) or ways.get(status_code // 100, Way.BROKE)
 
 
 def _way_of_problem(problem: HTTPError | InvalidURL) -> tuple[Way, str]:
@@ -163,11 +158,8 @@ class Finding:
     @property
     def advice(self) -> str | None:
         """The advice; None if nothing is wrong."""
-        if self.worst is None:
-            return None
-        own = self.probe.advice_on(self.worst.way)
-        hint = HINTS.get(self.worst.status_code or 0)
-        return f"{hint} {own}" if hint and self.probe.expects == "taken" else own
+        worst = self.worst
+        return worst and self.probe.advice_on(worst.way, worst.status_code)
 
     @property
     def told(self) -> str:
@@ -233,6 +225,21 @@ class Examination:
             others = "1 probe" if skipped == 1 else f"{skipped} probes"
             return f"It refuses a genuine webhook, so {others} would prove nothing."
         return None
+
+
+def score_of(costs_percent: Iterable[tuple[int, int]], failures: Iterable[Severity]) -> int:
+    """Return the score from pairs of a weight and the percentage of it that is lost.
+
+    It is rounded down, so only a receiver that lost nothing gets the full score.
+    """
+    lost = sum(weight * percent for weight, percent in costs_percent)
+    left = (100 * 100 - lost) // 100
+    return max(0, min([left, *(STANDINGS[severity].score_max for severity in failures)]))
+
+
+def grade_of(score: int) -> str:
+    """Return the grade for a score."""
+    return next(grade for grade, least in GRADES if score >= least)
 
 
 def judge_pace(probe: Probe, findings: Sequence[Finding], slow_after_ms: float) -> Finding:

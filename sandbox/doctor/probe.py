@@ -119,12 +119,6 @@ class Way(StrEnum):
     SLOW = "slow"
 
 
-def way_of(status_code: int) -> Way:
-    """Return the kind of an answer with this status. Source: assumed 8.3-success, D22."""
-    ways = {410: Way.GONE, 2: Way.TAKEN, 3: Way.REDIRECTED, 4: Way.REFUSED}
-    return ways.get(status_code) or ways.get(status_code // 100, Way.BROKE)
-
-
 class Severity(StrEnum):
     """How bad a failure is, worst first."""
 
@@ -158,21 +152,6 @@ STANDINGS: Final = {
 
 GRADES: Final = (("A", 95), ("B", 85), ("C", 70), ("D", 40), ("F", 0))
 """Each grade with its lowest score. With C or better the receiver is fit for use."""
-
-
-def score_of(costs_percent: Iterable[tuple[int, int]], failures: Iterable[Severity]) -> int:
-    """Return the score from pairs of a weight and the percentage of it that is lost.
-
-    It is rounded down, so only a receiver that lost nothing gets the full score.
-    """
-    lost = sum(weight * percent for weight, percent in costs_percent)
-    left = (100 * 100 - lost) // 100
-    return max(0, min([left, *(STANDINGS[severity].score_max for severity in failures)]))
-
-
-def grade_of(score: int) -> str:
-    """Return the grade for a score."""
-    return next(grade for grade, least in GRADES if score >= least)
 
 
 # --- probes and advice --------------------------------------------------------------------------
@@ -215,10 +194,12 @@ class Probe:
             return self.severity
         return self.otherwise
 
-    def advice_on(self, way: Way) -> str:
+    def advice_on(self, way: Way, status_code: int | None = None) -> str:
         """Return the advice for a receiver with this answer."""
-        general = ADVICE_TAKEN if self.expects == "taken" else ADVICE_REFUSED
-        return self.advice.get(way) or general[way]
+        if self.expects == "refused":
+            return self.advice.get(way) or ADVICE_REFUSED[way]
+        own = self.advice.get(way) or ADVICE_TAKEN[way]
+        return " ".join(filter(None, (HINTS.get(status_code or 0), own)))
 
 
 _WORK_LATER: Final = (

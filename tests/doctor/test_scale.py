@@ -1,6 +1,7 @@
 """What failures cost, and which grade is left."""
 
-from sandbox.doctor.probe import Severity, Way, grade_of, score_of
+from sandbox.doctor.examination import grade_of, score_of
+from sandbox.doctor.probe import Severity, Way
 from sandbox.doctor.probes import PROBES
 
 
