@@ -213,7 +213,10 @@ class Platform(_Remote):
         super().__init__(base, 10.0, verify=base.startswith("https:"))
 
     def __call__(self, request: ProbeRequest, /) -> HttpAnswer:
-        """Send the request and return the answer. Raises OSError if there is none."""
+        """Send the request and return the answer.
+
+        Without one, the status is 0, and the text says why.
+        """
         headers = {"accept": "application/json"} if request.has_accept else {}
         if key := self._key if request.key is None else request.key:
             headers[self._header] = key
@@ -224,12 +227,13 @@ class Platform(_Remote):
         try:
             return self._fetch(asked, bytes_max=PLATFORM_BYTES_MAX)
         except Unending as error:
-            raise OSError(str(error)) from None
+            why = str(error)
         except httpx2.ConnectError as error:
-            raise OSError(f"no connection ({error})") from None
+            why = f"no connection ({error})"
         except httpx2.HTTPError as error:
             # Its text may have a part of the request, such as the key.
-            raise OSError(type(error).__name__) from None
+            why = type(error).__name__
+        return HttpAnswer(0, {}, f"no answer: {why}")
 
 
 def check_base(base: str, profile: Profile) -> str:

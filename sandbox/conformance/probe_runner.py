@@ -136,7 +136,7 @@ class Stopped(Exception):
 
 
 Sends = Callable[[ProbeRequest], HttpAnswer]
-"""Sends a request. Raises OSError if there is no answer."""
+"""Sends a request. The status of the answer is 0 if there is none, and its text says why."""
 
 
 @dataclass(slots=True)
@@ -245,7 +245,7 @@ class Asker:
         """Return the answer to a request. Raises Stopped."""
         for _ in range(TOO_MANY_MAX):
             self.pace.wait()
-            answer = ask_once(self.send, request)
+            answer = self.send(request)
             if isinstance(total := answer.fields.get("total_amount"), int):
                 self.names["one_more"] = total + 1
             self.run.evidence.append(
@@ -278,14 +278,6 @@ class Asker:
         raise Stopped(
             f"no platform answers at this address, or its key may not read anything ({why})"
         )
-
-
-def ask_once(send: Sends, request: ProbeRequest) -> HttpAnswer:
-    """Return the answer; if there is none, one with status 0 and the reason as its text."""
-    try:
-        return send(request)
-    except OSError as error:
-        return HttpAnswer(0, {}, f"no answer: {error or type(error).__name__}")
 
 
 def retry_after(answer: HttpAnswer) -> float:
@@ -376,7 +368,7 @@ class Cleaner:
         request = ProbeRequest(method=method, path=path, query=query, key=self.keys.get(by))
         for attempt in range(TRIES_MAX):
             self.pace.wait(cleaning=True)
-            answer = ask_once(self.send, request)
+            answer = self.send(request)
             is_trouble = answer.status == 0 or answer.status >= 500 or answer.status == TOO_MANY
             # A page in place of JSON comes from a proxy before the platform.
             if not is_trouble and answer.is_json:

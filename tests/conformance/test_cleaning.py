@@ -28,12 +28,6 @@ def _once(trouble: Callable[[Callable[[], HttpAnswer]], HttpAnswer], *, at: int,
     return answer
 
 
-def _dropped(genuine: Callable[[], HttpAnswer]) -> HttpAnswer:
-    """The platform did what was asked, and its answer was lost."""
-    genuine()
-    raise OSError("ReadError")
-
-
 def _interrupted(genuine: Callable[[], HttpAnswer]) -> HttpAnswer:
     genuine()
     raise KeyboardInterrupt
@@ -44,7 +38,7 @@ TROUBLE = {
     "429 for an hour": lambda genuine: HttpAnswer(429, {"retry-after": "3600"}, ""),
     "500": lambda genuine: HttpAnswer(500, {}, "<html>"),
     "500 after it was done": lambda genuine: (genuine(), HttpAnswer(500, {}, ""))[1],
-    "dropped": _dropped,
+    "answer lost": lambda genuine: (genuine(), HttpAnswer(0, {}, "no answer"))[1],
     "page": lambda genuine: (genuine(), HttpAnswer(200, {}, "<html>please wait</html>"))[1],
 }
 LOOKED = sum(len(probe.requests) for probe in PROBES) + 1
@@ -79,7 +73,7 @@ def test_a_run_that_is_interrupted_deletes_what_it_made(at, tmp_path):
 
 def test_what_a_dead_platform_keeps_is_named_and_deleted_by_a_later_run(tmp_path):
     uat = Uat()
-    uat.trouble = _once(_dropped, at=LOOKED, times=1000)
+    uat.trouble = _once(TROUBLE["answer lost"], at=LOOKED, times=1000)
     result, _ = uat.verify(tmp_path, "keys")
     assert [one["state"] for one in result["made"]] == ["intended"] * len(uat.left())
     assert uat.left() != []
