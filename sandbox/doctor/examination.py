@@ -159,7 +159,7 @@ class Finding:
     def advice(self) -> str | None:
         """The advice; None if nothing is wrong."""
         worst = self.worst
-        return worst and self.probe.advice_on(worst.way, worst.status_code)
+        return self.probe.advice_on(worst.way, worst.status_code) if worst else None
 
     @property
     def told(self) -> str:
