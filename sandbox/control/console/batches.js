@@ -3,6 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { ask, inWorld, refusal } from "./api.js";
 import { isReport } from "./capture.js";
+import { exact } from "./clockface.js";
 import { Save } from "./exporting.js";
 import { refine, route } from "./route.js";
 import { act, revision, send, world } from "./state.js";
@@ -22,7 +23,7 @@ const net = (one) => money(one.captured_amount - one.refunded_amount, one.curren
 const Row = ({ one, on }) => html`<li><${Go} room="batches" id=${one.id} query=${route.value.query} class=${`row pay ${on ? "on" : ""}`}>
   <${Mark} status=${one.status} /><span class="el">${one.merchant ?? ""}</span><span class="m r">${net(one)}</span>
   <span></span><span class="qq el sm">${one.status.replaceAll("_", " ")}${one.refused ? `, ${one.refused} refused` : ""}</span>
-  <span class="qq r sm">${one.terminal ?? ""} · ${one.transaction_count}</span><//></li>`;
+  <span class="qq r sm el">${one.terminal ?? ""} · ${one.transaction_count}</span><//></li>`;
 
 /** The name of the key that acts for an account: the account's own, or else that of the platform. */
 function keyOf(account) {
@@ -95,7 +96,7 @@ function Records({ found, chosen, onChoose, onDone }) {
       key=${`${one.kind} ${one.transaction_id} ${one.at}`} class=${one.result === "refused" ? "bad" : ""}>
     ${ticks ? html`<td>${one.kind === "capture" ? html`<input type="checkbox" checked=${chosen.includes(one.transaction_id)}
       aria-label=${`Refuse ${money(one.amount, batch.currency)} of ${one.last4}`} onChange=${() => toggle(one.transaction_id)} />` : ""}</td>` : ""}
-    <td>${time(one.at)}</td><td><${Go} room="payments" id=${one.transaction_id}>${one.kind} of ${one.transaction_id.slice(0, 8)}<//></td>
+    <td>${exact(one.at)}</td><td><${Go} room="payments" id=${one.transaction_id}>${one.kind} of ${one.transaction_id.slice(0, 8)}<//></td>
     <td class="r">${money(one.amount, batch.currency)}</td><td>${one.brand} ${one.last4}</td>
     <td>${one.result === "refused" ? html`<b class="x">refused</b>` : one.result ?? html`<span class="q">no answer yet</span>`}</td>
     <td><${Where} record=${one} batch=${batch} onDone=${onDone} /></td></tr>`)}</tbody></table></div>

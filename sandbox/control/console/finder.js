@@ -3,11 +3,12 @@
 import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ask } from "./api.js";
+import { brief } from "./clockface.js";
 import { agenda, messages, requests, world } from "./state.js";
 import { keysOn, switchKeys } from "./keys.js";
 import { route, to } from "./route.js";
 import { html, Trouble } from "./ui.js";
-import { purpose, time } from "./words.js";
+import { purpose } from "./words.js";
 
 export const finding = signal(false);
 
@@ -56,12 +57,12 @@ function listed(question) {
     const fits = [one.id, payment?.id, payment?.brand, payment?.last4]
       .some((text) => text && String(text).toLowerCase().includes(q));
     if (fits || purpose(one).toLowerCase().includes(q)) {
-      add(`${time(one.at)} ${purpose(one)}, ${one.status}`, { room: "journal", id: one.id });
+      add(`${brief(one.at)} ${purpose(one)}, ${one.status}`, { room: "journal", id: one.id });
     }
   }
   for (const one of messages.value) {
     if (one.id.toLowerCase().includes(q) || one.event_type.includes(q)) {
-      add(`${time(one.created_at)} ${one.event_type}`, { room: "webhooks", id: one.id });
+      add(`${brief(one.created_at)} ${one.event_type}`, { room: "webhooks", id: one.id });
     }
   }
   for (const [name, { id }] of Object.entries(world.value?.keys ?? {})) {

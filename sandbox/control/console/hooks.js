@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { isReport } from "./capture.js";
-import { worldNow } from "./clockface.js";
+import { exact, worldNow } from "./clockface.js";
 import { failing } from "./health.js";
 import { Ticks } from "./overview.js";
 import { act, revision, clock, endpoints, messages } from "./state.js";
@@ -47,7 +47,7 @@ export function ReceivedBy({ one }) {
   return html`<${Panel} title="What the built-in receiver received" about=${page ? `the last ${list.length}` : ""}>
     <${Trouble} error=${error} />
     ${list.length ? html`<div class="scroll" tabindex="0"><table><thead><tr><th>at</th><th>message</th><th>try</th><th>signature</th><th>answered</th></tr></thead><tbody>
-      ${list.map((got) => html`<tr><td>${time(got.at)}</td><td><${Go} room="webhooks" id=${got.message_id}>${got.event_type ?? got.message_id}<//></td><td>${got.attempt}</td>
+      ${list.map((got) => html`<tr><td>${exact(got.at)}</td><td><${Go} room="webhooks" id=${got.message_id}>${got.event_type ?? got.message_id}<//></td><td>${got.attempt}</td>
         <td class=${got.genuine ? "" : "x"}>${got.genuine ? "genuine" : got.says}</td><td><b class=${`code${Math.floor((got.answer ?? 999) / 100)}`}>${got.answer ?? "too late"}</b></td></tr>`)}</tbody></table></div>`
     : page ? html`<${Empty}><p class="q">Nothing has been sent to it yet.</p><//>` : ""}<//>`;
 }

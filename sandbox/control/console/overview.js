@@ -5,9 +5,9 @@ import { refusal } from "./api.js";
 import { act, agenda, endpoints, glance, held, hold, listed, messages, requests, send, taps, waiting, world }
   from "./state.js";
 import { Act, Code, Empty, Go, html, Icon, Panel, Choice, Status, walk, What } from "./ui.js";
-import { decider, isNear, money, purpose, shows, subject, time, until } from "./words.js";
+import { decider, isNear, money, purpose, shows, subject, until } from "./words.js";
 import { deliveriesTo, failing, named, tick } from "./health.js";
-import { useTicks, worldNow } from "./clockface.js";
+import { brief, exact, useTicks, worldNow } from "./clockface.js";
 
 const FILTERS = [["", "Everything"], ["refused", "Refusals"], ["payments", "Payments"]];
 
@@ -21,7 +21,7 @@ function Needs() {
   if (!taps.value.length && !bad.length && !off.length && !seen.length) return null;
   return html`<ul class="panel needs" aria-label="Needs you">
     ${taps.value.map((tap) => html`<li><${Icon} name="terminal" /><span class="grow">
-      <b>Waiting for a card</b>: ${money(tap.amount, tap.currency)} <span class="q">since ${time(tap.since)}</span></span>
+      <b>Waiting for a card</b>: ${money(tap.amount, tap.currency)} <span class="q">since ${exact(tap.since)}</span></span>
       <${Go} room="terminal" class="btn p">Tap a card<//></li>`)}
     ${bad.map((one) => html`<li class="bad"><${Icon} name="webhooks" /><span class="grow el">
       <b>${one.description || one.url}</b> does not accept its webhooks</span>
@@ -44,7 +44,7 @@ const Dots = ({ sent }) => html`<span class="evs">${sent.map((message) => html`<
 function Line({ entry, sent }) {
   const { why, payment } = entry;
   return html`<li><${Go} room="journal" id=${entry.id} class=${`ln ${why ? "rf" : ""}`}>
-    <time class="qq">${time(entry.at)}</time>
+    <time class="qq">${brief(entry.at)}</time>
     <${What} entry=${entry} />
     <span class="w">${payment && (entry.status ?? 0) < 400 ? html`<${Status} status=${payment.status} />`
       : html`<${Code} status=${entry.status} />`}</span>

@@ -3,6 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { ask, inWorld, refusal } from "./api.js";
 import { isReport } from "./capture.js";
+import { brief, exact } from "./clockface.js";
 import { Diagram } from "./diagram.js";
 import { CopyCurl, Save } from "./exporting.js";
 import { Slip } from "./receipt.js";
@@ -11,7 +12,7 @@ import { refine, route } from "./route.js";
 import { act, revision, send, world } from "./state.js";
 import { Act, Choice, Copy, Empty, Go, Heading, html, Icon, Json, Mark, Panel, Status, Trouble, copy, focus, walk } from "./ui.js";
 import { useWindows, Windowed } from "./windowed.js";
-import { cardOf, minor, money, time, units } from "./words.js";
+import { cardOf, minor, money, units } from "./words.js";
 
 const CHIPS = [["", "All"], ["pending,surcharge_pending", "Needs me"], ["declined,error", "Declined"], ["authorized", "Holds"]];
 const FIELDS = { status: "status", merchant: "account", account: "account", terminal: "terminal", batch: "batch",
@@ -42,7 +43,7 @@ const Row = ({ one, on, marked, mark }) => html`<input type="checkbox" tabindex=
   <${Go} room="payments" id=${one.id} query=${route.value.query} class=${`row pay ${on ? "on" : ""}`}>
   <${Mark} status=${one.status} /><span class="el">${one.merchant ?? ""}</span><span class="m r">${money(one.total, one.currency)}</span>
   <span></span><span class="qq el sm">${one.status}${one.status_reason && !["approved", one.status].includes(one.status_reason) ? ` · ${one.status_reason}` : ""}</span>
-  <span class="qq r sm">${one.brand} ${one.last4} · ${time(one.created_at).slice(0, 5)}</span><//>`;
+  <span class="qq r sm">${one.brand} ${one.last4} · ${brief(one.created_at, 5)}</span><//>`;
 
 const NAMES = { "payments.confirm": "Accept the surcharge", "payments.capture": "Capture", "payments.increment": "Increment",
   "payments.adjust": "Adjust the tip", "payments.reverse": "Reverse", "payments.refund": "Refund" };
@@ -92,7 +93,7 @@ function Moves({ payment, as, setAs, moves, onDone }) {
     ${cannot.length ? html`<h3>Not available, and why</h3><dl class="mv no">${cannot.map((move) => html`<dt>${titleOf(move)}</dt>
       <dd>${move.says} <${Go} room="clauses" query=${{ q: move.clause }} class="cl">${move.clause}<//></dd>`)}</dl>` : ""}
     ${moves?.by_itself.length ? html`<h3>Without a request</h3><dl class="mv no">${moves.by_itself.map((one) => html`<dt>${one.trigger.replaceAll("_", " ")}</dt>
-      <dd>then ${one.next_status}${one.due ? `, due ${time(one.due)}` : ""}</dd>`)}</dl>` : ""}<//>`;
+      <dd>then ${one.next_status}${one.due ? `, due ${exact(one.due)}` : ""}</dd>`)}</dl>` : ""}<//>`;
 }
 
 /** The attempts whose processor has not answered yet: an operator can answer for it, late. */
@@ -127,7 +128,7 @@ function Story({ story, currency }) {
   const attempts = story.filter(({ kind }) => kind === "attempt");
   return html`<ol class="story">${story.map((step) => html`<li key=${`${step.kind} ${step.id}`} class=${step.kind}>
     <span class="num">${step.kind === "attempt" ? attempts.indexOf(step) + 1 : html`<${Icon} name=${{ request: "refused", message: "webhooks", due: "time" }[step.kind]} size=${13} />`}</span>
-    <time class="qq">${time(step.at)}</time><div><span>${step.kind === "attempt" ? html`<b>${step.says}</b>` : step.says}
+    <time class="qq">${exact(step.at)}</time><div><span>${step.kind === "attempt" ? html`<b>${step.says}</b>` : step.says}
     ${step.amount ? html` <b>${money(step.amount, currency)}</b>` : ""}</span>
     ${LINKS[step.kind] ? html`<div class="sub"><${Go} room=${LINKS[step.kind]} id=${step.id}>${step.id}<//></div>` : ""}</div></li>`)}</ol>`;
 }

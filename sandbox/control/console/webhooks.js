@@ -3,6 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { ask, inWorld } from "./api.js";
 import { isReport } from "./capture.js";
+import { brief, exact } from "./clockface.js";
 import { Contradiction } from "./contradiction.js";
 import { tick } from "./health.js";
 import { Endpoint, isInside, nameOf, NewEndpoint, ReceivedBy, useInside } from "./hooks.js";
@@ -11,13 +12,12 @@ import { refine, route } from "./route.js";
 import { InjectFault } from "./webhook_faults.js";
 import { act, revision, endpoints, messages } from "./state.js";
 import { Act, Copy, Empty, Go, html, Icon, Json, Panel, Status, Trouble, walk } from "./ui.js";
-import { time } from "./words.js";
 
 const Delivery = ({ one }) => html`<span class=${`dv ${tick({ status: one.status, tries: one.attempts })}`}>
   <i></i>${nameOf(one.endpoint_id)}</span>`;
 
 const Message = ({ one, on }) => html`<li><${Go} room="webhooks" id=${one.id} query=${route.value.query} class=${`row two3 ${on ? "on" : ""}`}>
-  <time class="qq">${time(one.created_at)}</time><b class="el">${one.event_type}</b><span></span>
+  <time class="qq">${brief(one.created_at)}</time><b class="el">${one.event_type}</b><span></span>
   <span class="q sm el">${one.deliveries.map((each) => html`<${Delivery} one=${each} /> `)} ${one.merchant ?? ""}</span><//></li>`;
 
 const STEPS = [["verdict", "verdict"], ["says", "meaning"], ["step", "decided at"], ["signed", "signed"], ["age_s", "age, s"], ["secrets", "secret"],
@@ -49,11 +49,11 @@ function Attempts({ message, read }) {
   return html`<${Panel} title="Attempts" about="first attempts in order, retries on the world's clock" more=${waits.length
     ? html`<${Act} run=${tryNext}><${Icon} name="ahead" size=${13} />To the next try<//>` : ""}>
     <div class="scroll" tabindex="0"><table><thead><tr><th>endpoint</th><th>at</th><th>by</th><th>answer</th><th>took</th></tr></thead><tbody>
-    ${all.map((one) => html`<tr><td class="wraps">${nameOf(one.endpoint)}</td><td>${time(one.at)}</td>
+    ${all.map((one) => html`<tr><td class="wraps">${nameOf(one.endpoint)}</td><td>${exact(one.at)}</td>
       <td>${one.trigger ?? ""}</td><td class="wraps"><b class=${(one.status_code ?? 999) < 300 ? "code2" : "code5"}>
       ${one.status_code ?? one.error ?? "no answer"}</b></td><td>${one.duration_ms == null ? "" : `${one.duration_ms} ms`}</td></tr>`)}
     ${message.deliveries.filter((one) => !one.attempts.length).map((one) => html`<tr><td class="wraps">${nameOf(one.endpoint_id)}</td>
-      <td colspan="4" class="q">${one.status}${one.next_attempt_at ? `, due ${time(one.next_attempt_at)}` : ""}${one.rule ? `, by ${one.rule}` : ""}</td></tr>`)}
+      <td colspan="4" class="q">${one.status}${one.next_attempt_at ? `, due ${exact(one.next_attempt_at)}` : ""}${one.rule ? `, by ${one.rule}` : ""}</td></tr>`)}
     </tbody></table></div>${message.deliveries.length ? "" : html`<${Empty}><p class="q">No endpoint was subscribed when it was created.</p><//>`}<//>`;
 }
 
@@ -69,7 +69,7 @@ function Detail({ id }) {
   return html`<div class="dh"><div class="row wrap"><h2 class="big2">${message.event_type}</h2>
       ${message.body?.status ? html`<${Status} status=${message.body.status} />` : ""}<span class="sp"></span>
       <${Act} run=${() => act("POST", ["messages", id, "resend"], {})} done="Sent again"><${Icon} name="send" size=${13} />Send again<//></div>
-    <div class="row wrap q sm"><code>${id}</code><${Copy} text=${id} what="the id" /><span>${time(message.created_at)} UTC</span>
+    <div class="row wrap q sm"><code>${id}</code><${Copy} text=${id} what="the id" /><span>${exact(message.created_at)} UTC</span>
       ${message.request_id ? html`<span>by <${Go} room="journal" id=${message.request_id}>${message.request_id}<//></span>` : html`<span>without a request</span>`}</div></div>
   <${Contradiction} message=${message} />
   <div class="cols"><${Panel} title="Payload" more=${html`<${Copy} text=${JSON.stringify(message.body)} what="the payload" />`}><${Json} value=${message.body} /><//>

@@ -95,6 +95,9 @@ export function until(now, then) {
   return parts.join(" ");
 }
 
+/** The day of the month of an instant, in UTC: 28 Feb. */
+export const date = (instant) => day(instant).split(" ").slice(1, 3).join(" ");
+
 const YEAR_MS = 366 * 86_400_000;
 
 /** Whether something falls due within a year. Later events are of no use to a user who looks for what comes next. */
@@ -113,14 +116,15 @@ export function decider({ decided_by: source, rule, outcome }) {
 }
 
 const SHOWS = { captured: "Approved", authorized: "Approved", declined: "Declined", error: "Something went wrong",
-  canceled: "Canceled", pending: "Hold card here", surcharge_pending: "A fee is added", refused: "Not accepted" };
+  canceled: "Canceled", pending: "Hold card here", surcharge_pending: "A fee is added", refused: "Not accepted",
+  settled: "Settled", refunded: "Refunded", reversed: "Reversed" };
 
 /** What a terminal shows for a payment with this status. */
 export const shows = ({ status }) => SHOWS[status] ?? status;
 
-/** The approved amount of a payment, which may be less than was asked for. */
-export const approved = (record) =>
-  record.additional_details?.captured_amount || record.additional_details?.authorized_amount || record.total_amount;
+/** The approved amount of a payment, which may be less than was asked for; the total as long as its fee waits for an answer. */
+export const approved = (record) => record.status === "surcharge_pending" ? record.total_amount
+  : record.additional_details?.captured_amount || record.additional_details?.authorized_amount || record.total_amount;
 
 /** What a request asks for, or the total of its payment if it names no amount. */
 export const amountOf = ({ amount, payment }) => money(amount ?? payment?.total, payment?.currency);

@@ -219,6 +219,22 @@ def test_what_a_program_changes_without_a_request_is_shown(page, desk):
     expect(page.locator(".ep")).to_contain_text("http://127.0.0.1:9/hooks")
 
 
+def test_what_was_on_another_day_has_its_date(page, desk):
+    desk.world(clock={"now": "2026-02-28T12:00:00Z", "mode": "frozen"})
+    paid = desk.pay(5600)["transaction_id"]
+    desk.ask("POST", "clock/advance", {"by": "1d"})
+    desk.send("POST", f"/v3/payments/{paid}/refund", json={"amount": 100})
+    for place, says in (
+        (f"payments/{paid}", ["Visa 0011 · 28 Feb", "28 Feb 12:00:00", "12:00:00refund"]),
+        ("overview", ["28 FebTake a payment", "12:00:00Refund a payment"]),
+        ("journal", ["28 FebTake a payment", "12:00:00Refund a payment"]),
+        ("webhooks", ["12:00:00transaction.refund", "28 Febtransaction.sale"]),
+    ):
+        desk.open(place)
+        for text in says:
+            expect(page.get_by_role("main")).to_contain_text(text)
+
+
 def test_the_room_of_the_worlds_forgets_a_world_that_another_tab_deleted(page, desk):
     desk.open("worlds")
     table = page.get_by_role("table").first
