@@ -2,7 +2,7 @@
 
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ask, inWorld, refusal } from "./api.js";
-import { useTicks, worldNow } from "./clockface.js";
+import { exact, useTicks, worldNow } from "./clockface.js";
 import { queued } from "./failures.js";
 import { keysOn } from "./keys.js";
 import { Receipt } from "./receipt.js";
@@ -93,7 +93,7 @@ function Phone({ tap, last, error }) {
     <p class="brs">${tap || !last ? "Visa · Mastercard · Amex · Discover"
       : last.status_reason === "partial_approval" ? `${money(last.total_amount - approved(last), last.currency)} is still to be paid` : plain(last.status_reason)}</p></div></div>
     ${tap ? html`<div class="under"><div class="row"><b>Waits for a card</b><span class="sp"></span><span class="q">${left} left</span></div>
-      <p class="q sm">Since ${time(tap.since)}. ${clock.value?.mode === "frozen" ? "The clock is frozen: the payment waits until you move the clock." : ""}</p>
+      <p class="q sm">Since ${exact(tap.since)}. ${clock.value?.mode === "frozen" ? "The clock is frozen: the payment waits until you move the clock." : ""}</p>
       <div class="row wrap"><${Act} class="btn s" run=${() => act("POST", ["taps", tap.transaction_id], { cancel: "user" })}>Customer cancels<//>
       <${Act} class="btn s" run=${() => act("POST", ["taps", tap.transaction_id], { cancel: "merchant" })}>Merchant cancels<//>
       <${Act} class="btn s" run=${() => act("POST", ["clock", "advance"], { to: tap.until })}>Time out<//></div></div>` : ""}
@@ -266,5 +266,8 @@ function sentence(tap, record, error) {
   const amount = money(approved(record), record.currency);
   if (record.status_reason === "partial_approval") return `The card had only ${amount} on it. That was approved; the rest is still to be paid.`;
   if (["captured", "authorized"].includes(record.status)) return `${amount} was approved.`;
+  if (["settled", "refunded", "reversed"].includes(record.status)) return `${amount} was approved, and is ${record.status} by now.`;
+  if (record.status === "pending") return `The payment of ${amount} has no answer yet.`;
+  if (record.status === "surcharge_pending") return `${amount}, with a fee of ${money(record.surcharge_amount, record.currency)}, waits for the cardholder's answer.`;
   return `${amount} was not paid: ${plain(record.status_reason)}.`;
 }

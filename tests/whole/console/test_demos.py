@@ -33,6 +33,7 @@ def test_what_a_customer_sees_whose_card_has_only_fifty_dollars(page, desk):
     expect(page.locator(".present")).to_contain_text("$30.00 was not paid")
     expect(page.get_by_role("textbox")).to_have_count(0)
     expect(page.get_by_role("combobox")).to_have_count(0)
+    expect(page.get_by_role("navigation").or_(page.get_by_role("banner"))).to_have_count(0)
     assert desk.clicks <= 6
     assert faults(page) == []
 

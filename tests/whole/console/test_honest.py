@@ -48,6 +48,23 @@ def test_a_surcharge_is_declined_and_the_diagram_has_what_can_come(page, desk):
     expect(page.locator(".hd .st")).to_have_text("canceled")
 
 
+def test_the_phone_has_the_fee_that_waits_and_what_became_of_the_payment(page, desk):
+    paid = surcharged(desk)
+    desk.open("terminal")
+    expect(page.locator(".phone")).to_contain_text("$81.80")
+    desk.keys("p")
+    sentence = page.locator(".plain")
+    expect(sentence).to_have_text("$81.80, with a fee of $2.38, waits for the cardholder's answer.")
+
+    for action, body, says in (
+        ("confirm", {"confirm": True, "amount": 8180}, "$81.80 was approved."),
+        ("refund", {"amount": 8180}, "$81.80 was approved, and is refunded by now."),
+    ):
+        path = f"/v3/payments/{paid['transaction_id']}/{action}"
+        assert desk.send("POST", path, key="partner", json=body).is_success
+        expect(sentence).to_have_text(says)
+
+
 def test_an_action_begins_with_the_amount_that_is_due_by_then_and_takes_the_keys(page, desk):
     desk.open(f"payments/{desk.pay(5600, hold=True)['transaction_id']}")
     can = page.locator("ul.mv").get_by_role("listitem")
