@@ -74,10 +74,14 @@ function toggleTime() {
   if (route.value.room !== "time") pane.value = !pane.value;
 }
 
-const Navigation = () => html`<nav aria-label="Rooms">
+function Navigation() {
+  // On a narrow screen only some of the rooms can be seen at once.
+  useEffect(() => document.querySelector("nav a.on")?.scrollIntoView({ block: "nearest", inline: "nearest" }), [route.value.room]);
+  return html`<nav aria-label="Rooms">
   ${ROOMS.map(([id, text]) => id === "worlds" ? "" : id
     ? html`<${Room} id=${id} text=${text} />` : html`<p>${text}</p>`)}
   <div class="ft"><${Room} id="worlds" text=${isReport ? "Captures" : "Worlds"} /></div></nav>`;
+}
 
 const Header = () => html`<header class="bar">
   <a class="skip" href="#main" onClick=${(event) => {

@@ -111,6 +111,8 @@ def test_long_names_and_amounts_leave_room_for_the_rest(page, desk):
     rule = '[[rule]]\nwhen = { operation = "refund" }\nthen = { outcome = "lost_card" }'
     desk.ask("PUT", "scenario", {"toml": f'name = "{name}"\n{rule}\n'})
     desk.ask("POST", "endpoints", {"url": "http://127.0.0.1:9/hooks", "description": name})
+    terminal = f"/v2/terminals/{world['terminals']['merchant']}"
+    assert desk.send("PUT", terminal, json={"name": name}).is_success
     desk.pay(99_999_999)
     message = until(lambda: desk.ask("GET", "messages?delivery=pending&limit=1")["messages"])[0]
 
@@ -124,6 +126,11 @@ def test_long_names_and_amounts_leave_room_for_the_rest(page, desk):
             page.set_viewport_size({"width": width, "height": 900})
             amount = page.get_by_role("main").get_by_text("CA$999,999.99").first
             assert amount.evaluate("(one) => one.scrollWidth <= one.parentElement.clientWidth")
+    desk.open("batches")
+    page.set_viewport_size({"width": 1440, "height": 900})
+    [batch] = page.get_by_role("list", name="Batches").get_by_role("link").all()
+    assert batch.get_by_text("Barton Springs Bistro").bounding_box()["width"] > 60
+    assert batch.bounding_box()["height"] < 60
 
 
 def test_a_world_whose_texts_are_attacks_shows_them_as_text(page, desk):
