@@ -1,18 +1,15 @@
 """`sandbox pay`, what acts on payments, and `next` and `tap`, which say how they end."""
 
 import json
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
-from typing import Any
+from concurrent.futures import ThreadPoolExecutor
 
-import httpx2
 import pytest
 
 from sandbox.cli.arguments import units_of
 from sandbox.domain.currencies import in_units
-from tests.cli.asking import WAIT_S, Shell, ask, shell_in
-from tests.scenarios.running import running
+from tests.cli.asking import Shell, ask, shell_in
+from tests.driving import until
+from tests.support.open_requests import desk_opens
 
 
 @pytest.fixture(scope="module")
@@ -185,32 +182,16 @@ def test_the_next_attempt_that_fits_ends_as_was_said_unless_that_is_forgotten(sh
     assert shell.json("next --clear") == {"queue": [], "total": 0}
 
 
-@contextmanager
-def sales_that_wait(shell: Shell) -> Iterator[Callable[[], Future[dict[str, Any]]]]:
-    """Begins a sale for whose card its terminal waits, and gives its answer, some time."""
-    running(shell, {"when": {"operation": "sale"}, "then": {"tap": "wait"}})
-    # Reading along, one hears that it waits without asking again and again.
-    stream = f"{shell.server.facts['control_url']}/worlds/{shell.world}/stream?kinds=tap"
-    with ThreadPoolExecutor(1) as cashier, httpx2.stream("GET", stream, timeout=WAIT_S) as taps:
-        lines = taps.iter_lines()
-        assert next(lines) == ": here"
-
-        def begin() -> Future[dict[str, Any]]:
-            paying = cashier.submit(shell.paid)
-            assert any('"waits":true' in line for line in lines)
-            return paying
-
-        yield begin
-
-
 def test_a_payment_that_waits_is_listed_and_tapped_or_called_off_by_its_id(shell):
-    with sales_that_wait(shell) as begin:
-        paying = begin()
+    desk_opens(shell)
+    with ThreadPoolExecutor(1) as cashier:
+        paying = cashier.submit(shell.paid)
+        until(lambda: shell.look("taps")["total"])
         headers, waiting = shell("tap").splitlines()
         done = shell("tap --card tok_amex")
         paid = paying.result(10)
-        paying = begin()
-        (other,) = shell.json("tap")["taps"]
+        paying = cashier.submit(shell.paid)
+        (other,) = until(lambda: shell.json("tap")["taps"])
         ended = shell.json(f"tap {other['transaction_id']} --cancel user")
         canceled = paying.result(10)
 

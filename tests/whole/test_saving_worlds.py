@@ -8,7 +8,7 @@ from click.testing import Result
 from pytest_httpserver import HTTPServer
 
 from tests.cli.asking import Shell, add_world, ask, assert_refused, shell_in, told
-from tests.driving import NOW, Served, serving
+from tests.driving import NOW, serving
 from tests.whole.installing import free_port
 
 
@@ -21,10 +21,6 @@ def assert_refused_in_a_sentence(done: Result, *words: str) -> None:
 def found(shell: Shell, id: str) -> bool:
     """Whether the world has the payment."""
     return shell.get(f"/v1/transactions/{id}").status == 200
-
-
-def snapshot(server: Served, id: str = "default") -> bytes:
-    return server.control("GET", f"/worlds/{id}/snapshot").content
 
 
 # --- save and load ----------------------------------------------------------------------------
@@ -143,7 +139,7 @@ def test_a_state_file_of_one_kind_becomes_one_of_the_other_and_back_again(tmp_pa
     refused = convert(one, other)
     assert_refused_in_a_sentence(refused, "b.db", "holds the worlds default, second", "name a file")
     with serving("--store", str(other), "--clock", NOW) as server:
-        assert {id: snapshot(server, id) for id in before} == before
+        assert {id: Shell(server, id).saved() for id in before} == before
         in_use = convert(other, tmp_path / "d.json")
 
         assert_refused_in_a_sentence(in_use, "b.db", "another server uses", str(server.process.pid))

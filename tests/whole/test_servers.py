@@ -4,6 +4,7 @@ import asyncio
 import json
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -17,7 +18,9 @@ from tests.processes import run
 from tests.servers.driving import WAITS_S, payments, works
 from tests.servers.postgres import Postgres
 from tests.servers.serving import serving
+from tests.state.remote import Remote
 from tests.state.saved_worlds import SavedWorld, refused
+from tests.support.open_requests import desk_opens
 from tests.webhooks.receiving import receiving
 
 SILENT_S = 5.0
@@ -94,42 +97,27 @@ def test_what_is_found_on_another_server_is_said_to_be_only_a_part(doors):
 
 
 def test_a_stream_a_tap_and_a_wait_go_through_a_server_that_has_no_world(doors):
-    _, other = doors
-    rule = {"name": "taps", "rule": [{"name": "tap", "then": {"tap": "wait"}}]}
-    assert other.control("PUT", "/worlds/default/scenario", json=rule).status_code == 200
-    told: list[str] = []
+    world = Remote(doors[1])
+    desk_opens(world)
     opened = threading.Event()
 
-    def listen() -> None:
-        path = other.facts["control_url"] + "/worlds/default/stream"
+    def listen() -> str:
+        path = world.server.facts["control_url"] + "/worlds/default/stream"
         with httpx2.stream("GET", path, params={"kinds": "message"}, timeout=20) as stream:
             opened.set()
-            for line in stream.iter_lines():
-                told.append(line)
-                if "transaction.sale" in line:
-                    return
+            return next(line for line in stream.iter_lines() if "transaction.sale" in line)
 
-    listener = threading.Thread(target=listen, daemon=True)
-    listener.start()
-    assert opened.wait(WAITS_S)
-    answers: list[int] = []
-    payer = threading.Thread(target=lambda: answers.append(other.pay().status_code), daemon=True)
-    payer.start()
+    with ThreadPoolExecutor(2) as threads:
+        listening = threads.submit(listen)
+        assert opened.wait(WAITS_S)
+        paying = threads.submit(world.paid)
+        (waiting,) = until(lambda: world.look("taps")["taps"])
+        tap = f"/taps/{waiting['transaction_id']}"
+        world.manage("POST", tap, {"card": "tok_amex"}).expect(200)
 
-    def tapped() -> bool:
-        waiting = other.control("GET", "/worlds/default/taps").json()["taps"]
-        if not waiting:
-            return False
-        path = f"/worlds/default/taps/{waiting[0]['transaction_id']}"
-        assert other.control("POST", path, json={"card": "tok_amex"}).is_success
-        return True
-
-    until(tapped)
-    payer.join(WAITS_S)
-    listener.join(WAITS_S)
-    other.control("DELETE", "/worlds/default/scenario")
-    assert answers == [200]
-    assert any("transaction.sale" in line for line in told)
+        assert paying.result(WAITS_S)["card_brand"] == "Amex"
+        assert waiting["transaction_id"] in listening.result(WAITS_S)
+    world.manage("DELETE", "/scenario")
 
 
 @pytest.mark.proves("assumed D25-teams, D25-servers")
