@@ -45,36 +45,21 @@ def test_the_list_of_commands_has_the_first_sentence_of_each():
         assert sentence == ("" if command.hidden else command.get_short_help_str(1_000))
 
 
-ARGUMENTS = {
-    **{verb: ["last"] for verb in ("answer", "batch report", "capture", "refund", "reverse")},
-    "batch answer": ["last", "accepted"],
-    "clock advance": ["1s"],
-    "clock set": ["2026-03-01T12:00:00Z"],
-    "confirm": ["last", "yes"],
-    "find": ["0011"],
-    "increment": ["last", "5"],
-    "lens": ["merchant"],
-    "listen": ["9000"],
-    "pay": ["10"],
-    "reconcile": [__file__],
-    "tip": ["last", "2"],
-    "token delete": ["tok_4f2a9c01b7d3"],
-    "token new": ["mobile"],
-    "trigger": ["transaction.sale"],
-    "world capture": ["world.gz"],
-    "world load": ["-"],
-    "scenario play": ["late_answer"],
-    "scenario run": ["late_answer"],
-}
-
-
-def test_every_command_that_asks_a_server_says_when_there_is_none():
+def test_every_command_that_asks_a_server_says_when_there_is_none(tmp_path, monkeypatch):
+    """As the first example in its help has it."""
+    monkeypatch.chdir(tmp_path)
+    for file in ("friday.json", "ledger.csv"):
+        Path(file).touch()
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{taken.getsockname()[1]}"
         for words, command in commands().items():
             if {"url", "token"} <= {param.name for param in command.params}:
-                done = ask(*words.split(), *ARGUMENTS.get(words, []), "--url", url)
+                shown = told(*words.split(), "-h")
+                example = re.search(rf"^ +sandbox ({words}.*)$", shown, re.MULTILINE)
+                line = words if example is None else example[1]
+
+                done = ask(*line.split(), "--url", url)
 
                 assert_refused(done, 2, "sandbox: no server answers at ")
 
