@@ -70,7 +70,7 @@ def test_a_question_mark_tells_the_keys_and_escape_closes(page):
 
 
 def toggle(page: Page) -> None:
-    """Tab to the box that switches single keys on and off, and press it."""
+    """Tab to the box that switches single keys on and off, press it, and leave the finder."""
     box = page.get_by_role("checkbox", name="Single-key shortcuts are on")
     expect(page.get_by_role("searchbox", name="Find")).to_be_focused()
     page.keyboard.press("Tab")
@@ -78,14 +78,14 @@ def toggle(page: Page) -> None:
     was_on = box.is_checked()
     page.keyboard.press("Space")
     expect(box).to_be_checked(checked=not was_on)
+    page.keyboard.press("Escape")
+    # It is closed at once, and a moment later it has left the page.
+    expect(page.locator("dialog.finder")).to_have_count(0)
 
 
 def test_single_keys_can_be_switched_off_for_good(page, desk):
     page.keyboard.press("?")
     toggle(page)
-    page.keyboard.press("Escape")
-    # It is closed at once, and a moment later it has left the page.
-    expect(page.locator("dialog.finder")).to_have_count(0)
     for key in ("g", "p", "t", "?"):
         page.keyboard.press(key)
     expect(page.get_by_role("heading", level=1)).to_contain_text("Overview")
@@ -98,9 +98,6 @@ def test_single_keys_can_be_switched_off_for_good(page, desk):
     expect(page.get_by_role("complementary", name="Time")).to_have_count(0)
     page.keyboard.press("Control+k")
     toggle(page)
-    page.keyboard.press("Escape")
-    # It is closed at once, and a moment later it has left the page.
-    expect(page.locator("dialog.finder")).to_have_count(0)
     page.keyboard.press("t")
     expect(page.get_by_role("complementary", name="Time")).to_be_visible()
 
