@@ -1,5 +1,6 @@
 """Fixtures for all tests. A sandbox in process costs a millisecond: each test has its own."""
 
+import asyncio
 import gc
 import sys
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from hypothesis import settings
 from tests.driving import NOW, InProcess, Served, fresh, serving
 from tests.properties import SEED, examples
 from tests.servers import elsewhere
+from tests.support.open_requests import OpenRequests, Run
 
 settings.register_profile(
     "sandbox", derandomize=SEED is None, database=None, deadline=None, max_examples=examples(60)
@@ -44,6 +46,19 @@ def sandbox() -> InProcess:
     if elsewhere.TESTED:
         return elsewhere.ElsewhereProcess()
     return fresh()
+
+
+@pytest.fixture
+def run() -> Iterator[Run]:
+    """Carries out what waits, on a loop of the test that stands still meanwhile."""
+    with asyncio.Runner() as runner:
+        yield runner.run
+
+
+@pytest.fixture
+def requests(sandbox: InProcess, run: Run) -> OpenRequests:
+    """The sandbox of the test, for requests that stay open."""
+    return OpenRequests(sandbox, run)
 
 
 @pytest.fixture(scope="session")

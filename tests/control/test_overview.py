@@ -1,11 +1,9 @@
 """Operators see a world at a glance: what needs them, what happened and why, and what comes."""
 
-import asyncio
-
 import pytest
 
 from sandbox.control.overview import DUE_MAX, FEED_MAX, NEEDS_OF_A_KIND_MAX
-from tests.support.open_requests import desk_opens, open_request, tap
+from tests.support.open_requests import desk_opens
 from tests.support.open_requests import sale as sale_of
 
 
@@ -143,18 +141,13 @@ def test_a_key_is_a_need_once_a_request_with_it_fails_and_an_endpoint_once_it_is
     assert endpoint["says"].startswith("is disabled: ")
 
 
-def test_an_awaited_card_is_a_need(sandbox):
+def test_an_awaited_card_is_a_need(sandbox, requests):
     desk_opens(sandbox)
+    task = requests.open(sale_of(sandbox, amount=1500))
 
-    async def while_it_waits():
-        selling = await open_request(sandbox, sale_of(sandbox, amount=1500))
-        waiting = await sandbox.control_on_loop("GET", "/worlds/default/overview")
-        (need,) = waiting.json()["needs"]
-        await tap(sandbox, need["id"], cancel="user")
-        await selling
-        return need
-
-    need = asyncio.run(while_it_waits())
+    (need,) = sandbox.look("overview")["needs"]
+    requests.tap(need["id"], cancel="user")
+    requests.end(task)
     after = sandbox.look("overview")
 
     assert (need["kind"], need["amount"], need["currency"]) == ("tap", 1500, "USD")

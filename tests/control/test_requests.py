@@ -1,14 +1,11 @@
 """Operators find requests in the journal by what they were about and how they ended."""
 
-import asyncio
 import json
 
 import pytest
 
 from tests.driving import fresh
-from tests.support.open_requests import desk_opens, open_request, sale
-
-REQUESTS = "/worlds/default/requests"
+from tests.support.open_requests import desk_opens, sale
 
 
 @pytest.fixture(scope="module")
@@ -104,41 +101,29 @@ def test_a_cursor_pages_back_through_the_requests_that_fit(day):
 
 
 @pytest.mark.proves("assumed D25")
-def test_a_request_that_waits_for_a_card_is_listed_without_a_status(sandbox):
+def test_a_request_that_waits_for_a_card_is_listed_without_a_status(sandbox, requests):
     sandbox.get("/v5/apikeys", by="merchant")
+    desk_opens(sandbox)
+    task = requests.open(sale(sandbox))
 
-    async def story():
-        desk_opens(sandbox)
-        payment = await open_request(sandbox, sale(sandbox))
-        rows = await _rows(sandbox, "shape=row")
-        others = [
-            await _rows(sandbox, f"shape=row&{query}")
-            for query in ("status_class=2xx", "key_id=psp", "route=payments.refund", "q=1000")
-        ]
-        whole = await _rows(sandbox, "")
-        # Those that wait come after all that have an answer.
-        page = await sandbox.control_on_loop("GET", REQUESTS, query="shape=row&limit=1")
-        assert [one["status"] for one in page.json()["requests"]] == [None]
-        assert (page.json()["offset"], page.json()["total"]) == (1, 2)
-        (waiting,) = [one for one in rows if one["status"] is None]
-        alone = await sandbox.control_on_loop("GET", f"{REQUESTS}/{waiting['id']}")
-        again = await sandbox.control_on_loop("POST", f"{REQUESTS}/{waiting['id']}/replay", {})
-        path = f"/worlds/default/taps/{waiting['subject']}"
-        await sandbox.control_on_loop("POST", path, {"card": "tok_visa_credit"})
-        await payment
-        return rows, others, whole, (alone, again), waiting, await _rows(sandbox, "shape=row")
+    *_, waiting = sandbox.look("requests", shape="row")["requests"]
 
-    rows, others, whole, refused, waiting, after = asyncio.run(story())
-
-    assert rows[-1] == waiting
-    assert (waiting["route"], waiting["events"]) == ("payments.create", 0)
-    assert waiting["payment"]["status"] == "pending"
+    assert (waiting["status"], waiting["route"]) == (None, "payments.create")
+    assert (waiting["payment"]["status"], waiting["events"]) == ("pending", 0)
     assert waiting["amount"] == waiting["payment"]["total"]
-    assert [one for each in others for one in each if one["status"] is None] == []
-    assert waiting["id"] not in {one["id"] for one in whole}
-    assert [(one.status, one.json()["error"]) for one in refused] == [(404, "not_answered")] * 2
-    assert [(one["id"], one["status"]) for one in after[1:]] == [(waiting["id"], 200)]
-
-
-async def _rows(sandbox, query):
-    return (await sandbox.control_on_loop("GET", REQUESTS, query=query)).json()["requests"]
+    for query in (
+        *({"status_class": "2xx"}, {"key_id": "psp"}, {"route": "payments.refund"}),
+        *({"q": "1000"}, {"shape": "full"}),
+    ):
+        listed = sandbox.look("requests", **({"shape": "row"} | query))["requests"]
+        assert waiting["id"] not in [one["id"] for one in listed], query
+    # Those that wait come after all that have an answer.
+    page = sandbox.look("requests", shape="row", limit=1)
+    assert (page["requests"], page["offset"], page["total"]) == ([waiting], 1, 2)
+    for method, path in (("GET", ""), ("POST", "/replay")):
+        refused = sandbox.manage(method, f"/requests/{waiting['id']}{path}")
+        assert refused.error() == (404, "not_answered")
+    requests.tap(card="tok_visa_credit")
+    requests.end(task)
+    *_, after = sandbox.look("requests", shape="row")["requests"]
+    assert (after["id"], after["status"]) == (waiting["id"], 200)

@@ -1,16 +1,14 @@
 """Operators send requests to the platform, new ones and those of the journal again."""
 
-import asyncio
-
 import pytest
 
 from tests.control.refusals import assert_refused
 from tests.openapi.described import fresh_checked
 from tests.scenarios.running import carrying
-from tests.support.open_requests import desk_opens, tap, taps
+from tests.support.caller import turns
+from tests.support.open_requests import desk_opens
 
-WORLD = "/worlds/default"
-SEND = f"{WORLD}/send"
+SEND = "/_sandbox/worlds/default/send"
 
 
 @pytest.fixture
@@ -79,25 +77,21 @@ def test_a_transport_fault_is_shown_and_breaks_nothing(sandbox):
 
 
 @pytest.mark.proves("assumed D25-send")
-def test_without_waiting_the_id_comes_before_the_answer(sandbox):
-    async def story():
-        desk_opens(sandbox)
-        body = sale(sandbox, wait=False)
-        del body["body"]["card_reader_data"]
-        begun = await sandbox.control_on_loop("POST", SEND, body)
-        while not (waiting := await taps(sandbox)):
-            await asyncio.sleep(0)
-        await tap(sandbox, waiting[0]["transaction_id"], card="tok_visa_credit")
-        path = f"/_sandbox{WORLD}/requests/{begun.json()['request_id']}"
-        while (kept := await sandbox.ask_on_loop("GET", path)).status == 404:
-            await asyncio.sleep(0)
-        return begun, kept.json()
+def test_without_waiting_the_id_comes_before_the_answer(sandbox, requests):
+    desk_opens(sandbox)
+    body = sale(sandbox, wait=False)
+    del body["body"]["card_reader_data"]
 
-    begun, kept = asyncio.run(story())
+    begun = requests.ask("POST", SEND, body)
 
-    sandbox.control_surface.check("POST", f"/_sandbox{SEND}", begun)
+    sandbox.control_surface.check("POST", SEND, begun)
     assert (begun.status, list(begun.json())) == (202, ["request_id"])
-    assert (kept["status"], kept["response"]["status"]) == (200, "captured")
+    while not requests.taps():
+        requests.run(turns())
+    requests.tap(card="tok_visa_credit")
+    while (kept := sandbox.manage("GET", f"/requests/{begun.json()['request_id']}")).status == 404:
+        requests.run(turns())
+    assert (kept.json()["status"], kept.json()["response"]["status"]) == (200, "captured")
 
 
 # --- replay -----------------------------------------------------------------------------------

@@ -1,7 +1,5 @@
 """What the control API answers is what its OpenAPI document says."""
 
-import asyncio
-
 import pytest
 
 from sandbox.control.routes import CONTROL
@@ -11,7 +9,7 @@ from tests.control.refusals import assert_refused, path_of
 from tests.driving import FROZEN, NOW, InProcess
 from tests.openapi.asking import Request
 from tests.openapi.described import Checked, checked, fresh_checked, usual_documents
-from tests.support.open_requests import desk_opens, open_request, sale
+from tests.support.open_requests import desk_opens, sale
 
 GUARDED = Settings(token="a-token-of-the-test", clock=FROZEN)
 FOR_PROGRAMS = [row for row in CONTROL if row.is_for_programs]
@@ -96,29 +94,21 @@ def test_what_is_there_already_is_refused_as_the_document_says(sandbox):
     assert answers == dict.fromkeys([row.name for row in CONTROL if 409 in row.refuses], 409)
 
 
-def test_a_tap_and_a_wait_are_answered_as_the_document_says(sandbox):
-    surface = sandbox.control_surface
+def test_a_tap_and_a_wait_are_answered_as_the_document_says(sandbox, requests):
+    desk_opens(sandbox)
+    _, tapped = requests.tapped(sale(sandbox), card="tok_visa_credit")
+    came, missed = (
+        requests.run(sandbox.control_on_loop("GET", f"{WORLD}/wait", query=query))
+        for query in ("event_type=transaction.sale", "event_type=account.deleted&timeout_s=0")
+    )
 
-    async def story():
-        desk_opens(sandbox)
-        payment = await open_request(sandbox, sale(sandbox))
-        (tap,) = (await sandbox.control_on_loop("GET", f"{WORLD}/taps")).json()["taps"]
-        path = f"{WORLD}/taps/{tap['transaction_id']}"
-        tapped = await sandbox.control_on_loop("POST", path, {"card": "tok_visa_credit"})
-        await payment
-        path = f"{WORLD}/wait"
-        came = await sandbox.control_on_loop("GET", path, query="event_type=transaction.sale")
-        missed = await sandbox.control_on_loop(
-            "GET", path, query="event_type=account.deleted&timeout_s=0"
-        )
-        return tapped, came, missed
-
-    tapped, came, missed = asyncio.run(story())
-
-    surface.check("POST", f"/_sandbox{WORLD}/taps/any", tapped)
-    surface.check("GET", f"/_sandbox{WORLD}/wait", came)
-    surface.check("GET", f"/_sandbox{WORLD}/wait", missed)
-    assert (tapped.status, came.status, missed.status) == (200, 200, 408)
+    for method, path, answer, status in (
+        ("POST", "taps/any", tapped, 200),
+        ("GET", "wait", came, 200),
+        ("GET", "wait", missed, 408),
+    ):
+        sandbox.control_surface.check(method, f"/_sandbox{WORLD}/{path}", answer)
+        assert answer.status == status
 
 
 # --- the token --------------------------------------------------------------------------------

@@ -81,10 +81,10 @@ def test_the_card_that_is_tapped_pays_its_price_and_its_issuer_answers(sandbox, 
 def test_a_prompt_lasts_from_the_tap(sandbox, requests):
     desk_opens(sandbox)
     task = requests.open(sale(sandbox, terminal_id=sandbox.terminal_id("surcharge_merchant")))
-    requests.advance("59s")
+    sandbox.advance("59s")
     requests.tap(card="tok_visa_credit")
     assert requests.end(task).json()["status"] == "surcharge_pending"
-    ((at, kind, _),) = requests.advance("5m")
+    ((at, kind, _),) = sandbox.advance("5m")
     assert (at, kind) == ("2026-03-01T12:05:59.000Z", "surcharge_expires")
 
 
@@ -99,7 +99,7 @@ def test_what_follows_is_that_of_the_tapped_card(sandbox, requests):
     # Amex holds for seven days, and the deadline of the tap is not one any more (assumed 8.1).
     id = held.json()["transaction_id"]
     due = ("2026-03-08T12:00:00.000Z", "authorization_expires", id)
-    assert requests.advance("30d") == [due]
+    assert sandbox.advance("30d") == [due]
 
 
 # --- who chooses ------------------------------------------------------------------------------
@@ -205,9 +205,9 @@ def test_an_untapped_payment_times_out(sandbox, requests):
     ):
         desk_opens(sandbox, **then)
         task = requests.open(request)
-        assert (requests.advance(just_before), requests.is_open(task)) == ([], True)
+        assert (sandbox.advance(just_before), requests.is_open(task)) == ([], True)
 
-        fired = requests.advance("1ms")
+        fired = sandbox.advance("1ms")
 
         assert not requests.is_open(task)
         answer = requests.end(task)
@@ -222,10 +222,6 @@ def test_an_untapped_payment_times_out(sandbox, requests):
         assert answer.outcome == "timed_out; source=scenario; rule=tap"
 
 
-def timed_out(requests, task):
-    requests.advance("61s")
-
-
 def called_off(requests, task):
     (waiting,) = requests.taps()
     reverse = requests.ask("POST", f"/v3/payments/{waiting['transaction_id']}/reverse", {})
@@ -234,7 +230,7 @@ def called_off(requests, task):
 
 
 NO_CARD = {
-    "error/timed_out": timed_out,
+    "error/timed_out": lambda requests, task: requests.sandbox.advance("61s"),
     "canceled/merchant_canceled": called_off,
     "canceled/user_canceled": lambda requests, task: requests.tap(cancel="user"),
 }
@@ -265,10 +261,10 @@ def test_a_late_answer_waits_for_the_tap_too(sandbox, requests):
     follow = [{"do": "late_answer", "outcome": "approved", "after": "1s"}]
     desk_opens(sandbox, outcome="pending_forever", follow=follow)
     task = requests.open(sale(sandbox, **carrying("tok_amex")))
-    requests.advance("5s")
+    sandbox.advance("5s")
 
     requests.tap(outcome="pending_forever")
-    requests.advance("2m")
+    sandbox.advance("2m")
 
     answer = requests.end(task)
     later = sandbox.read(answer.json())
@@ -291,7 +287,7 @@ def test_a_key_that_is_revoked_while_a_tap_is_awaited_gets_401(sandbox, requests
         if how:
             requests.tap(**how)
         else:
-            requests.advance("1m")
+            sandbox.advance("1m")
 
         answer = requests.end(task)
         assert answer.error() == (401, "authentication_failed")
@@ -313,7 +309,7 @@ def test_a_reset_or_the_end_of_its_world_ends_the_waiting(sandbox, requests):
     requests.ask("POST", f"{CONTROL}/reset")
     assert requests.end(task).error() == (404, "not_found")
     assert sandbox.all_transactions() == 0
-    assert requests.advance("5m") == []
+    assert sandbox.advance("5m") == []
 
     scenario = {"name": "x", "rule": [{"then": {"tap": "wait"}}]}
     made = sandbox.control("POST", "/worlds", {"id": "w", "scenario": scenario}).json()

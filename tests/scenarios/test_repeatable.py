@@ -84,7 +84,7 @@ def played() -> dict[str, Any]:
     made = build(Settings(clock=FROZEN), system_clock=lambda: WALL_S, sender=receiver)
     sandbox = InProcess(made)
     with asyncio.Runner() as runner:
-        fired = story(OpenRequests(sandbox, runner))
+        fired = story(OpenRequests(sandbox, runner.run))
     left = {name: sandbox.look(name, limit=200)[name] for name in ("messages", "requests")}
     for entry in left["requests"]:
         del entry["duration_ms"]

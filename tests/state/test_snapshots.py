@@ -1,6 +1,5 @@
 """A whole world as one document, and back: byte for byte, or not at all."""
 
-import asyncio
 import json
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -13,9 +12,8 @@ from sandbox.store.files.port import FORMAT
 from tests.driving import fresh
 from tests.properties import examples
 from tests.state.filling import KEPT_KEY, LISTS, a_sandbox, fill, looping
-from tests.support.open_requests import OpenRequests, delay, sale
+from tests.support.open_requests import delay, sale
 
-SNAPSHOT = "/_sandbox/worlds/default/snapshot"
 Document = dict[str, Any]
 
 
@@ -81,34 +79,29 @@ def test_a_world_that_came_back_is_shown_and_goes_on_as_before(full: bytes):
     assert sandbox.saved() == other.saved()
 
 
-def test_a_world_at_the_tap_desk_is_saved_with_the_payment_that_waits():
-    sandbox = a_sandbox()
+def test_a_world_at_the_tap_desk_is_saved_with_the_payment_that_waits(sandbox, requests):
     fill(sandbox)
+    waiting = requests.open(sale(sandbox, amount=7777))
+    before = sandbox.saved()
 
-    with asyncio.Runner() as runner:
-        requests = OpenRequests(sandbox, runner)
-        waiting = requests.open(sale(sandbox, amount=7777))
-        before = requests.ask("GET", SNAPSHOT)
-        requests.ask("PUT", SNAPSHOT, before.json()).expect(200)
-        after = requests.ask("GET", SNAPSHOT)
+    sandbox.load(before).expect(200)
 
-        assert after.body == before.body
-        assert "tap_expires" in {one["kind"] for one in table(after.body, "timers")}
-        # The request that waited was one to the world that is gone.
-        assert (requests.end(waiting).status, requests.taps()) == (404, [])
+    assert sandbox.saved() == before
+    assert "tap_expires" in {one["kind"] for one in table(before, "timers")}
+    # The request that waited was one to the world that is gone.
+    assert (requests.end(waiting).status, requests.taps()) == (404, [])
 
 
-def test_a_payment_that_waited_for_its_processor_has_timed_out_in_the_world_that_came_back():
-    sandbox = a_sandbox()
+def test_a_payment_that_waited_for_its_processor_has_timed_out_in_the_world_that_came_back(
+    sandbox, requests
+):
     delay(sandbox, ms=60_000)
+    requests.open(sale(sandbox))
+    before = sandbox.saved()
 
-    with asyncio.Runner() as runner:
-        requests = OpenRequests(sandbox, runner)
-        requests.open(sale(sandbox))
-        before = requests.ask("GET", SNAPSHOT)
-        requests.ask("PUT", SNAPSHOT, before.json()).expect(200)
+    sandbox.load(before).expect(200)
 
-    (pending,) = table(before.body, "transactions")
+    (pending,) = table(before, "transactions")
     ended = sandbox.read(pending["_id"])
     assert (ended["status"], ended["status_reason"]) == ("error", "timed_out")
 

@@ -1,6 +1,7 @@
 """Requests that stay open while others are served: their payments wait for a tap or a processor."""
 
 import asyncio
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from sandbox.domain.payments.outcomes import Operation, Queued
@@ -15,6 +16,8 @@ DELAY_MS = 40
 Request = tuple[str, str, dict[str, Any] | None]
 """Method, path, and body."""
 Open = asyncio.Task[Response]
+Run = Callable[[Coroutine[Any, Any, Any]], Any]
+"""Carries out what waits, on a loop that stands still between two calls."""
 
 
 def desk_opens(sandbox: InProcess, **then: Any) -> None:
@@ -42,39 +45,26 @@ def action(id: str, operation: str, **more: Any) -> Request:
     return "POST", path_of(id, name, "v3"), body | more
 
 
-async def open_request(sandbox: InProcess, request: Request, **more: Any) -> Open:
-    """The request under way, once its payment waits for its tap or its processor."""
-    world = sandbox.get_world()
-    seen = len(world.tap_desk) + len(world.busy)
-    task = asyncio.create_task(sandbox.ask_on_loop(*request, **more))
-    while len(world.tap_desk) + len(world.busy) == seen:
-        await asyncio.sleep(0)
-        assert not task.done(), (await task).body
-    return task
-
-
-async def taps(sandbox: InProcess) -> list[dict[str, Any]]:
-    """The payments that wait for their tap."""
-    listed = (await sandbox.ask_on_loop("GET", f"{CONTROL}/taps")).json()
-    assert listed["total"] == len(listed["taps"])
-    found: list[dict[str, Any]] = listed["taps"]
-    return found
-
-
-async def tap(sandbox: InProcess, id: str, **body: Any) -> Response:
-    return await sandbox.ask_on_loop("POST", f"{CONTROL}/taps/{id}", body)
-
-
 class OpenRequests:
     """A sandbox on an event loop, which runs while something is asked or waited for."""
 
-    def __init__(self, sandbox: InProcess, runner: asyncio.Runner) -> None:
+    def __init__(self, sandbox: InProcess, run: Run) -> None:
         self.sandbox = sandbox
-        self.run = runner.run
+        self.run = run
 
     def open(self, request: Request, **more: Any) -> Open:
-        """Begin a request, and go on once its payment waits."""
-        return self.run(open_request(self.sandbox, request, **more))
+        """Begin a request, and go on once its payment waits for its tap or its processor."""
+        world = self.sandbox.get_world()
+        seen = len(world.tap_desk) + len(world.busy)
+
+        async def begin() -> Open:
+            task = asyncio.create_task(self.sandbox.ask_on_loop(*request, **more))
+            while len(world.tap_desk) + len(world.busy) == seen:
+                await asyncio.sleep(0)
+                assert not task.done(), (await task).body
+            return task
+
+        return self.run(begin())
 
     def ask(self, method: str, path: str, body: Any = None, **more: Any) -> Response:
         """One request, whose answer is not waited for by anything else."""
@@ -99,14 +89,18 @@ class OpenRequests:
         return not task.done()
 
     def taps(self) -> list[dict[str, Any]]:
-        return self.run(taps(self.sandbox))
+        """The payments that wait for their tap."""
+        listed = self.sandbox.look("taps")
+        assert listed["total"] == len(listed["taps"])
+        found: list[dict[str, Any]] = listed["taps"]
+        return found
 
     def tap(self, id: str = "", **body: Any) -> Response:
         """Do something at the desk with this payment, or with the only one that waits."""
         if not id:
             (waiting,) = self.taps()
             id = waiting["transaction_id"]
-        return self.run(tap(self.sandbox, id, **body))
+        return self.ask("POST", f"{CONTROL}/taps/{id}", body)
 
     def tapped(self, request: Request, **body: Any) -> tuple[Response, Response]:
         """The answers to a request whose payment waits, and to what was done at the desk."""
@@ -115,6 +109,6 @@ class OpenRequests:
         return self.end(task), done
 
     def advance(self, by: str) -> list[tuple[str, str, str]]:
-        """What happened on the way: (at, kind, subject)."""
+        """What happened on the way: (at, kind, subject). Webhooks are sent meanwhile."""
         fired = self.ask("POST", f"{CONTROL}/clock/advance", {"by": by}).expect(200)["fired"]
         return [(one["at"], one["kind"], one["subject"]) for one in fired]
