@@ -17,7 +17,7 @@ from tests.control.reading import WAIT_S, reading, told
 from tests.driving import NOW, InProcess, serving
 from tests.http.talking import Client, head_of, port_of
 from tests.in_process import http_scope
-from tests.support.open_requests import desk_opens, open_request, sale, tap
+from tests.support.open_requests import desk_opens, sale
 
 STREAM = "/_sandbox/worlds/default/stream"
 
@@ -99,14 +99,11 @@ def test_only_the_kinds_that_are_asked_for_are_told_and_numbers_are_those_of_the
     assert [(kind, number) for kind, number, _ in happened] == [("request", 4), ("clock", 5)]
 
 
-def test_all_readers_of_a_world_are_told_and_those_of_another_are_not(sandbox, mine):
-    async def read() -> list[Any]:
-        async with reading(sandbox) as one, reading(sandbox) as two, reading(mine) as other:
-            sandbox.manage("PUT", "/clock", {"rate": 2})
-            mine.manage("PUT", "/clock", {"rate": 3})
-            return [await stream.event() for stream in (one, two, other)]
-
-    happened = asyncio.run(read())
+def test_all_readers_of_a_world_are_told_and_those_of_another_are_not(sandbox, mine, run):
+    with reading(sandbox, run) as one, reading(sandbox, run) as two, reading(mine, run) as other:
+        sandbox.manage("PUT", "/clock", {"rate": 2})
+        mine.manage("PUT", "/clock", {"rate": 3})
+        happened = [stream.event() for stream in (one, two, other)]
 
     rates = [(number, clock["rate"]) for _, number, clock in happened]
     assert rates == [(1, 2.0), (1, 2.0), (1, 3.0)]
@@ -129,21 +126,15 @@ def test_a_key_is_masked_wherever_it_stands(sandbox):
 # --- readers that are slow, silent, or gone ---------------------------------------------------
 
 
-def test_a_reader_that_is_too_slow_is_told_how_much_it_missed(sandbox):
-    def sets_the_clock(times: int) -> None:
-        for rate in range(1, times + 1):
+def test_a_reader_that_is_too_slow_is_told_how_much_it_missed(sandbox, run):
+    with reading(sandbox, run, "kinds=clock") as stream:
+        stream.reads.clear()
+        for rate in range(1, WAITING_MAX + 8):
             sandbox.manage("PUT", "/clock", {"rate": rate})
-
-    async def read() -> list[tuple[str, int, Any]]:
-        async with reading(sandbox, query="kinds=clock") as stream:
-            stream.reads.clear()
-            sets_the_clock(WAITING_MAX + 7)
-            stream.reads.set()
-            happened = await stream.events(WAITING_MAX + 1)
-            sets_the_clock(1)
-            return [*happened, await stream.event()]
-
-    *first, last, gap, later = asyncio.run(read())
+        stream.reads.set()
+        *first, last, gap = stream.events(WAITING_MAX + 1)
+        sandbox.manage("PUT", "/clock", {"rate": 1})
+        later = stream.event()
 
     assert [number for _, number, _ in first] == list(range(1, WAITING_MAX))
     assert (last[0], last[1], last[2]["rate"]) == ("clock", WAITING_MAX, WAITING_MAX)
@@ -151,7 +142,7 @@ def test_a_reader_that_is_too_slow_is_told_how_much_it_missed(sandbox):
     assert (later[0], later[1], later[2]["rate"]) == ("clock", WAITING_MAX + 8, 1)
 
 
-def test_a_silent_stream_says_that_it_is_there_and_its_world_is_in_use():
+def test_a_silent_stream_says_that_it_is_there_and_its_world_is_in_use(run):
     ticks = [0.0]
     sandbox = InProcess(build(Settings(), ticks=lambda: ticks[0]))
     watched, _ = (sandbox.add_world(id).get_world() for id in ("watched", "forgotten"))
@@ -159,29 +150,23 @@ def test_a_silent_stream_says_that_it_is_there_and_its_world_is_in_use():
 
     serve = partial(Stream(watched, KINDS, lambda: worlds.touch(watched)).deliver, silence_s=0)
 
-    async def read() -> list[str]:
-        async with reading(sandbox, by=serve) as stream:
-            ticks[0] = 90_000.0
-            return [await stream.text(), await stream.text()]
-
-    assert asyncio.run(read()) == [": here\n\n", ": here\n\n"]
+    with reading(sandbox, run, by=serve) as stream:
+        ticks[0] = 90_000.0
+        assert [stream.text(), stream.text()] == [": here\n\n", ": here\n\n"]
     listed = sandbox.look("/worlds")
     assert [world["id"] for world in listed["worlds"]] == ["default", "watched"]
 
 
-def test_a_server_that_says_by_an_error_that_the_client_has_gone_is_understood(sandbox):
-    async def serve() -> None:
-        async def receive() -> dict[str, Any]:
-            await asyncio.Event().wait()
-            raise AssertionError
+def test_a_server_that_says_by_an_error_that_the_client_has_gone_is_understood(sandbox, run):
+    async def receive() -> dict[str, Any]:
+        await asyncio.Event().wait()
+        raise AssertionError
 
-        async def send(message: dict[str, Any]) -> None:
-            raise OSError
+    async def send(message: dict[str, Any]) -> None:
+        raise OSError
 
-        asking = sandbox.sandbox.app(http_scope("GET", STREAM), receive, send)
-        await asyncio.wait_for(asking, WAIT_S)
-
-    asyncio.run(serve())
+    asking = sandbox.sandbox.app(http_scope("GET", STREAM), receive, send)
+    run(asyncio.wait_for(asking, WAIT_S))
 
     assert not has_readers(sandbox)
 
@@ -189,44 +174,30 @@ def test_a_server_that_says_by_an_error_that_the_client_has_gone_is_understood(s
 # --- the end of a stream ----------------------------------------------------------------------
 
 
-def test_a_stream_ends_when_its_world_is_deleted_after_all_that_happened_before(mine):
-    async def read() -> tuple[str, str]:
-        async with reading(mine) as stream:
-            mine.get("/v5/apikeys", by="merchant")
-            mine.manage("DELETE", "")
-            return (await stream.event())[0], await stream.text()
-
-    assert asyncio.run(read()) == ("request", "")
+def test_a_stream_ends_when_its_world_is_deleted_after_all_that_happened_before(mine, run):
+    with reading(mine, run) as stream:
+        mine.get("/v5/apikeys", by="merchant")
+        mine.manage("DELETE", "")
+        assert (stream.event()[0], stream.text()) == ("request", "")
 
 
-def test_a_stream_ends_when_another_world_is_put_in_the_place_of_its_own(mine):
-    saved = mine.saved()
-
-    async def read() -> str:
-        async with reading(mine) as stream:
-            # A snapshot is read in a thread, which the loop of this test would have to wait for.
-            restored = await asyncio.to_thread(mine.load, saved)
-            assert restored.status == 200
-            return await stream.text()
-
-    assert asyncio.run(read()) == ""
+def test_a_stream_ends_when_another_world_is_put_in_the_place_of_its_own(mine, run):
+    with reading(mine, run) as stream:
+        mine.load(mine.saved()).expect(200)
+        assert stream.text() == ""
     assert not has_readers(mine)
 
 
-def test_a_stream_that_ends_while_its_client_does_not_read_is_cut_off(mine):
+def test_a_stream_that_ends_while_its_client_does_not_read_is_cut_off(mine, run):
     serve = partial(Stream(mine.get_world(), KINDS, lambda: None).deliver, last_words_s=0)
+    cut = asyncio.Event()
 
-    async def read() -> bool:
-        cut = asyncio.Event()
-        abort = {"sandbox.abort": cut.set}
-        async with reading(mine, by=serve, **abort) as stream:
-            stream.reads.clear()
-            mine.manage("PUT", "/clock", {"rate": 2})
-            mine.manage("DELETE", "")
-            await asyncio.wait_for(cut.wait(), WAIT_S)
-            return stream.sent.empty()
-
-    assert asyncio.run(read())
+    with reading(mine, run, by=serve, **{"sandbox.abort": cut.set}) as stream:
+        stream.reads.clear()
+        mine.manage("PUT", "/clock", {"rate": 2})
+        mine.manage("DELETE", "")
+        run(asyncio.wait_for(cut.wait(), WAIT_S))
+        assert stream.sent.empty()
 
 
 def test_a_stream_goes_on_when_its_world_is_reset(sandbox):
@@ -242,15 +213,12 @@ def test_a_stream_goes_on_when_its_world_is_reset(sandbox):
     assert [number for _, number, _ in happened] == list(range(1, 10))
 
 
-def test_a_stream_whose_world_goes_before_it_begins_ends_at_once(mine):
+def test_a_stream_whose_world_goes_before_it_begins_ends_at_once(mine, run):
     serve = Stream(mine.get_world(), KINDS, lambda: None).deliver
     mine.manage("DELETE", "")
 
-    async def read() -> str:
-        async with reading(mine, by=serve) as stream:
-            return await stream.text()
-
-    assert asyncio.run(read()) == ""
+    with reading(mine, run, by=serve) as stream:
+        assert stream.text() == ""
 
 
 def test_records_and_rows_are_told_as_lists_show_them_and_are_small(sandbox):
@@ -298,20 +266,16 @@ def test_a_scenario_a_name_and_what_falls_due_are_told(sandbox):
     assert happened[3][2]["next"]["due"] > NOW
 
 
-def test_a_payment_that_waits_for_a_tap_is_told_when_it_begins_and_when_it_ends(sandbox):
-    async def tapped() -> list[tuple[str, int, Any]]:
-        async with sandbox.living(), reading(sandbox, query="kinds=tap") as stream:
-            desk_opens(sandbox)
-            asking = await open_request(sandbox, sale(sandbox, amount=900))
-            begun = await stream.event()
-            await tap(sandbox, begun[2]["transaction_id"], cancel="user")
-            await asking
-            return [begun, await stream.event()]
+def test_a_payment_that_waits_for_a_tap_is_told_when_it_begins_and_when_it_ends(
+    sandbox, requests, run
+):
+    with reading(sandbox, run, "kinds=tap") as stream:
+        desk_opens(sandbox)
+        requests.tapped(sale(sandbox, amount=900), cancel="user")
+        (_, _, begun), (_, _, ended) = stream.events(2)
 
-    begun, ended = asyncio.run(tapped())
-
-    assert (begun[2]["waits"], begun[2]["amount"]) == (True, 900)
-    assert ended[2] == {**begun[2], "waits": False}
+    assert (begun["waits"], begun["amount"]) == (True, 900)
+    assert ended == begun | {"waits": False}
 
 
 # --- served -----------------------------------------------------------------------------------

@@ -1,6 +1,5 @@
 """Teams share a server, and none finds a trace of another. Source: assumed D25-teams."""
 
-import asyncio
 import json
 from dataclasses import replace
 
@@ -215,18 +214,15 @@ def test_a_deleted_token_is_worthless_at_once_and_its_worlds_stay(shared):
     assert shared.operator.control("DELETE", f"/tokens/{issued['id']}").status == 404
 
 
-def test_a_deleted_token_ends_the_streams_that_it_began(shared):
+def test_a_deleted_token_ends_the_streams_that_it_began(shared, run):
     issued = shared.issue("mobile")
     world = with_token(shared.sandbox, issued["token"]).make(id="checkout")["id"]
     asked = [(b"authorization", f"Bearer {issued['token']}".encode()), (b"host", b"localhost")]
 
-    async def read() -> str:
-        async with reading(replace(shared.operator, world=world), headers=asked) as stream:
-            shared.operator.control("DELETE", f"/tokens/{issued['id']}").expect(204)
-            shared.operator.control("PUT", f"/worlds/{world}/clock", {"rate": 2})
-            return await stream.text()
-
-    assert asyncio.run(read()) == ""
+    with reading(replace(shared.operator, world=world), run, headers=asked) as stream:
+        shared.operator.control("DELETE", f"/tokens/{issued['id']}").expect(204)
+        shared.operator.control("PUT", f"/worlds/{world}/clock", {"rate": 2})
+        assert stream.text() == ""
 
 
 def test_a_token_expires_at_its_moment(shared):

@@ -5,6 +5,7 @@ It costs others nothing: it ends with its client, and looks at news only.
 
 import asyncio
 import contextlib
+from time import monotonic
 from urllib.parse import urlencode
 
 from sandbox.control.messages import WAITS_MAX
@@ -17,7 +18,8 @@ from tests.webhooks.receiving import receiving
 
 
 def ask_wait(sandbox, gone=None, **query):
-    return sandbox.control_on_loop("GET", f"{WORLD}/wait", query=urlencode(query), gone=gone)
+    path = f"/worlds/{sandbox.world}/wait"
+    return sandbox.control_on_loop("GET", path, query=urlencode(query), gone=gone)
 
 
 def wait(sandbox, **query):
@@ -25,18 +27,22 @@ def wait(sandbox, **query):
     return asyncio.run(ask_wait(sandbox, **query))
 
 
-@contextlib.asynccontextmanager
-async def waits(sandbox, count=WAITS_MAX, **query):
-    """So many waits that go on until the block ends, and then end with their clients."""
+@contextlib.contextmanager
+def waits(sandbox, run, count=WAITS_MAX, **query):
+    """So many waits, until the block ends: those that go on then end with their clients."""
     gone = asyncio.Event()
-    query = {"timeout_s": 300} | query
-    tasks = [asyncio.create_task(ask_wait(sandbox, gone, **query)) for _ in range(count)]
-    await turns()
-    try:
-        yield tasks
-    finally:
-        gone.set()
-        await asyncio.wait_for(asyncio.gather(*tasks), 60)
+
+    async def begin():
+        wanted = {"timeout_s": 300} | query
+        tasks = [asyncio.create_task(ask_wait(sandbox, gone, **wanted)) for _ in range(count)]
+        await turns()
+        return tasks
+
+    tasks = run(begin())
+    yield tasks
+    run(turns())
+    gone.set()
+    run(asyncio.wait_for(asyncio.gather(*tasks), 60))
 
 
 def test_the_first_message_that_fits_is_answered_at_once_and_in_full(sandbox):
@@ -53,21 +59,18 @@ def test_the_first_message_that_fits_is_answered_at_once_and_in_full(sandbox):
     assert wait(sandbox, after=other, timeout_s=0).status == 408
 
 
-def test_what_does_not_fit_is_passed_over_until_it_comes(sandbox):
+def test_what_does_not_fit_is_passed_over_until_it_comes(sandbox, run):
     sandbox.emit("account.blocked")
     last = sandbox.emit(status="active")
 
-    async def story():
-        wanted = {"event_type": "account.updated", "status": "active", "after": last}
-        async with waits(sandbox, 1, **wanted) as (waiting,):
-            assert not waiting.done()
-            sandbox.emit("account.blocked")
-            sandbox.emit(status="blocked")
-            sandbox.emit(status="active", name="this one")
-            return await waiting
+    wanted = {"event_type": "account.updated", "status": "active", "after": last}
+    with waits(sandbox, run, 1, **wanted) as (waiting,):
+        assert not waiting.done()
+        sandbox.emit("account.blocked")
+        sandbox.emit(status="blocked")
+        sandbox.emit(status="active", name="this one")
 
-    answer = asyncio.run(story())
-
+    answer = waiting.result()
     assert (answer.status, answer.json()["body"]["name"]) == (200, "this one")
 
 
@@ -75,10 +78,7 @@ def test_what_does_not_fit_is_passed_over_until_it_comes(sandbox):
 
 
 def test_when_nothing_comes_it_is_a_408_that_says_so(sandbox):
-    sandbox.control("POST", "/worlds", {"id": "other"})
-    asyncio.run(
-        sandbox.control_on_loop("POST", "/worlds/other/messages", {"event_type": "batch.opened"})
-    )
+    sandbox.add_world("other").emit("batch.opened")
 
     answer = wait(sandbox, event_type="account.updated", timeout_s=0.01)
 
@@ -146,37 +146,29 @@ def test_a_parameter_that_cannot_be_is_refused(sandbox):
     assert_refused(unknown, 404, "unknown_world", "default")
 
 
-def test_one_wait_more_than_may_be_is_refused_until_their_clients_hang_up(sandbox):
-    sandbox.control("POST", "/worlds", {"id": "other"})
+def test_one_wait_more_than_may_be_is_refused_until_their_clients_hang_up(sandbox, run):
+    other = sandbox.add_world("other")
 
-    async def story():
-        async with waits(sandbox) as tasks:
-            refused = await ask_wait(sandbox, timeout_s=0)
-            elsewhere = await sandbox.control_on_loop(
-                "GET", "/worlds/other/wait", query="timeout_s=0"
-            )
-            assert not any(task.done() for task in tasks)
-        assert [task.result() for task in tasks] == [None] * WAITS_MAX
-        assert sandbox.get_world().waits == 0
-        return refused, elsewhere, await ask_wait(sandbox, timeout_s=0)
-
-    refused, elsewhere, later = asyncio.run(story())
+    with waits(sandbox, run) as tasks:
+        refused, elsewhere = (run(ask_wait(one, timeout_s=0)) for one in (sandbox, other))
+        assert not any(task.done() for task in tasks)
 
     assert_refused(refused, 429, "too_many_waits")
     assert f"{WAITS_MAX} requests are already waiting" in refused.json()["message"]
-    assert (elsewhere.status, later.status) == (408, 408)
+    assert [task.result() for task in tasks] == [None] * WAITS_MAX
+    assert sandbox.get_world().waits == 0
+    assert (elsewhere.status, run(ask_wait(sandbox, timeout_s=0)).status) == (408, 408)
 
 
-def test_one_stream_more_than_may_be_is_refused(sandbox):
-    async def story():
-        async with contextlib.AsyncExitStack() as stack:
-            for _ in range(STREAMS_MAX):
-                await stack.enter_async_context(reading(sandbox))
-            refused = await sandbox.control_on_loop("GET", f"{WORLD}/stream")
-        async with reading(sandbox):
-            return refused
+def test_one_stream_more_than_may_be_is_refused(sandbox, run):
+    with contextlib.ExitStack() as stack:
+        for _ in range(STREAMS_MAX):
+            stack.enter_context(reading(sandbox, run))
+        refused = run(sandbox.control_on_loop("GET", f"{WORLD}/stream"))
 
-    assert_refused(asyncio.run(story()), 429, "too_many_streams")
+    assert_refused(refused, 429, "too_many_streams")
+    with reading(sandbox, run):
+        """There is room again."""
 
 
 # --- what a wait must not miss ----------------------------------------------------------------
@@ -187,16 +179,19 @@ def test_delivered_waits_until_some_endpoint_has_it_however_long_that_takes(sand
         async with sandbox.living():
             sandbox.add_endpoint(url=receiver.url, id="e")
             first, _ = sandbox.emit(), sandbox.emit()
-            async with waits(sandbox, 1, delivered="true", after=first) as (later,):
-                waiting = asyncio.create_task(ask_wait(sandbox, delivered="true", timeout_s=60))
-                await asyncio.to_thread(receiver.wait_for, 2)
-                assert not waiting.done()
-                receiver.behave(200)
-                sandbox.manage("POST", f"/messages/{first}/resend", {})
-                found = (await waiting).json()
-                await turns()
-                # What was delivered is not after the first message.
-                assert not later.done()
+            asked = ({}, {"after": first})
+            waiting, later = (
+                asyncio.create_task(ask_wait(sandbox, delivered="true", timeout_s=60, **more))
+                for more in asked
+            )
+            await asyncio.to_thread(receiver.wait_for, 2)
+            assert not waiting.done()
+            receiver.behave(200)
+            sandbox.manage("POST", f"/messages/{first}/resend", {})
+            found = (await waiting).json()
+            await turns()
+            # What was delivered is not after the first message.
+            assert not later.done()
             return first, found
 
     with receiving(500) as receiver:
@@ -206,44 +201,31 @@ def test_delivered_waits_until_some_endpoint_has_it_however_long_that_takes(sand
     assert [one["status"] for one in found["deliveries"]] == ["delivered"]
 
 
-def test_what_comes_in_the_moment_in_which_the_time_ends_is_found(sandbox):
-    async def story():
-        loop = asyncio.get_running_loop()
-        async with waits(sandbox, 1, event_type="account.blocked", timeout_s=0.2) as (waiting,):
-            ends_at = loop.time() + 0.2
-            while loop.time() < ends_at:
-                """The loop is busy: it notices that the time is over and the message at once."""
-            id = sandbox.emit("account.blocked")
-            return id, (await waiting).json()
+def test_what_comes_in_the_moment_in_which_the_time_ends_is_found(sandbox, run):
+    with waits(sandbox, run, 1, event_type="account.blocked", timeout_s=0.2) as (waiting,):
+        ends_at = monotonic() + 0.2
+        while monotonic() < ends_at:
+            """The loop stands still: it notices the end of the time and the message at once."""
+        id = sandbox.emit("account.blocked")
 
-    id, found = asyncio.run(story())
-
-    assert found["id"] == id
+    assert waiting.result().json()["id"] == id
 
 
-def test_a_wait_ends_with_its_world(sandbox):
-    sandbox.control("POST", "/worlds", {"id": "short"}).expect(201)
+def test_a_wait_ends_with_its_world(sandbox, run):
+    short = sandbox.add_world("short")
 
-    async def story():
-        path, query = "/worlds/short/wait", "event_type=account.deleted&timeout_s=300"
-        waiting = asyncio.create_task(sandbox.control_on_loop("GET", path, query=query))
-        await turns()
-        sandbox.control("DELETE", "/worlds/short").expect(204)
-        return await asyncio.wait_for(waiting, 60)
+    with waits(short, run, 1, event_type="account.deleted") as (waiting,):
+        short.manage("DELETE", "").expect(204)
 
-    assert_refused(asyncio.run(story()), 404, "unknown_world")
+    assert_refused(waiting.result(), 404, "unknown_world")
 
 
-def test_a_wait_goes_on_when_its_world_is_reset(sandbox):
+def test_a_wait_goes_on_when_its_world_is_reset(sandbox, run):
     sandbox.emit()
 
-    async def story():
-        async with waits(sandbox, 1, event_type="account.deleted") as (waiting,):
-            sandbox.reset()
-            await turns()
-            id = sandbox.emit("account.deleted")
-            return id, (await waiting).json()["id"]
+    with waits(sandbox, run, 1, event_type="account.deleted") as (waiting,):
+        sandbox.reset()
+        run(turns())
+        id = sandbox.emit("account.deleted")
 
-    id, found = asyncio.run(story())
-
-    assert found == id
+    assert waiting.result().json()["id"] == id
