@@ -5,12 +5,19 @@ import pytest
 
 from sandbox.control.routes import CONTROL
 from tests.control.refusals import assert_refused, everything, path_of
+from tests.driving import NOW
 from tests.openapi.described import fresh_checked
+from tests.support.directory import NOBODY
 
 UNKNOWN = "unknown_world: "
 NOT_FOUND = "not_found: "
 SWITCH = "unknown_switch: "
+DISABLED = "endpoint_disabled: the endpoint is disabled: disabled by hand"
+INSIDE = "a receiver inside"
 LOST = {"outcome": "lost_card"}
+DROPPED = {"then": {"drop": True}}
+TIMES = {"times": ["23:30"], "zone": "UTC"}
+HOOK = {"url": "http://127.0.0.1:9/hooks"}
 
 QUERIES = [
     ("agenda?kind=authorization_expire", "authorization_expires"),
@@ -72,10 +79,101 @@ PATHS = [
     ("/worlds/default/scenario", None, "no_scenario: "),
     *((path, None, NOT_FOUND) for path in ("//", "/nowhere", "/world", "/worlds/", "/x/y")),
     ("/worlds/default/x", None, NOT_FOUND),
+    ("/worlds/default/receivers/mine/received", None, NOT_FOUND),
 ]
 """Addresses that are refused, with the nearest known word, and the error with what it says."""
 
+FIELDS = [
+    ({"event_types": ["transaction.sales"]}, "transaction.sale"),
+    ({"event_types": ["batch.opened"] * 101}, None),
+    ({"filters": {"status": ["capturd"]}}, "captured"),
+    ({"filters": {"status": ["acepted"]}}, "accepted"),
+    ({"filters": {"transaction_type": ["sales"]}}, "sale"),
+    ({"filters": {"transaction_type": [""]}}, None),
+    ({"filters": {"statuses": ["captured"]}}, "status"),
+    ({"adress": HOOK["url"]}, None),
+    ({"disabled": "yes"}, None),
+    ({"disabled_reason": "x"}, "disabled"),
+    ({"description": "x" * 501}, None),
+    ({"account_id": NOBODY}, None),
+    ({"account_id": ""}, None),
+    ({"secret": "whsec_short"}, None),
+]
+"""Fields of an endpoint, new or changed, that cannot be, and the nearest known word.
+
+More values of a new one are in tests/store/test_four_doors.py.
+"""
+
 BODIES = {
+    "POST /worlds/default/endpoints": [
+        *((HOOK | one, near, f": {next(iter(one))}") for one, near in FIELDS),
+        ({}, None),
+        (HOOK | {"id": "mine"}, None, "endpoint_taken: "),
+        *(
+            ({"url": f"http://receiver.invalid/?{query}"}, None, INSIDE)
+            for query in ("answers=", "answers=200,x", "delay_ms=9999999", "anwsers=200")
+        ),
+    ],
+    "PATCH /worlds/default/endpoints/mine": [
+        *((one, near, f": {next(iter(one))}") for one, near in FIELDS),
+        ({"id": "other"}, None),
+    ],
+    "POST /worlds/default/endpoints/mine/rotate-secret": [
+        ({"grace_s": -1}, None),
+        ({"grace_s": 604_801}, None),
+        ({"secret": "whsec_short"}, None),
+    ],
+    "POST /worlds/default/endpoints/disabled/recover": [
+        ({"since": NOW}, None, f"{DISABLED} POST .../endpoints/disabled/enable comes first"),
+    ],
+    "POST /worlds/default/endpoints/mine/recover": [
+        ({}, None),
+        ({"since": None}, None),
+        ({"since": "2026-03-01"}, None),
+    ],
+    "POST /worlds/default/messages/{message}/resend": [
+        ({"endpoint_id": "other"}, None, NOT_FOUND),
+        ({"endpoint_id": "disabled"}, None, DISABLED),
+        ({"endpoint_id": 5}, None),
+    ],
+    "POST /worlds/default/messages": [
+        ({}, None),
+        ({"event_type": None}, None),
+        ({"event_type": "transaction.sales"}, "transaction.sale"),
+        ({"event_type": "account.updated", "changes": []}, None),
+    ],
+    "POST /worlds/default/webhooks/next": [
+        ({}, None),
+        ({"then": {"dropp": True}}, "drop"),
+        ({"then": {"drop": True, "times": 2}}, None),
+        (DROPPED | {"when": {"account": "merchent"}}, "merchant"),
+        (DROPPED | {"times": 0}, None),
+    ],
+    "POST /worlds/default/receivers": [
+        ({"answers": []}, None),
+        ({"answers": [99]}, None),
+        ({"answers": [600]}, None),
+        ({"answers": ["200"]}, None),
+        ({"answers": [200] * 21}, None),
+        ({"delay_ms": -1}, None),
+        ({"delay_ms": 30_001}, None),
+        ({"event_types": ["transaction.sold"]}, "transaction.sale"),
+    ],
+    "DELETE /worlds/default/receivers/mine": [(..., None, NOT_FOUND)],
+    "PUT /worlds/default/batch-schedules/{terminal}": [
+        ({"times": ["24:00"], "zone": "UTC"}, None, "times"),
+        ({"times": ["9:00"], "zone": "UTC"}, None, "times"),
+        ({"times": [], "zone": "UTC"}, None, "times"),
+        (TIMES | {"zone": None}, None, "zone"),
+        (TIMES | {"zone": "America/NewYork"}, "America/New_York"),
+        (TIMES | {"zone": "Arctic"}, None, "zone: there is no time zone 'Arctic'"),
+        (TIMES | {"zone": "../../etc/passwd"}, None, "zone: there is no time zone"),
+        (TIMES | {"zone": "a\u0000b"}, None, "zone: there is no time zone"),
+        (TIMES | {"days": ["FUN"]}, None, "days"),
+        (TIMES | {"days": []}, None, "days"),
+    ],
+    "PUT /worlds/default/batch-schedules/nowhere": [(TIMES, None, NOT_FOUND)],
+    "DELETE /worlds/default/batch-schedules/nowhere": [(..., None, NOT_FOUND)],
     "POST /tokens": [
         ({"team": ""}, None, "team"),
         ({"team": "Mobile"}, None, "team"),
@@ -234,6 +332,7 @@ says."""
 STATUSES = {
     **dict.fromkeys(("not_found", "unknown_world", "unknown_scenario", "no_scenario"), 404),
     **dict.fromkeys(("world_taken", "nothing_to_export"), 409),
+    **dict.fromkeys(("endpoint_taken", "endpoint_disabled"), 409),
 }
 """The statuses of errors that are no 400."""
 
@@ -246,7 +345,10 @@ def test_what_cannot_be_asked_is_refused_with_the_nearest_word_and_changes_nothi
     sandbox.set_switch("batch.settlement", "manual")
     sale = sandbox.paid()
     ids = {"batch": sale["batch_id"], "payment": sale["transaction_id"]}
+    ids |= {"terminal": sale["tid"], "message": sandbox.emit()}
     sandbox.close_batch(ids["batch"])
+    sandbox.add_endpoint(id="mine")
+    sandbox.add_endpoint(id="disabled", disabled=True)
     before = everything(sandbox)
 
     rows = [(f"GET /worlds/default/{path}", ..., near) for path, near in QUERIES]
@@ -260,9 +362,14 @@ def test_what_cannot_be_asked_is_refused_with_the_nearest_word_and_changes_nothi
         )
         told = answer.json()
         wanted = (said or ["validation_error: "])[0]
-        assert wanted in f"{told['error']}: {told['message']}", (place, body, told)
+        assert wanted in f"{told['error']}: {told['message']} {told['details']}", (
+            place,
+            body,
+            told,
+        )
         assert_refused(answer, STATUSES.get(told["error"], 400), told["error"], near)
         assert b"svc_live_aaa" not in answer.body
+        assert b"whsec_short" not in answer.body
 
     assert everything(sandbox) == before
 
