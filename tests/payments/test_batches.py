@@ -7,7 +7,6 @@ import pytest
 from sandbox.domain.batches import BATCH_LIFE, BATCH_STATUSES
 from sandbox.domain.states import NoSuchStep
 from tests.driving import InProcess
-from tests.payments.driving_money import shown_sums
 from tests.support.directory import NOBODY
 
 TABLE = {
@@ -87,21 +86,6 @@ def test_a_batch_that_is_opened_is_empty_and_the_only_one_of_its_terminal(sandbo
     assert sandbox.batch(opened["id"]) == opened
     with sandbox.unchanged():
         sandbox.refused(sandbox.open_batch(), 409, "conflict", clause="assumed B1")
-
-
-@pytest.mark.proves("assumed B1, B2, 8.3-order")
-def test_the_first_sale_of_a_terminal_opens_its_batch_and_later_ones_join_it(sandbox):
-    tx = sandbox.sold()
-
-    assert sandbox.fired() == ["transaction.create", "batch.opened", "transaction.sale"]
-    created, opened, outcome = (one["body"] for one in sandbox.messages())
-    assert (created["batch_id"], outcome["batch_id"]) == (None, opened["id"])
-    # spec 6.3-batch.opened: counts 0, whatever opened it.
-    assert (opened["status"], shown_sums(opened)) == ("open", (0, 0, 0))
-    assert tx["batch_id"] == sandbox.sold()["batch_id"] == opened["id"]
-    assert sandbox.fired(3) == ["transaction.create", "transaction.sale"]
-    places = (sandbox.a_terminal()["terminal_id"], "second_merchant")
-    assert len({tx["batch_id"], *(sandbox.sold(at=at)["batch_id"] for at in places)}) == 3
 
 
 @pytest.mark.proves("assumed B5, 3.3-repeated")

@@ -77,14 +77,18 @@ def test_a_late_answer_charges_no_unconfirmed_surcharge_and_finds_what_was_calle
         when={"operation": "sale"},
         outcome="pending_forever",
     )
-    surcharged, called_off = sandbox.paid_id(at="surcharge_merchant"), sandbox.paid_id()
+    at = ("surcharge_merchant", "quiet_surcharge_merchant", "merchant")
+    proposed, charged, called_off = (sandbox.paid_id(at=one) for one in at)
     sandbox.operate(called_off, "reverse")
 
     fired = sandbox.advance("5s")
 
-    assert [done for _, done, _ in fired] == ["late_answer"] * 2
-    assert kind(sandbox.read(surcharged)) == "sale/captured/approved"
-    assert parts(sandbox.read(surcharged)) == (1000, 0, 0, 0, 1000)
+    assert [done for _, done, _ in fired] == ["late_answer"] * 3
+    for id, surcharge in ((proposed, 0), (charged, 30)):
+        tx = sandbox.read(id)
+        assert kind(tx) == "sale/captured/approved"
+        assert parts(tx) == (1000, 0, 0, surcharge, 1000 + surcharge)
+        assert tx["surcharge_applied"] is (surcharge > 0)
     assert state(sandbox, called_off) == "canceled/merchant_canceled"
 
 

@@ -50,22 +50,6 @@ def unanswered(sandbox, tx):
     return [(one["operation"], one["amount"]) for one in shown["unanswered"]]
 
 
-@pytest.mark.proves("assumed D24")
-@pytest.mark.parametrize(
-    ("terminal", "surcharge"), [("quiet_surcharge_merchant", 30), ("surcharge_merchant", 0)]
-)
-def test_a_sale_that_is_answered_late_has_no_surcharge_that_was_only_proposed(
-    sandbox, terminal, surcharge
-):
-    sale = sandbox.paid(at=terminal, outcome="processor_timeout")
-
-    answered = sandbox.answer_payment(sale).expect(200)["payment"]
-
-    assert (answered["status"], answered["total_amount"]) == ("captured", 1000 + surcharge)
-    shown = answered["surcharge_amount"], answered["surcharge_applied"]
-    assert shown == (surcharge, surcharge > 0)
-
-
 @pytest.mark.proves("assumed D24-late")
 @pytest.mark.parametrize("action", ACTIONS)
 def test_an_action_that_is_answered_late_has_the_effect_of_one_that_was_answered_in_time(

@@ -199,7 +199,7 @@ def test_a_partial_approval_that_leaves_nothing_over_is_an_approval(sandbox):
         assert sandbox.journal(answer)["near_misses"] == near
 
 
-@pytest.mark.proves("assumed 5.2-forced, 2.1-rule, 2.1-silent, Q3, Q4")
+@pytest.mark.proves("assumed 5.2-forced, 2.1-rule, 2.1-silent, Q3, Q4, D35-rule-failures")
 def test_a_rule_failure_is_an_event_and_by_the_reading_the_failed_transaction(sandbox):
     # By default it is a 400 (assumed Q3): test_moves_follow_ups.
     sandbox.set_switch("lifecycle.rule_failures", "http_200")

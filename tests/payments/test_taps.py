@@ -88,20 +88,6 @@ def test_a_prompt_lasts_from_the_tap(sandbox, requests):
     assert (at, kind) == ("2026-03-01T12:05:59.000Z", "surcharge_expires")
 
 
-def test_what_follows_is_that_of_the_tapped_card(sandbox, requests):
-    desk_opens(sandbox)
-
-    refunded, _ = requests.tapped(sale(sandbox), card="tok_refund_fails")
-    held, _ = requests.tapped(preauth(sandbox), card="tok_amex")
-
-    refund = sandbox.operate(refunded.json()["transaction_id"], "refund")
-    assert kind(refund.json()) == "declined/declined"
-    # Amex holds for seven days, and the deadline of the tap is not one any more (assumed 8.1).
-    id = held.json()["transaction_id"]
-    due = ("2026-03-08T12:00:00.000Z", "authorization_expires", id)
-    assert sandbox.advance("30d") == [due]
-
-
 # --- who chooses ------------------------------------------------------------------------------
 
 CHOSEN = [

@@ -97,7 +97,7 @@ def test_headers_are_looked_at_only_after_the_target(sandbox):
         assert_key_refusal(answer, 404, "not_found")
 
 
-@pytest.mark.proves("assumed C7, Q30")
+@pytest.mark.proves("assumed C7, Q30, D35-headers")
 def test_missing_headers_are_noted_in_the_journal_or_refused_by_strict_headers(sandbox):
     bare = headers_of(sandbox, accept=None, content_type=None)
     forgiven = sandbox.ask("POST", KEYS, headers=bare, body=BODY)

@@ -55,27 +55,3 @@ def test_a_snapshot_may_name_a_reading_by_its_former_switch():
     assert readings["status_after_partial_refund"] == "refunded"
     assert readings["rule_failures"] == "http_200"
     assert sandbox.look("switches")["lifecycle.rule_failures"] == "http_200"
-
-
-@pytest.mark.proves("assumed D35-partial-refund, D35-rule-failures, D35-headers, D35-duplicate")
-def test_what_is_chosen_by_the_name_of_a_reading_is_done(sandbox):
-    # tests/payments says what the defaults do, and test_outcomes and test_event_ids the rest.
-    values = {
-        "status_after_partial_refund": "refunded",
-        "rule_failures": "http_200",
-        "missing_headers": "refused",
-        "duplicate_event_id": "replay",
-    }
-    put(sandbox, "readings", **values)
-    sale = sandbox.sold(event_id="one")
-    assert sandbox.pay(event_id="one").json() == sale
-    assert sandbox.pay(2000, event_id="one").status == 400
-
-    failed = sandbox.acted(sale, "capture")
-    refunds = [sandbox.acted(sale, "refund", amount=400)["status"] for _ in range(2)]
-
-    assert (failed["status"], failed["status_reason"]) == ("error", "invalid_capture_sequence")
-    assert [*refunds, sandbox.read(sale)["status"]] == ["refunded"] * 3
-    headers = [(b"x-service-apikey", sandbox.key("merchant").encode())]
-    assert sandbox.ask("GET", "/v5/apikeys", headers=headers).status == 400
-    assert sandbox.get("/v5/apikeys").status == 200

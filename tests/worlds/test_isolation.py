@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.driving import NOW, InProcess
+from tests.driving import InProcess
 from tests.support.directory import SUPPLIED_KEY, supplied
 
 
@@ -33,21 +33,6 @@ def test_a_key_reaches_no_account_and_no_key_of_another_world(two):
         ]
         assert [answer.status for answer in refused] == [404] * 9, name
     assert other.get(path, by="merchant").json() == before
-
-
-@pytest.mark.proves("assumed 8.2, D25")
-def test_switches_and_clocks_are_of_one_world(two):
-    one, other = two
-    bare = [(b"x-service-apikey", one.key("merchant").encode())]
-    bare_other = [(b"x-service-apikey", other.key("merchant").encode())]
-
-    one.set_switch("strict_headers", True)
-    one.set_clock("2027-01-01T00:00:00Z")
-
-    assert one.ask("GET", "/v5/apikeys", headers=bare).status == 400
-    assert other.ask("GET", "/v5/apikeys", headers=bare_other).status == 200
-    assert one.create_key().json()["created_at"] == "2027-01-01T00:00:00.000Z"
-    assert other.create_key().json()["created_at"] == NOW
 
 
 # --- supplied keys ----------------------------------------------------------------------------
