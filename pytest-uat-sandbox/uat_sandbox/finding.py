@@ -18,7 +18,8 @@ _SERVES_ITSELF: Final = ("docker", "podman", "nerdctl")
 
 NOWHERE: Final = (
     "there is no sandbox: install uat-sandbox into this environment, or name one with "
-    "--sandbox-command, such as 'uvx --from WHEEL uat-sandbox', or with --sandbox-url"
+    "--sandbox-command or SANDBOX_COMMAND, such as 'uvx --from WHEEL uat-sandbox', or with "
+    "--sandbox-url or SANDBOX_URL"
 )
 
 
