@@ -246,14 +246,12 @@ def _opening(
         return server.of_process(where.command, token=token, receiver_host=receiver_host)
     if where.url is None:
         raise SandboxError(where.why_not)
-    header = {} if settings is None else {"api_key_header": settings.profile.api_key_header}
     return server.sandbox_at(
         where.url,
         token=token,
         control_url=_option(config, "sandbox_control_url")[0],
         receiver_host=receiver_host,
         origin=where.origin,
-        **header,
     )
 
 

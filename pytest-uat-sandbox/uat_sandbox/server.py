@@ -384,14 +384,14 @@ def sandbox_at(
     token: str | None = None,
     control_url: str | None = None,
     receiver_host: str | None = None,
-    api_key_header: str = "x-service-apikey",
+    api_key_header: str | None = None,
     origin: str = "",
 ) -> Iterator[Server]:
     """Yield the sandbox at this URL. Worlds are created there, and deleted when they are closed.
 
     `receiver_host` is the name or address under which that server reaches this machine; a server on
-    the same machine does not need it. Raises SandboxError if no sandbox answers; the message
-    contains the `origin` of the URL.
+    the same machine does not need it. The server knows its `api_key_header`. Raises SandboxError if
+    no sandbox answers; the message contains the `origin` of the URL.
     """
     url = url.rstrip("/").removesuffix(PREFIX)
     with ExitStack() as stack:
@@ -410,7 +410,7 @@ def sandbox_at(
         server = Server(
             url=url,
             control=control,
-            api_key_header=api_key_header,
+            api_key_header=api_key_header or control.ask("GET", "/session")["api_key_header"],
             receiver=receiver,
             why_no_receiver=why_no_receiver,
         )

@@ -30,12 +30,12 @@ def test_its_worlds_are_made_there_and_deleted_and_its_webhooks_come(kit):
     assert (elsewhere.url, there["seed"]) == (kit.url, 3)
 
 
-def test_a_control_surface_and_a_profile_of_its_own_are_named():
+def test_a_control_surface_of_its_own_is_named_and_tells_the_header_of_keys():
     """The options of the plugin are in tests/testing/test_plugin.py."""
     settings = Settings(control_port=1, profile=replace(Profile(), api_key_header="x-key"))
     with sandbox_server(settings) as server:
-        at = {"control_url": server.control_url, "api_key_header": "x-key"}
-        with sandbox_at(server.url, **at) as elsewhere, elsewhere.world() as world:
+        named = sandbox_at(server.url, control_url=server.control_url)
+        with named as elsewhere, elsewhere.world() as world:
             assert not server.control_url.startswith(server.url)
             assert pay(world)["status"] == "captured"
         with pytest.raises(SandboxError, match="also name its URL"), sandbox_at(server.url):
