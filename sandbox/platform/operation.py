@@ -158,7 +158,7 @@ class Row(ApiOperation, frozen=True, kw_only=True, eq=False):
     def about_besides(self) -> str:
         """A sentence on the permissions that depend on the body; empty without any."""
         words = [f"{word} needs {permission}" for word, permission in self.needs_besides]
-        return f"By what the body reports, {', '.join(words)}." if words else ""
+        return f"The status in the body decides: {', '.join(words)}." if words else ""
 
 
 def operation(

@@ -39,7 +39,7 @@ _NUMBERS = dict.fromkeys(("merchant_number", "terminal_number"), _SHEET_TEXT)
 _SHEET: dict[str, Any] = {
     "type": ["object", "null"],
     "properties": {
-        name: {"description": f"`{field}`, where that is not given."}
+        name: {"description": f"Used as `{field}` if that is not given."}
         for name, field in VAR_SHEET_FIELDS.items()
     },
 }

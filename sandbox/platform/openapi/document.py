@@ -81,7 +81,7 @@ _SIGNATURE: Final = {
     "id": "The same for every attempt at the same message.",
     "timestamp": "Unix seconds of the attempt.",
     "signature": "`v1,` and the base64 of the HMAC-SHA256 of id, timestamp and body, joined by "
-    "full stops; one after each other while a secret is rotated.",
+    "full stops. While a secret is rotated, one for each secret, separated by spaces.",
 }
 
 
@@ -286,7 +286,9 @@ class _Platform(Writer):
             "requestBody": body_of(body, None if self.is_strict else from_json(sample(row.name))),
             "responses": {
                 "2XX": {"description": "Taken."},
-                "default": {"description": "Not taken: it is sent again later."},
+                "default": {
+                    "description": "The webhook was not accepted, and is sent again later."
+                },
             },
         }
 
@@ -337,7 +339,9 @@ class _Platform(Writer):
         examples = {code: {"value": body} for code, body in bodies.items()}
         schema = self._refusal_schema(found, bodies[found[0].code])
         shown: Schema = {
-            "description": " ".join(f"`{one.code}`: {one.message} ({one.source})" for one in found),
+            "description": " ".join(
+                dict.fromkeys(f"`{one.code}`: {one.message} ({one.source})" for one in found)
+            ),
             "content": {JSON: {"schema": schema, "examples": examples}},
         }
         if found[0].status == faults.RATE_LIMITED.status:

@@ -81,7 +81,7 @@ class _Plain(GenerateJsonSchema):
 
     def _add_alias(self, shown: JsonSchemaValue, name: str, other: str) -> None:
         fields, required = shown["properties"], shown.get("required", [])
-        about: Schema = {"description": f"The same as `{name}`, where that is not given."}
+        about: Schema = {"description": f"Another name of `{name}`, used if that is not given."}
         fields[other] = about if self.is_strict else fields[name] | about
         by_itself: Schema = {"properties": {other: fields[name]}}
         if name in required:

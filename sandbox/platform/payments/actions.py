@@ -174,7 +174,7 @@ def refund(context: RequestContext, payment: Payment, body: bodies.Refund) -> Ac
     ),
 )
 def confirm(context: RequestContext, payment: Payment, body: bodies.Confirm) -> ActionRequest:
-    """Tell the cardholder's answer to a surcharge. Source: assumed 1.8-confirm."""
+    """Give the cardholder's answer to a surcharge. Source: assumed 1.8-confirm."""
     return ActionRequest(
         operation=Operation.CONFIRM,
         amount=body.amount,
