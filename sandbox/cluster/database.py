@@ -134,6 +134,10 @@ class Database:
                 limit = loop.call_later(within_s, connection.terminate)
                 try:
                     yield connection
+                except asyncio.CancelledError:
+                    # To give it back would wait for PostgreSQL, and fail with another error.
+                    connection.terminate()
+                    raise
                 except Exception as error:
                     if loop.time() < limit.when():
                         raise

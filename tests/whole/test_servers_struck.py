@@ -206,6 +206,29 @@ def test_statements_that_nothing_answers_end_in_time(url: str, postgres: Postgre
         asyncio.run(ask(url.replace(f":{postgres.port}/", f":{cutter.port}/"), cutter))
 
 
+def test_a_task_that_waits_for_a_statement_ends_when_it_is_canceled(url: str, postgres: Postgres):
+    async def cancel(through: str, cutter: Cutter) -> None:
+        database, held, asked = Database(through), contextlib.ExitStack(), asyncio.Event()
+        await database.open()
+
+        async def ask_in_vain() -> None:
+            async with database.connection() as connection:
+                held.enter_context(cutter.holding())
+                asked.set()
+                await connection.execute("SELECT 1")
+
+        with held:
+            task = asyncio.create_task(ask_in_vain())
+            await asked.wait()
+            task.cancel()
+            await asyncio.wait({task})
+        await database.close()
+        assert task.cancelled(), task.exception()
+
+    with Cutter(postgres.port) as cutter:
+        asyncio.run(cancel(url.replace(f":{postgres.port}/", f":{cutter.port}/"), cutter))
+
+
 def test_an_id_that_was_reserved_for_nothing_is_free_again(two, url: str, postgres: Postgres):
     """As after the end of a connection on which a reservation was written, but not confirmed."""
     one, other = two
