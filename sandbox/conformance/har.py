@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from sandbox.conformance.clients import HttpAnswer
+from sandbox.conformance.clients import HttpAnswer, Request
 from sandbox.domain.clock import EARLIEST, LATEST
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.profile import Profile
@@ -37,19 +37,15 @@ class HarError(ValueError):
 class Recorded:
     """A recorded request with its answer.
 
-    `number` is its position in the file, from 1. `path` begins with the platform's version. `key`
-    is the API key, or None without one. `is_complete` if the file has the body of the answer: a
-    browser may have dropped it.
+    `number` is its position in the file, from 1. The path of the request begins with the
+    platform's version. `key` is the API key, which its headers lack, or None without one.
+    `is_complete` if the file has the body of the answer: a browser may have dropped it.
     """
 
     number: int
     at: datetime
-    method: str
-    path: str
-    query: tuple[tuple[str, str], ...]
-    headers: tuple[tuple[str, str], ...]
+    request: Request
     key: str | None = field(repr=False)
-    body: str | None = field(repr=False)
     answer: HttpAnswer
     is_complete: bool
 
@@ -114,20 +110,21 @@ def _entry(number: int, entry: Any, place: str, profile: Profile) -> Recorded | 
         raise HarError(f"{place}.response.status: is not an HTTP status")
     headers = _headers(request, f"{place}.request")
     posted = _get(request, "postData", dict, f"{place}.request", is_optional=True)
-    sent = tuple(pair for pair in headers.items() if _SENT_HEADERS.fullmatch(pair[0]))
+    sent = {name: value for name, value in headers.items() if _SENT_HEADERS.fullmatch(name)}
     key = headers.get(profile.api_key_header.lower())
-    for value in filter(None, (key, *dict(sent).values())):
+    for value in filter(None, (key, *sent.values())):
         if any(char in value for char in "\r\n\0") or not value.isascii():
             raise HarError(f"{place}.request.headers: has a value that cannot be sent as a header")
     body = _get(posted, "text", str, f"{place}.request.postData", is_optional=True)
     content = _get(response, "content", dict, f"{place}.response", is_optional=True) or {}
     answer = _answer(status, response, content, f"{place}.response")
-    texts = filter(None, (path, key, body, answer.text, *(value for _, value in (*query, *sent))))
-    if any(profile.key_prefixes.production + "_" in text for text in texts):
+    texts = (path, key, body, answer.text, *sent.values(), *(value for _, value in query))
+    if any(profile.key_prefixes.production + "_" in text for text in texts if text):
         raise HarError(f"{place}: contains a production key; record traffic of the UAT instead")
     is_complete = content.get("text") is not None or not content.get("size")
     at = _at(entry, place)
-    return Recorded(number, at, method, path, query, sent, key, body, answer, is_complete)
+    asked = Request(method, path, query, sent, body)
+    return Recorded(number, at, asked, key, answer, is_complete)
 
 
 def _get(document: Any, name: str, kind: type, place: str, *, is_optional: bool = False) -> Any:

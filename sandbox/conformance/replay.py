@@ -6,7 +6,7 @@ member of the cast with which the fewest answers differ.
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import chain, groupby, islice, pairwise, zip_longest
 from typing import Any, Final, NamedTuple
@@ -103,20 +103,18 @@ class Play:
         return [Difference(entry.number, *one) for one in found]
 
     def _request(self, entry: Recorded, names: Names) -> Request:
-        headers = dict(entry.headers)
+        sent, headers = entry.request, dict(entry.request.headers)
         if key := names.translated(key_of(entry)):
             headers[self.key_header.lower()] = key
-        return Request(
-            entry.method,
-            "/".join(names.translated(part) for part in entry.path.split("/")),
-            [
-                # A value may be a list with commas.
-                (name, ",".join(names.translated(part) for part in value.split(",")))
-                for name, value in entry.query
-            ],
-            headers,
-            _body(entry.body, names),
-        )
+
+        def translate(text: str, separator: str) -> str:
+            return separator.join(map(names.translated, text.split(separator)))
+
+        path = translate(sent.path, "/")
+        # A value may be a list with commas.
+        query = [(name, translate(value, ",")) for name, value in sent.query]
+        body = _body(sent.body, names)
+        return replace(sent, path=path, query=query, headers=headers, body=body)
 
 
 def key_of(entry: Recorded) -> str | None:
@@ -226,9 +224,9 @@ def _unknown(recording: Recording) -> Iterator[_Unknown]:
 
 def _ids(entry: Recorded) -> Iterator[tuple[str, str]]:
     """Yield the ids of a request, each with its field name or the path segment before it."""
-    parts = entry.path.split("/")
-    listed = ((name, part) for name, value in entry.query for part in value.split(","))
-    texts = chain(pairwise(parts), listed, _texts("", value_of(entry.body)))
+    sent = entry.request
+    listed = ((name, part) for name, value in sent.query for part in value.split(","))
+    texts = chain(pairwise(sent.path.split("/")), listed, _texts("", value_of(sent.body)))
     yield from ((name, text) for name, text in texts if UUID.fullmatch(text))
 
 
@@ -322,12 +320,12 @@ def document(
     recording: Recording, found: Sequence[Explained], scrub: Callable[[str], str]
 ) -> dict[str, Any]:
     """Return the result as JSON."""
-    entries = {entry.number: entry for entry in recording.entries}
+    sent = {entry.number: entry.request for entry in recording.entries}
     views = [
         {
             "request": one.number,
-            "method": entries[one.number].method,
-            "path": scrub(entries[one.number].path),
+            "method": sent[one.number].method,
+            "path": scrub(sent[one.number].path),
             "kind": one.kind,
             **{name: scrub(getattr(one, name)) for name in ("place", "recorded", "replayed")},
             "explained_by": by,
