@@ -17,7 +17,7 @@ from click.shell_completion import CompletionItem
 from click.types import FuncParamType
 
 from sandbox.cli.output import Options, ResultCommand, refuse, refusing
-from sandbox.domain.batches import REASONS
+from sandbox.domain.batches import REASONS, TRIGGER_OF_ANSWER
 from sandbox.domain.currencies import CURRENCIES
 from sandbox.domain.events import EVENTS
 from sandbox.domain.instants import parse_duration, parse_rfc3339
@@ -134,8 +134,7 @@ CARD: Final = KnownType(_CARDS, "CARD")
 OUTCOME: Final = KnownType(_OUTCOMES | _FAULTS, "OUTCOME")
 SWITCH: Final = KnownType({name: one.about for name, one in SWITCHES.items()}, "SWITCH")
 SWITCH_VALUE: Final = HintedType(_switch_values)
-_RESULTS: Final = ("accepted", "rejected", "partially_accepted")
-RESULT: Final = KnownType(dict.fromkeys(_RESULTS, ""), "RESULT")
+RESULT: Final = KnownType(dict.fromkeys(TRIGGER_OF_ANSWER, ""), "RESULT")
 REASON: Final = HintedType(REASONS)
 SOME_OUTCOME: Final = HintedType(_OUTCOMES)
 SOME_FAULT: Final = HintedType(_FAULTS)

@@ -99,22 +99,23 @@ class Remote:
 
     def ask(self, method: str, path: str, body: Body = None) -> Response:
         """Return the answer to one request. Raises Unanswered if it is not 2xx."""
-        answer = self.send(method, self.address(path), self.bearer(), body)
+        answer = self.send(method, path, body)
         is_ours = answer.headers.get("content-type") in _MEDIA_TYPES
         if not answer.is_success or not (is_ours or answer.status_code == 204):
             self._raise_refused(answer)
         return answer
 
-    def send(
-        self, method: str, address: str, headers: Mapping[str, str], body: Body = None
-    ) -> Response:
-        """Return the answer to one request with JSON, whatever its status. Raises Unanswered."""
+    def send(self, method: str, path: str, body: Body = None, **headers: str) -> Response:
+        """Return the answer to one request with JSON, whatever its status. Raises Unanswered.
+
+        The path is below the prefix, or a whole URL.
+        """
         sent = {"accept": "application/json", **headers}
         if body is not None:
             sent["content-type"] = "application/json"
         content, json = (body, None) if isinstance(body, bytes) else (None, body)
         with self.client(self.answer_s) as client:
-            built = client.build_request(method, address, headers=sent, content=content, json=json)
+            built = client.build_request(method, path, headers=sent, content=content, json=json)
             return fetch(client, built, within_s=self.answer_s + self.connect_s)
 
     @contextmanager
@@ -122,24 +123,12 @@ class Remote:
         """Yield the events of a stream from now on. Raises Unanswered, also when it breaks."""
         with (
             self.client(SILENCE_S) as client,
-            client.sse(
-                self.address(path),
-                headers={"accept": "text/event-stream", **self.bearer()},
-                max_event_size=EVENT_BYTES_MAX,
-            ) as events,
+            client.sse(path, max_event_size=EVENT_BYTES_MAX) as events,
         ):
             kind = events.response.headers.get("content-type", "").partition(";")[0]
             if not events.response.is_success or kind != "text/event-stream":
                 self._raise_refused(within(SILENCE_S, partial(read_whole, events.response)))
             yield events
-
-    def address(self, path: str) -> str:
-        """Return the URL of a path below the prefix."""
-        return self.url + PREFIX + path
-
-    def bearer(self) -> dict[str, str]:
-        """Return the header with the token, if there is one."""
-        return {"authorization": f"Bearer {self.token}"} if self.token else {}
 
     @contextmanager
     def client(self, answer_s: float) -> Iterator[Client]:
@@ -153,7 +142,13 @@ class Remote:
             verify = trusting_context() if self.url.startswith("https:") else False
             if (context := click.get_current_context(silent=True)) is not None:
                 context.meta[_ASKED] = self.url
-            with httpx2.Client(timeout=timeout, trust_env=False, verify=verify) as client:
+            with httpx2.Client(
+                base_url=self.url + PREFIX,
+                headers={"authorization": f"Bearer {self.token}"} if self.token else None,
+                timeout=timeout,
+                trust_env=False,
+                verify=verify,
+            ) as client:
                 yield client
         except CertificateError as error:
             raise Unanswered(str(error)) from None

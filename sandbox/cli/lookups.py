@@ -12,6 +12,7 @@ import click
 from sandbox.cli import output
 from sandbox.cli.arguments import NumberRange
 from sandbox.cli.control_client import (
+    PREFIX,
     WORLD,
     Remote,
     RemoteWorld,
@@ -154,7 +155,7 @@ def open_console(*, world: RemoteWorld, only_print: bool) -> None:
     world.read("GET")
     token = world.server.token
     signs_in = f"token={quote(token, safe='')}" if token else ""
-    address = f"{world.server.address('/')}#{signs_in}/{quote(world.id, safe='')}/overview"
+    address = f"{world.server.url}{PREFIX}/#{signs_in}/{quote(world.id, safe='')}/overview"
     if not (only_print or webbrowser.open(address)):
         output.refuse("no browser could be opened here; --print shows the address")
     output.say(address if only_print else "opened in your browser")

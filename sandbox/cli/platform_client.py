@@ -43,7 +43,8 @@ class Platform(NamedTuple):
     def ask(self, key: str, method: str, path: str, body: Any = None, **headers: str) -> Response:
         """Return the answer to one request with the key, whatever its status. Raises Unanswered."""
         server = control_client.Remote(url=self.url, token=None, answer_s=ANSWER_S)
-        return server.send(method, self.url + path, {self.key_header: key, **headers}, body)
+        headers[self.key_header] = key
+        return server.send(method, self.url + path, body, **headers)
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,7 +92,7 @@ class RemoteStage(runner.Stage):
         method, body = request.method, request.body
         if request.path.startswith(self.control):
             server = self.world.with_timeout(ANSWER_S).server
-            return server.send(method, server.address(request.path), server.bearer(), body)
+            return server.send(method, request.path, body)
         path = f"{request.path}?{request.query}" if request.query else request.path
         return self._platform.ask(request.key, method, path, body, **request.headers)
 
