@@ -402,7 +402,7 @@ def _register(urls: Sequence[str], world: World) -> None:
     common = {"description": "given at the start", "created_at": world.now()}
     endpoints = {next(free): {"url": url, **common} for url in new}
     try:
-        declare(world.store, endpoints, chars_of=world.draws.chars_of)
+        declare(world, endpoints)
     except TooManyEndpoints as error:
         raise SettingsError(f"--webhook: {error}") from None
 

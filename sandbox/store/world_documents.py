@@ -10,7 +10,6 @@ from typing import Any, Final, TypeVar
 
 from msgspec import Struct, structs
 
-from sandbox.domain.clock import Timer
 from sandbox.domain.events import Message, MessageHead
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.payments.transactions import Payment, Transaction
@@ -156,10 +155,12 @@ def only(saved: SavedWorld, table: str, kind: type[T]) -> T:
         return read
 
 
-def _must_be(id: str, expected: str) -> None:
-    """Raise Unreadable for another id, with which a file would get a second document."""
+def _must_be(id: str, expected: str, *, known: Records | None = None) -> None:
+    """Raise Unreadable for a known id, or another one, which would make two documents of one."""
     if id != expected:
         raise Unreadable(f"its id must be {expected[:80]}")
+    if known is not None and id in known.by_id:
+        raise Unreadable("appears twice, and its id must be there once")
 
 
 def load(store: Store, saved: SavedWorld) -> None:
@@ -171,16 +172,9 @@ def load(store: Store, saved: SavedWorld) -> None:
     store.is_restored = True
     for records in store.tables():
         # The caller changes the state of the world before storing it.
-        if records.table.name not in (port.WORLD, port.TIMERS, port.MESSAGES):
+        if records.table.name not in (port.WORLD, port.MESSAGES):
             _load_table(records, saved)
     _load_messages(store, saved)
-    for document in saved.tables.get(port.TIMERS, ()):
-        with place(port.TIMERS, document.id):
-            timer: Timer = saved.read(Timer, port.fields_of(document))
-            _must_be(document.id, timer.id)
-            if timer.id in store.timers.by_id:
-                raise Unreadable("appears twice; a subject has one timer of each kind and tag")
-            store.timers.put(timer.id, timer, document.number)
 
 
 def _load_table(records: Records, saved: SavedWorld) -> None:
@@ -189,8 +183,7 @@ def _load_table(records: Records, saved: SavedWorld) -> None:
         id = document.id
         with place(table.name, id):
             record = saved.read(table.kind, port.fields_of(document))
-            if records.id_of(record) != id or id in records.by_id:
-                raise Unreadable(f"its id must be {id[:80]}, once")
+            _must_be(id, records.id_of(record), known=records)
             records.add(id, record, document.number)
 
 
@@ -208,9 +201,7 @@ def _load_messages(store: Store, saved: SavedWorld) -> None:
             record = _read_body(port.fields_of(bodies[id]), subject, store, saved.read)
         with place(port.MESSAGES, id):
             head: MessageHead = saved.read(MessageHead, fields)
-            _must_be(id, head.id)
-            if id in messages.by_id:
-                raise Unreadable("id: must be that of the document, once")
+            _must_be(id, head.id, known=messages)
             messages.put(id, Message(**structs.asdict(head), record=record), document.number)
     for id in bodies:
         if id not in messages.by_id:

@@ -417,31 +417,24 @@ class TooManyEndpoints(ValueError):
 _DECLARED: Final = ("url", "secret", "description", "account_id", "event_types", "filters")
 
 
-def declare(
-    store: Store,
-    endpoints: Mapping[str, Mapping[str, Any]],
-    *,
-    chars_of: Callable[[str, int], str],
-) -> None:
+def declare(world: WebhookWorld, endpoints: Mapping[str, Mapping[str, Any]]) -> None:
     """Store endpoints with these fields, by id. Existing ones keep their state.
 
     Without a secret an existing endpoint keeps its own, which may have been rotated, and a new one
-    gets one that is derived from its id: `chars_of` returns characters for a name and a count, the
-    same for the same seed, world and name. Raises TooManyEndpoints if new ones exceed the limit; an
-    old state file may hold more.
+    gets one that is the same for the same seed, world and id. Raises TooManyEndpoints if new ones
+    exceed the limit; an old state file may hold more.
     """
-    there = store.all(Endpoint)
-    unit, count = store.begin(), len(there)
-    for id, fields in endpoints.items():
-        given = {name: value for name, value in fields.items() if value is not None}
-        before = there.get(id)
-        if before is not None:
-            given.setdefault("secret", before.secret)
-        given.setdefault("secret", write_secret(chars_of(f"webhook:{id}", KEY_BYTES).encode()))
-        declared = Endpoint(id=id, **given)
-        count += before is None
-        again = {name: getattr(declared, name) for name in _DECLARED}
-        unit.put(declared if before is None else replace(before, **again))
+    there, unit = world.outbox.endpoints, world.store.begin()
+    count = len(there.keys() | endpoints.keys())
     if count > max(len(there), ENDPOINTS_MAX):
         raise TooManyEndpoints(f"a world has {ENDPOINTS_MAX} endpoints at most, and not {count}")
+    for id, fields in endpoints.items():
+        given = {name: value for name, value in fields.items() if value is not None}
+        if (before := there.get(id)) is not None:
+            given.setdefault("secret", before.secret)
+        own_secret = world.draws.chars_of(f"webhook:{id}", KEY_BYTES)
+        given.setdefault("secret", write_secret(own_secret.encode()))
+        declared = Endpoint(id=id, **given)
+        again = {name: getattr(declared, name) for name in _DECLARED}
+        unit.put(declared if before is None else replace(before, **again))
     unit.commit()

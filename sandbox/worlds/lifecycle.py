@@ -5,7 +5,7 @@ targets. Only a world that is not in use yet can be restored.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Any, Final
@@ -39,7 +39,7 @@ from sandbox.store.generated_data import generate
 from sandbox.store.ids import Ids
 from sandbox.store.records import Records
 from sandbox.store.store import Store
-from sandbox.store.tables import NAMES
+from sandbox.store.tables import NAMES, set_of
 from sandbox.store.world_documents import NotRestored, SavedWorld, load, only, place
 from sandbox.store.world_state import Counters, WorldState
 from sandbox.webhooks.outbox import TooManyEndpoints, declare
@@ -106,7 +106,7 @@ def _declare_endpoints(world: World, scenario: Scenario) -> None:
                 raise ScenarioError(f"{where}: {error}", error.nearest) from None
         endpoints[one.name] = {**one.fields(account_id), "created_at": now}
     try:
-        declare(world.store, endpoints, chars_of=world.draws.chars_of)
+        declare(world, endpoints)
     except TooManyEndpoints as error:
         raise ScenarioError(f"endpoint: {error}") from None
 
@@ -209,21 +209,18 @@ def _give_own_keys(keys: Records, scratch: Store, *, keeps_others: bool) -> None
             keys.add(id, key)
 
 
-References = tuple[type[Record], str, Callable[[Any], Iterable[str]], type[Record]]
-"""A kind of records, a field, a function that gives the ids in it, and the kind of its targets."""
+References = tuple[type[Record], str, type[Record]]
+"""A kind of records, a field with an id, several or none, and the kind of its targets."""
 
 _REFERENCES: Final[Sequence[References]] = (
-    (Account, "parent_account_ids", lambda account: account.parent_account_ids, Account),
-    *(
-        (kind, "account_id", lambda record: [record.account_id], Account)
-        for kind in (Terminal, Location, Credential, ApiKey, Batch)
-    ),
-    (Batch, "terminal_id", lambda batch: [batch.terminal_id], Terminal),
+    (Account, "parent_account_ids", Account),
+    *((kind, "account_id", Account) for kind in (Terminal, Location, Credential, ApiKey, Batch)),
+    (Batch, "terminal_id", Terminal),
 )
 _OF_PAYMENTS: Final[Sequence[References]] = (
-    (Payment, "account_id", lambda payment: [payment.account_id], Account),
-    (Payment, "terminal_id", lambda payment: [payment.transaction.tid], Terminal),
-    (Payment, "batch_id", lambda payment: [payment.batch_id] if payment.batch_id else [], Batch),
+    (Payment, "account_id", Account),
+    (Payment, "terminal_id", Terminal),
+    (Payment, "batch_id", Batch),
 )
 
 
@@ -239,10 +236,11 @@ def _check(store: Store, saved: SavedWorld) -> None:
 
 
 def _check_references(store: Store, rows: Sequence[References]) -> None:
-    for kind, field, get_ids, target in rows:
+    for kind, field, target in rows:
         known, what = store.all(target), target.__name__.lower()
         for id, record in store.all(kind).items():
-            if not all(one in known for one in get_ids(record)):
+            named = getattr(record, field)
+            if named is not None and not set_of(named) <= known.keys():
                 raise NotRestored(f"{NAMES[kind]}, {id}: {field}: there is no such {what}")
 
 
@@ -359,7 +357,7 @@ def _begin(world: World) -> None:
         endpoints = {
             name: world.cast.resolve(document) for name, document in spec.fixture.endpoints.items()
         }
-        declare(world.store, endpoints, chars_of=world.draws.chars_of)
+        declare(world, endpoints)
         _schedule_expiries(world)
     if spec.generated_data is not None:
         generate(
