@@ -211,12 +211,6 @@ ALIKE_MAX: Final = 5
 
 
 @cache
-def of_host_code(code: str) -> Outcome | None:
-    """Return the first outcome of the catalogue with this host code. Source: assumed 6.2."""
-    return next((row for row in OUTCOMES.values() if row.host_code == code), None)
-
-
-@cache
 def for_operation(key: str, operation: Operation) -> Outcome | None:
     """Return the outcome in its form for this operation; None if it does not apply to it.
 
@@ -316,9 +310,10 @@ _LATER: Final = (
 
 
 def _list_triggers() -> Iterator[Trigger]:
+    # Of several outcomes with a host code, the first counts (assumed 6.2).
+    by_code = {row.host_code: row for row in reversed(OUTCOMES.values())}
     for cents in range(100):
-        outcome = of_host_code(f"{cents:02}")
-        if outcome is not None:
+        if (outcome := by_code.get(f"{cents:02}")) is not None:
             about = f"host code {cents:02}: {outcome.key}"
             yield Trigger(900_000 + cents, "outcome", outcome.key, about)
     for row in sorted(OUTCOMES.values(), key=lambda row: row.cents):

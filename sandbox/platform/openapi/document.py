@@ -11,7 +11,7 @@ from pydantic_core import from_json
 
 from sandbox.domain import faults, readings
 from sandbox.domain.batches import Batch
-from sandbox.domain.directory import Account, CredentialView, Location, Terminal
+from sandbox.domain.directory import DIRECTORIES
 from sandbox.domain.events import EVENTS, EventRow
 from sandbox.domain.faults import Fault, Refusal
 from sandbox.domain.keys import ApiKeyEvent
@@ -19,7 +19,7 @@ from sandbox.domain.operations import NO_CONTENT
 from sandbox.domain.payments.outcomes import OUTCOMES
 from sandbox.domain.payments.transactions import Transaction
 from sandbox.domain.profile import Profile
-from sandbox.domain.records import Extended
+from sandbox.domain.records import Extended, view_of
 from sandbox.domain.transport_faults import TRANSPORT_FAULTS
 from sandbox.platform.openapi.examples import VERSION_OF_NAME, Cast, example_of
 from sandbox.platform.openapi.schemas import Mode, Schema
@@ -36,11 +36,8 @@ ANSWERS: Final = Path(__file__).parent / "platform_answers.json"
 BODIES: Final[dict[str, Any]] = {
     "transaction": Transaction,
     "batch": Batch,
-    "account": Account,
-    "terminal": Terminal,
-    "location": Location,
+    **{one.name: view_of(one.kind) for one in DIRECTORIES},
     "api_key": ApiKeyEvent,
-    "credential": CredentialView,
 }
 """Category of events to the type of their bodies."""
 
