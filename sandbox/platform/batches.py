@@ -18,7 +18,7 @@ from sandbox.domain.payments.transactions import Payment, Transaction
 from sandbox.domain.text import OneOf
 from sandbox.platform import lists, settlement
 from sandbox.platform.context import OperationContext
-from sandbox.platform.fields import CreateBody, Offset, Query, WholeNumber
+from sandbox.platform.fields import IN_DIGITS, CreateBody, Offset, Query
 from sandbox.platform.lists import all_known
 from sandbox.platform.operation import ACCOUNT_IN_QUERY, Target, listing, operation
 
@@ -50,7 +50,7 @@ class ListBatches(Query):
         all_known(BATCH_STATUSES, "a status of batches"),
     ] = Field(default_factory=list)
     processor_config_id: str | None = None
-    limit: Annotated[WholeNumber, Field(ge=1, le=500)] = 50
+    limit: Annotated[int, Field(ge=1, le=500), IN_DIGITS] = 50
     offset: Offset = 0
 
 

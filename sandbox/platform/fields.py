@@ -87,10 +87,10 @@ def _parse_whole_number(value: Any) -> Any:
     return value
 
 
-WholeNumber = Annotated[int, BeforeValidator(_parse_whole_number), Field(le=10**18 - 1)]
+IN_DIGITS: Final = BeforeValidator(_parse_whole_number)
+WholeNumber = Annotated[int, Field(ge=0, le=10**18 - 1), IN_DIGITS]
 
-
-Offset = Annotated[WholeNumber, Field(ge=0, le=10**12 - 1)]
+Offset = Annotated[int, Field(ge=0, le=10**12 - 1), IN_DIGITS]
 """The offset of a page. Answers repeat it, so it is too small for a card number (assumed C12)."""
 
 
@@ -103,7 +103,7 @@ class Query(BaseModel):
 class PageQuery(Query):
     """A page of a list: 50 rows by default, at most 200 (spec 8-page; assumed C12)."""
 
-    limit: Annotated[WholeNumber, Field(ge=1, le=200)] = 50
+    limit: Annotated[int, Field(ge=1, le=200), IN_DIGITS] = 50
     offset: Offset = 0
 
 

@@ -28,7 +28,7 @@ from sandbox.domain.profile import Profile
 from sandbox.domain.text import OneOf
 from sandbox.platform import lists, settlement
 from sandbox.platform.context import OperationContext
-from sandbox.platform.fields import Body, Offset, PageQuery, Query, WholeNumber
+from sandbox.platform.fields import IN_DIGITS, Body, Offset, PageQuery, Query, WholeNumber
 from sandbox.platform.lists import all_known
 from sandbox.platform.operation import ACCOUNT_IN_QUERY, Example, Row, Target, listing, operation
 from sandbox.platform.payments import attempts, conclusions
@@ -40,7 +40,7 @@ from sandbox.store.tables import Order
 MOMENT_MS_MAX = 253_402_300_799_999
 """The end of the year 9999."""
 
-Moment = Annotated[WholeNumber, Field(ge=0, le=MOMENT_MS_MAX)]
+Moment = Annotated[int, Field(ge=0, le=MOMENT_MS_MAX), IN_DIGITS]
 
 
 class SearchTransactions(PageQuery):
@@ -58,8 +58,8 @@ class SearchTransactions(PageQuery):
     transaction_type: Annotated[
         list[Annotated[str, OneOf(TRANSACTION_TYPES)]], all_known(TRANSACTION_TYPES)
     ] = Field(default_factory=list)
-    min_amount: Annotated[WholeNumber, Field(ge=0)] | None = None
-    max_amount: Annotated[WholeNumber, Field(ge=0)] | None = None
+    min_amount: WholeNumber | None = None
+    max_amount: WholeNumber | None = None
     start_ms: Moment | None = None
     end_ms: Moment | None = None
     event_id: str | None = None
@@ -108,7 +108,7 @@ class ListTransactions(Query):
     reader_identifier: str | None = None
     gateway_transaction_id: str | None = None
     # Source: spec 9.6; the maximum assumed D20.
-    limit: Annotated[WholeNumber, Field(ge=1, le=500)] = 100
+    limit: Annotated[int, Field(ge=1, le=500), IN_DIGITS] = 100
     offset: Offset = 0
 
 

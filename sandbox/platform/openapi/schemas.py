@@ -5,7 +5,8 @@ and for client generators: they have no rules between fields, and answers may ha
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
+from copy import deepcopy
 from functools import cache
 from typing import Any, Final, Literal, get_args, get_type_hints
 
@@ -31,8 +32,6 @@ Mode = Literal["validation", "serialization"]
 TEMPLATE: Final = "#/components/schemas/{model}"
 INT64: Final = "int64"
 NULL: Final[Schema] = {"type": "null"}
-_LIMITS: Final = {"ge": "minimum", "le": "maximum"}
-"""Pydantic writes a limit on a validator's result under its Python name."""
 
 
 class _Plain(GenerateJsonSchema):
@@ -54,7 +53,7 @@ class _Plain(GenerateJsonSchema):
             self._finish_body(shown, shape)
         elif self.mode == "serialization":
             fields = shown["properties"].items()
-            shown["properties"] = {name: _renamed(field, _ONLY_READ) for name, field in fields}
+            shown["properties"] = {name: _as_answered(field) for name, field in fields}
             if self.is_strict:
                 shown["additionalProperties"] = False
         return shown
@@ -113,18 +112,17 @@ class _OfQueries(_Plain):
         return self.generate_inner(schema["schema"])
 
 
-_ONLY_READ: Final = dict.fromkeys(
+_ONLY_READ: Final = frozenset(
     ("default", "minLength", "maxLength", "pattern", "minimum", "maximum", "minItems", "maxItems")
 )
 """Words for what a client sends, which answers leave out."""
 
 
-def _renamed(value: Any, words: Mapping[str, str | None]) -> Any:
-    """Return a copy of a schema with keywords renamed, or left out for None."""
+def _as_answered(value: Any) -> Any:
+    """Return a copy of a schema without the words for what a client sends."""
     if isinstance(value, dict):
-        named = {word: words.get(word, word) for word in value}
-        return {name: _renamed(value[word], words) for word, name in named.items() if name}
-    return [_renamed(one, words) for one in value] if isinstance(value, list) else value
+        return {word: _as_answered(one) for word, one in value.items() if word not in _ONLY_READ}
+    return [_as_answered(one) for one in value] if isinstance(value, list) else value
 
 
 def or_null(schema: Schema) -> Schema:
@@ -149,8 +147,9 @@ def schemas_of(
         schema_generator=_Strict if is_strict else _Plain,
         ref_template=TEMPLATE,
     )
-    shown = {key: _renamed(schema, _LIMITS) for (key, _), schema in found.items()}
-    return shown, _renamed(definitions.get("$defs", {}), _LIMITS)
+    # Copied, since `finish` changes the schemas, and parts of them belong to the types.
+    shown = {key: deepcopy(schema) for (key, _), schema in found.items()}
+    return shown, deepcopy(definitions.get("$defs", {}))
 
 
 def _as_read(hint: Any) -> Any:
@@ -176,7 +175,7 @@ def query_of(shape: type[BaseModel]) -> tuple[Schema, Schema]:
     shown = shape.model_json_schema(
         schema_generator=_OfQueries, mode="validation", ref_template=TEMPLATE
     )
-    return _renamed(shown.get("properties", {}), _LIMITS), shown.get("$defs", {})
+    return deepcopy(shown.get("properties", {})), shown.get("$defs", {})
 
 
 ENUMS: Final = {
