@@ -236,16 +236,12 @@ class BatchSchedule(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=T
         return min(one for one in due if one > moment)
 
 
-class UnknownZone(UnknownWord):
-    """A zone that does not exist; `nearest` is the one that was probably meant."""
-
-
 def batch_schedule(
     times: tuple[str, ...], days: tuple[DayCode, ...] | None, zone: str
 ) -> BatchSchedule:
     """Return the schedule, sorted and without repetitions. None for the days means every day.
 
-    Raises UnknownZone for a zone that does not exist, with the nearest one.
+    Raises UnknownWord for a zone that does not exist, with the nearest one.
     """
     try:
         ZoneInfo(zone)
@@ -254,7 +250,7 @@ def batch_schedule(
         about = f"zone: there is no time zone {zone[:80]!r}"
         if not zones:
             about += "; this machine has none at all, and the package tzdata has them"
-        raise UnknownZone(about, zone, zones) from None
+        raise UnknownWord(about, zone, zones) from None
     wanted = set(days or DAYS)
     return BatchSchedule(
         times=tuple(sorted(set(times))),
