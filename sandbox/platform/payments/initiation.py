@@ -225,13 +225,9 @@ class _Initiation:
 
         Returns how long the processor takes, in milliseconds.
         """
-        context, choice = self.context, self.context.choice
         if tapped is None:
-            ended = context.unit.get(Payment, self.fields["transaction_id"])
-            if choice and ended and ended.transaction.status_reason in OUTCOMES:
-                context.choice = replace(choice, outcome=OUTCOMES[ended.transaction.status_reason])
             return 0
-        terminal_id = self.known.terminal.terminal_id
+        context, terminal_id = self.context, self.known.terminal.terminal_id
         choice = attempts.decide_at_tap(
             context, self.operation, self.body.amount, tapped, terminal_id
         )
@@ -249,6 +245,9 @@ class _Initiation:
         assert payment
         if payment.transaction.status != "pending":
             # A timer ended it meanwhile, and it stays ended.
+            reason = payment.transaction.status_reason
+            if choice is not None and reason in OUTCOMES:
+                context.choice = replace(choice, outcome=OUTCOMES[reason])
             return payment
         if choice is not None and choice.follow:
             self.schedule([one for one in choice.follow if not was_tapped or one.do == LATE_ANSWER])
