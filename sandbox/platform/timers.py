@@ -99,3 +99,5 @@ def carry_out(world: World, unit: UnitOfWork, timer: Timer) -> None:
     request_id = waiting.request_id if waiting else None
     context = OperationContext(world=world, unit=unit, now=timer.due, request_id=request_id)
     TIMER_HANDLERS[timer.kind](context, timer)
+    if waiting:
+        waiting.events += context.events

@@ -20,7 +20,7 @@ class Waiting(Struct):
     """A payment at the desk, and its waiting request.
 
     `left` is set once the payment no longer waits for a tap and has ended, unless its processor
-    takes a while.
+    takes a while. `events` are the ids of messages about it while it waited.
     """
 
     tap: Tap
@@ -28,6 +28,7 @@ class Waiting(Struct):
     why_not: WhyNot
     came: "Future[Tapped | None]"
     left: Event = field(default_factory=Event)
+    events: tuple[str, ...] = ()
 
 
 class TapDesk:
@@ -52,15 +53,16 @@ class TapDesk:
         waiting = self._waiting.get(transaction_id)
         return None if waiting is None or waiting.came.done() else waiting
 
-    async def wait(self, tap: Tap, request_id: str, why_not: WhyNot) -> Tapped | None:
-        """Wait for the tap; None if the payment ended without one.
+    def join(self, tap: Tap, request_id: str, why_not: WhyNot) -> Waiting:
+        """Have the payment wait.
 
-        Raises Refusal if the world was reset in the meantime.
+        What `came` is the tap, or None if the payment ended without one. It raises Refusal if the
+        world was reset in the meantime.
         """
-        came: Future[Tapped | None] = get_running_loop().create_future()
-        self._waiting[tap.transaction_id] = Waiting(tap, request_id, why_not, came)
+        waiting = Waiting(tap, request_id, why_not, get_running_loop().create_future())
+        self._waiting[tap.transaction_id] = waiting
         self._on_change(tap, True)
-        return await came
+        return waiting
 
     def leave(self, transaction_id: str) -> None:
         """Note that the payment no longer waits."""

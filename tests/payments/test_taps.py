@@ -218,6 +218,9 @@ def test_an_untapped_payment_times_out(sandbox, requests):
         )
         assert len({one["event_id"] for one in body["history"]}) == 1
         assert sandbox.event_types(answer) == ["transaction.create", event]
+        entry = sandbox.journal(answer)
+        assert entry["events"] == [one["id"] for one in sandbox.events_of(answer)]
+        assert entry["decisions"][-1]["verdict"] == "timed_out"
         assert answer.outcome == "timed_out; source=scenario; rule=tap"
 
 

@@ -248,6 +248,7 @@ class _Initiation:
             reason = payment.transaction.status_reason
             if choice is not None and reason in OUTCOMES:
                 context.choice = replace(choice, outcome=OUTCOMES[reason])
+                context.explain("outcome", reason, "it ended while it waited", "assumed D24")
             return payment
         if choice is not None and choice.follow:
             self.schedule([one for one in choice.follow if not was_tapped or one.do == LATE_ANSWER])

@@ -69,7 +69,9 @@ async def wait_for_tap(context: RequestContext, tap: Tap, why_not: WhyNot) -> Ta
     tapped, payment = None, context.world.store.get(Payment, tap.transaction_id)
     # A follow-up may have ended it at once.
     if payment is not None and payment.status == "pending":
-        tapped = await context.world.tap_desk.wait(tap, context.request_id, why_not)
+        waiting = context.world.tap_desk.join(tap, context.request_id, why_not)
+        tapped = await waiting.came
+        context.events += waiting.events
     context.begin()
     return tapped
 
