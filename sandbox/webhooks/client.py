@@ -5,7 +5,6 @@ import socket
 import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Final
@@ -79,15 +78,11 @@ class WebhookClient:
     def __post_init__(self) -> None:
         self._session: aiohttp.ClientSession | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-
-    @cached_property
-    def _tls_context(self) -> ssl.SSLContext:
-        """The context for receivers with TLS. Reading the certificates takes a while."""
-        context = ssl.create_default_context()
+        # Reading the certificates takes a while, so a client is made in a thread.
+        self._tls = ssl.create_default_context()
         if self.ca is not None:
-            context.load_verify_locations(self.ca)
-        context.set_alpn_protocols(("http/1.1",))
-        return context
+            self._tls.load_verify_locations(self.ca)
+        self._tls.set_alpn_protocols(("http/1.1",))
 
     async def send(self, url: str, body: bytes, headers: Mapping[str, str]) -> Sent:
         started, answer = perf_counter(), _Answer()
@@ -107,8 +102,6 @@ class WebhookClient:
     ) -> None:
         """Post the body, and fill in the answer."""
         session = await self._open_session()
-        is_secure = url[:6].lower() == "https:"
-        tls = await asyncio.to_thread(lambda: self._tls_context) if is_secure else True
         while True:
             answer.is_connected = answer.is_on_kept_connection = False
             try:
@@ -116,7 +109,6 @@ class WebhookClient:
                     url,
                     data=body,
                     headers=headers,
-                    ssl=tls,
                     allow_redirects=False,
                     trace_request_ctx=answer,
                 ) as response:
@@ -142,6 +134,7 @@ class WebhookClient:
                 connector=aiohttp.TCPConnector(
                     limit=self.connections_max,
                     keepalive_timeout=IDLE_S,
+                    ssl=self._tls,
                     resolver=GuardedResolver(self.guard),
                     socket_factory=_create_socket,
                     # Attempts at a host share the lookup in progress, so that a name server that
