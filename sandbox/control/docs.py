@@ -198,6 +198,7 @@ def document(
         scheme=("token", {"type": "http", "scheme": "bearer", "description": _SAID[401]}),
         # A server without a token accepts all requests from this machine.
         is_open=not needs_token,
+        **{"x-cast": cast},
     )
 
 

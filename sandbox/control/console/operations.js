@@ -4,7 +4,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ask, inWorld, raw, refusal, Refused } from "./api.js";
 import { useAnswer } from "./reading.js";
 import { go, refine, route } from "./route.js";
-import { documents, jsonOf, operationsIn, resolve, shape } from "./shapes.js";
+import { documents, fitted, jsonOf, operationsIn, resolve, shape } from "./shapes.js";
 import { act, platformUrl, send, serverUrl, session, world } from "./state.js";
 import { Act, Choice, Code, Copy, Empty, Go, Heading, html, Json, Panel, Steps, Trouble, walk } from "./ui.js";
 import { curl } from "./words.js";
@@ -165,7 +165,8 @@ function First({ example, all, onId }) {
 const startOf = ({ name, example }, surface) => surface === "control" && name === "w" ? route.value.world : String(example ?? "");
 
 function Try({ one, all, document }) {
-  const { operation, surface } = one;
+  const { surface } = one;
+  const operation = useMemo(() => fitted(one.operation, document, world.value), [one]);
   const { parameters = [], "x-example": example, requestBody } = operation;
   const content = jsonOf(requestBody);
   const keys = useKeys();

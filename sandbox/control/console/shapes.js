@@ -19,6 +19,15 @@ export const operationsIn = (documents) => Object.entries(documents).flatMap(([s
   ...Object.entries(webhooks).map(([path, { post: operation }]) => ({ id: operation.operationId, surface, path, method: "EVENT", operation })),
 ]);
 
+/** A part of a document, in which the examples name what a world has, by its cast. */
+export function fitted(part, document, cast) {
+  const here = new Map();
+  for (const [kind, ids] of Object.entries(document["x-cast"])) {
+    for (const [name, id] of Object.entries(ids)) here.set(id, cast[kind][name] ?? id);
+  }
+  return JSON.parse(JSON.stringify(part), (_, one) => here.get(one) ?? one);
+}
+
 /** The JSON of a request or an answer in a document; undefined without one. */
 export const jsonOf = (part) => part?.content?.["application/json"];
 

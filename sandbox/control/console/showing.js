@@ -2,6 +2,7 @@
 // The platform's own document has an example of every operation; the other steps are here.
 
 import { ask as typed, inWorld } from "./api.js";
+import { fitted } from "./shapes.js";
 
 /** Asks what the examples say, which have no types. @type {(method: string, path: string, body?: any) => Promise<any>} */
 const ask = /** @type {any} */ (typed);
@@ -107,19 +108,14 @@ let document = null;
 /** The operations of the platform by name, with their examples for a world of this cast. */
 async function operations(cast) {
   document ??= await ask("GET", "/platform/openapi.json");
-  const named = await ask("GET", "/worlds/default");
-  const here = new Map();
-  for (const kind of ["accounts", "terminals", "locations"]) {
-    for (const [name, id] of Object.entries(named[kind])) here.set(id, cast[kind][name] ?? id);
-  }
-  const translated = (value) => JSON.parse(JSON.stringify(value), (_, one) => here.get(one) ?? one);
   const found = new Map();
   for (const [path, methods] of Object.entries(document.paths)) {
     for (const [method, one] of Object.entries(methods)) {
       if (!one?.operationId) continue;
       const body = one.requestBody?.content?.["application/json"]?.example;
       const id = one.parameters?.find((each) => each.in === "path")?.example;
-      found.set(one.operationId, translated({ ...one["x-example"], method: method.toUpperCase(), path, ...(id ? { id } : {}), ...(body ? { body } : {}) }));
+      const example = { ...one["x-example"], method: method.toUpperCase(), path, ...(id ? { id } : {}), ...(body ? { body } : {}) };
+      found.set(one.operationId, fitted(example, document, cast));
     }
   }
   return found;

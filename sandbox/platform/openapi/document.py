@@ -107,12 +107,14 @@ def document(
         "description": "Decides the account, what is allowed, and the world.",
     }
     about = _ABOUT_PURE if writer.is_pure else _ABOUT.format(profile.name)
+    more: dict[str, Any] = {} if writer.is_pure else {"x-cast": cast}
     return writer.document(
         info={"title": "Card payment platform", "version": version, "description": about},
         url=url,
         tags=_TAGS,
         scheme=("apiKey", scheme),
         webhooks={row.name: {"post": writer.webhook(row, sample)} for row in EVENTS.values()},
+        **more,
     )
 
 

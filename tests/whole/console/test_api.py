@@ -35,6 +35,18 @@ def test_a_payment_is_chosen_sent_and_explained(page, server):
     expect(_panel(page, "Why")).to_contain_text("spec 5.1")
 
 
+def test_a_form_is_filled_in_for_the_world_that_is_shown(page, desk):
+    desk.world(seed=7)
+    for operation, first in (("payments.create", ""), ("payments.capture", "payments.preauth")):
+        desk.open(f"api/{operation}")
+        if first:
+            page.get_by_role("button", name=f"First: {first}").click()
+            expect(page.get_by_label("id path")).not_to_have_value("")
+        _send(page)
+
+        expect(_panel(page, "Answer").first).to_contain_text('"status": "captured"')
+
+
 def test_behind_a_proxy_its_requests_go_through_the_proxy(page, server):
     with proxying(server.url) as proxy:
         page.goto(f"{proxy.url}/_sandbox/docs#payments.capture")

@@ -183,3 +183,6 @@ def test_a_team_signs_in_and_sees_its_own_worlds(page):
         expect(listed).to_contain_text("checkout@mobile")
         expect(listed.get_by_role("row")).to_have_count(2)
         expect(page.locator("body")).not_to_contain_text("plans")
+        page.get_by_role("link", name="Coverage", exact=True).click()
+        page.get_by_role("button", name="Show me accounts.list", exact=True).click()
+        expect(page.get_by_role("heading", name="List accounts")).to_be_visible()
