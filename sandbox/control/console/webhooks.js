@@ -68,7 +68,8 @@ function Detail({ id }) {
   const last = first ? first.attempts.findLastIndex(({ sent }) => sent) + 1 : 0;
   return html`<div class="dh"><div class="row wrap"><h2 class="big2">${message.event_type}</h2>
       ${message.body?.status ? html`<${Status} status=${message.body.status} />` : ""}<span class="sp"></span>
-      <${Act} run=${() => act("POST", ["messages", id, "resend"], {})} done="Sent again"><${Icon} name="send" size=${13} />Send again<//></div>
+      <${Act} run=${() => act("POST", ["messages", id, "resend"], {})}
+        done=${({ endpoints: to }) => to.length ? "Sent again" : NOT_SENT}><${Icon} name="send" size=${13} />Send again<//></div>
     <div class="row wrap q sm"><code>${id}</code><${Copy} text=${id} what="the id" /><span>${exact(message.created_at)} UTC</span>
       ${message.request_id ? html`<span>by <${Go} room="journal" id=${message.request_id}>${message.request_id}<//></span>` : html`<span>without a request</span>`}</div></div>
   <${Contradiction} message=${message} />
@@ -77,6 +78,9 @@ function Detail({ id }) {
       : html`<${Empty}><p class="q">Nothing has reached an endpoint yet, so nothing was signed.</p><//>`}<//></div>
   <${Attempts} message=${message} read=${read} />`;
 }
+
+/** What is said of a message that is kept, and goes nowhere. */
+const NOT_SENT = "No endpoint takes it: nothing was sent";
 
 const SAMPLES = ["transaction.sale", "transaction.capture", "transaction.refund", "transaction.reverse", "batch.accepted", "batch.partially_accepted"];
 
@@ -103,7 +107,8 @@ export function Webhooks() {
     <input type="search" aria-label="Filter messages" placeholder="event, status, id" value=${query.q ?? ""} onInput=${(event) => refine({ q: event.target.value })} /><${Trouble} error=${error} />
     <div class="row"><label class="vh" for="sample">Sample</label><select id="sample" value=${sample} onChange=${(event) => setSample(event.target.value)}>
       ${SAMPLES.map((one) => html`<option>${one}</option>`)}</select>
-      <${Act} class="btn s" run=${() => act("POST", ["messages"], { event_type: sample })} done="A sample was sent">Send a sample<//></div></div>
+      <${Act} class="btn s" run=${() => act("POST", ["messages"], { event_type: sample })}
+        done=${({ deliveries }) => deliveries.length ? "A sample was sent" : NOT_SENT}>Send a sample<//></div></div>
     <ul onKeyDown=${walk} aria-label="Messages, newest first">${list.map((one) => html`<${Message} key=${one.id} one=${one} on=${one.id === id} />`)}
       <${Older} rows=${rows} total=${total} show=${() => setAll(true)} /></ul>
     ${list.length || error || !ready ? "" : html`<${Empty}><p class="q">${messages.value.length ? "No message matches this filter." : "No messages yet: a payment sends some."}</p><//>`}</section>

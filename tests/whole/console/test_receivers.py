@@ -5,6 +5,22 @@ from playwright.sync_api import expect
 from tests.whole.console.watching import faults
 
 
+def test_a_message_that_no_endpoint_takes_is_not_called_sent(page, desk):
+    desk.open("webhooks")
+    said = page.locator("p.said")
+    for takes, sample, again in (
+        ("nothing", "No endpoint takes it: nothing was sent", "No endpoint takes it"),
+        ("all", "A sample was sent", "Sent again"),
+    ):
+        if takes == "all":
+            page.get_by_role("button", name="Use the built-in receiver").click()
+        page.get_by_role("button", name="Send a sample").click()
+        expect(said).to_have_text(sample)
+        page.get_by_role("list", name="Messages").get_by_role("link").first.click()
+        page.get_by_role("button", name="Send again").click()
+        expect(said).to_contain_text(again)
+
+
 def test_retries_are_seen_without_a_receiver_of_ones_own(page, desk):
     desk.open("webhooks")
 
