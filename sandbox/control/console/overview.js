@@ -12,7 +12,7 @@ import { brief, exact, useTicks, worldNow } from "./clockface.js";
 const FILTERS = [["", "Everything"], ["refused", "Refusals"], ["payments", "Payments"]];
 
 /** The room for each need that only the server sees. */
-const ROOMS = { surcharge: ["payments", "A payment"], batch: ["payments", "A batch"], key: ["access", "A key"] };
+const ROOMS = { surcharge: ["payments", "A payment"], batch: ["batches", "A batch"], key: ["access", "A key"] };
 
 function Needs() {
   const seen = (glance.value?.needs ?? []).filter(({ kind }) => ROOMS[kind]);
@@ -31,8 +31,7 @@ function Needs() {
       <${Act} run=${() => act("POST", ["endpoints", one.id, "enable"])} done="Enabled">Enable<//></li>`)}
     ${seen.map((one) => html`<li key=${one.id}><${Icon} name=${ROOMS[one.kind][0]} /><span class="grow el">
       <b>${ROOMS[one.kind][1]}</b>${one.amount === null ? "" : ` of ${money(one.amount, one.currency)}`} ${one.says}</span>
-      <${Go} room=${ROOMS[one.kind][0]} id=${one.kind === "surcharge" ? one.id : undefined}
-        query=${one.kind === "batch" ? { q: `batch:${one.id}` } : undefined} class="btn">Look at it<//></li>`)}
+      <${Go} room=${ROOMS[one.kind][0]} id=${one.id} class="btn">Look at it<//></li>`)}
   </ul>`;
 }
 

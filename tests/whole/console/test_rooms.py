@@ -37,6 +37,17 @@ def test_a_key_that_can_no_longer_be_used_needs_attention(desk):
     expect(desk.page.locator(".leg")).to_have_text(re.compile(r"captured\s*1"))
     needs.get_by_role("link", name="Look at it").click()
     expect(desk.page.get_by_role("heading", level=1)).to_contain_text("Access")
+    expect(desk.page.get_by_role("region", name="Key")).to_contain_text("it is revoked")
+
+
+def test_a_returned_record_that_needs_attention_is_shown_in_its_batch(desk):
+    desk.world(fixture="busy")
+    desk.open("overview")
+    needs = desk.page.get_by_role("list", name="Needs you").get_by_role("listitem")
+
+    needs.filter(has_text="1 returned record").get_by_role("link", name="Look at it").click()
+
+    expect(desk.page.get_by_role("row").filter(has_text="in no batch")).to_contain_text("$17.40")
 
 
 def test_a_world_loaded_with_payments_only_has_no_requests_yet(page, desk):
