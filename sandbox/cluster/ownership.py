@@ -172,11 +172,12 @@ async def reserve(
         of_all, of_team = await connection.fetchrow(
             "SELECT count(*), count(*) FILTER (WHERE team = $1) FROM uat_sandbox.worlds", whose
         )
-        limits.check(whose, of_all=of_all, of_team=of_team, holder="these servers hold")
         for _ in range(1 if id else SKIPPED_MAX):
             wanted = id or world_of(team, f"world-{await connection.fetchval(_NUMBERED, whose)}")
             row = await connection.fetchrow(_RESERVE, wanted, whose, session, FORMAT)
             if row is not None:
+                # Afterwards, so that a taken id is refused as such. This undoes the reservation.
+                limits.check(whose, of_all=of_all, of_team=of_team, holder="these servers hold")
                 return wanted, Claim(*row)
         n = await connection.fetchval("SELECT n FROM uat_sandbox.worlds WHERE id = $1", wanted)
         if not n:

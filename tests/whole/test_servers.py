@@ -307,6 +307,14 @@ def test_a_world_is_unused_while_servers_run_and_none_of_them_has_it(
 # --- what is refused --------------------------------------------------------------------------
 
 
+def test_an_id_that_is_taken_is_refused_as_taken_at_the_limit_too(url: str, tmp_path: Path):
+    with serving(url, tmp_path, "one", "--worlds-max", "2") as one:
+        made = [one.control("POST", "/worlds", json={"id": id}) for id in ("mine", "mine", "new")]
+
+    errors = [answer.json().get("error") for answer in made]
+    assert errors == [None, "world_taken", "too_many_worlds"]
+
+
 def test_a_database_that_cannot_be_used_is_refused_in_a_sentence(url: str, postgres: Postgres):
     name = url.rpartition("/")[2]
     postgres.asked(url, f"CREATE ROLE small_{name} LOGIN")
