@@ -184,27 +184,6 @@ Target = InProcess | Served
 """A server that gets requests, each with the part of the profile that applies to the answer."""
 
 
-def control(
-    target: Target,
-    method: str,
-    path: str,
-    body: Any = None,
-    profile: Mapping[str, Any] | None = None,
-) -> Any:
-    """Return the answer of the control API, parsed. Raises TargetError if it refuses."""
-    content = None if body is None else json.dumps(body)
-    headers = {"accept": "application/json", "content-type": "application/json"}
-    answer = target.send(Request(method, CONTROL + path, (), headers, content), profile or {})
-    if answer is None:
-        raise TargetError("the control API gave no answer")
-    if answer.status >= 400:
-        unknown = f"the server answered {answer.status} where its control API should be"
-        message = answer.fields.get("message") or unknown
-        details = answer.fields.get("details")
-        raise TargetError(f"{message} ({details})" if details else message)
-    return answer.body
-
-
 class Platform(_Remote):
     """A platform at an address, used with one key."""
 

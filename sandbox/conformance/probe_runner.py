@@ -343,7 +343,7 @@ class Cleaner:
                 query["account_id"] = entry.account_id
             if kind.has_name and kind.listed_in is not None:
                 query["search"] = entry.name
-            answer = self._patient("GET", kind.made_at, entry.by, tuple(query.items()))
+            answer = self._patient("GET", kind.made_at, entry.by, **query)
             if answer.status in _THERE_NO_MORE and self._is_ours(entry.account_id):
                 return
             items = _items(answer, kind)
@@ -361,9 +361,7 @@ class Cleaner:
         made = self.register.with_id(account_id) if account_id else None
         return made is not None and made.kind == "merchant"
 
-    def _patient(
-        self, method: str, path: str, by: str, query: tuple[tuple[str, str], ...] = ()
-    ) -> HttpAnswer:
+    def _patient(self, method: str, path: str, by: str, **query: str) -> HttpAnswer:
         """Return an answer that is neither a failure nor 429. Raises _NoAnswer and Stopped."""
         request = ProbeRequest(method=method, path=path, query=query, key=self.keys.get(by))
         for attempt in range(TRIES_MAX):

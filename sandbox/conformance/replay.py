@@ -12,7 +12,7 @@ from itertools import chain, groupby, islice, pairwise, zip_longest
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
-from sandbox.conformance.clients import Request, Target, control
+from sandbox.conformance.clients import CONTROL, Request, Target, TargetError
 from sandbox.conformance.differences import UUID, Difference, Kind, Names, differences
 from sandbox.conformance.har import Recorded, Recording
 from sandbox.domain.instants import to_wire
@@ -69,16 +69,16 @@ class Play:
             for entry in recording.entries:
                 if entry.at > now:
                     now, to = entry.at, {"to": to_wire(entry.at)}
-                    control(self.target, "POST", f"{path}/clock/advance", to, turn.profile)
+                    self._control(turn, "POST", f"{path}/clock/advance", to)
                 found += self._repeat(entry, names, turn)
         finally:
-            control(self.target, "DELETE", path, profile=turn.profile)
+            self._control(turn, "DELETE", path)
         return found
 
     def cast(self) -> Mapping[str, Any]:
         """Return the document of a world like those of the replay, with its cast."""
         world = self._begin(None, AS_IT_IS)
-        control(self.target, "DELETE", f"/worlds/{world['id']}")
+        self._control(AS_IT_IS, "DELETE", f"/worlds/{world['id']}")
         return world
 
     def _begin(self, at: datetime | None, turn: Turn) -> dict[str, Any]:
@@ -91,8 +91,23 @@ class Play:
             "fixture": self.fixture,
         }
         body = {name: value for name, value in given.items() if value is not None}
-        world: dict[str, Any] = control(self.target, "POST", "/worlds", body, turn.profile)
+        world: dict[str, Any] = self._control(turn, "POST", "/worlds", body)
         return world | {"keys": {name: one["key"] for name, one in world["keys"].items()}}
+
+    def _control(self, turn: Turn, method: str, path: str, body: Any = None) -> Any:
+        """Return the answer of the control API, parsed. Raises TargetError if it refuses."""
+        content = None if body is None else json.dumps(body)
+        headers = {"accept": "application/json", "content-type": "application/json"}
+        request = Request(method, CONTROL + path, (), headers, content)
+        answer = self.target.send(request, turn.profile)
+        if answer is None:
+            raise TargetError("the control API gave no answer")
+        if answer.status >= 400:
+            unknown = f"the server answered {answer.status} where its control API should be"
+            message = answer.fields.get("message") or unknown
+            details = answer.fields.get("details")
+            raise TargetError(f"{message} ({details})" if details else message)
+        return answer.body
 
     def _repeat(self, entry: Recorded, names: Names, turn: Turn) -> list[Difference]:
         answer, recorded = self.target.send(self._request(entry, names), turn.profile), entry.answer
