@@ -12,7 +12,7 @@ import click
 from sandbox.cli import output
 from sandbox.cli.arguments import FILE, TokenCommand, profile_option, settings
 from sandbox.conformance import clients, replay, verification
-from sandbox.conformance.differences import CaptureError, compared, read_folder
+from sandbox.conformance.differences import CaptureError, compare_folder
 from sandbox.conformance.har import HarError, read_har
 from sandbox.conformance.probe_runner import GONE, Cleaner, Pace, RegisterError, read_register
 from sandbox.conformance.probe_table import PHASES
@@ -209,7 +209,7 @@ def _compared_webhooks(
         name, prefix, _ = secret_env.partition(SECRET_PREFIX)
         output.refuse(f"--secret-env: the variable {name}{prefix and '***'} has no secret")
     with output.refusing(CaptureError, before="--deliveries "):
-        return compared(read_folder(folder), profile, secret)
+        return compare_folder(folder, profile, secret)
 
 
 def _parse_wanted(

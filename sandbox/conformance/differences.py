@@ -10,7 +10,7 @@ received text; it can also be an object, but then its signature cannot be checke
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
@@ -207,8 +207,13 @@ class Delivery(NamedTuple):
     text: str | None
 
 
-def read_folder(folder: Path) -> list[Delivery]:
-    """Return the deliveries in a folder, ordered by file name. Raises CaptureError."""
+def compare_folder(
+    folder: Path, profile: Profile, secret: str | None = None
+) -> list[dict[str, Any]]:
+    """Compare the deliveries in a folder, ordered by file name. Raises CaptureError.
+
+    Returns for each its event, the check of its signature, and the differences.
+    """
     if not folder.is_dir():
         raise CaptureError(f"{folder}: is not a folder")
     files = sorted(folder.glob("*.json"))
@@ -216,7 +221,8 @@ def read_folder(folder: Path) -> list[Delivery]:
         raise CaptureError(f"{folder}: has no .json file")
     if len(files) > FILES_MAX:
         raise CaptureError(f"{folder}: has more than {FILES_MAX:,} files")
-    return [_delivery(file) for file in files]
+    prefix = profile.webhook_header_prefix
+    return [_compare_delivery(_delivery(file), prefix, secret) for file in files]
 
 
 def _delivery(file: Path) -> Delivery:
@@ -240,13 +246,6 @@ def _delivery(file: Path) -> Delivery:
         raise CaptureError(f"{file.name}: body: is required, as text or object")
     headers = {str(name).lower(): str(value) for name, value in found["headers"].items()}
     return Delivery(file.name, event, headers, body, text)
-
-
-def compared(
-    deliveries: Sequence[Delivery], profile: Profile, secret: str | None = None
-) -> list[dict[str, Any]]:
-    """Return for each delivery its event, the check of its signature, and the differences."""
-    return [_compare_delivery(one, profile.webhook_header_prefix, secret) for one in deliveries]
 
 
 def _compare_delivery(one: Delivery, prefix: str, secret: str | None) -> dict[str, Any]:

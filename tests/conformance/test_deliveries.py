@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 from standardwebhooks import Webhook
 
-from sandbox.conformance.differences import CaptureError, compared, read_folder
+from sandbox.conformance.differences import CaptureError, compare_folder
 from sandbox.domain.profile import Profile
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
@@ -45,7 +45,7 @@ def messages(sandbox):
 def test_the_webhooks_of_the_sandbox_itself_are_the_same(messages, tmp_path):
     folder = folder_of(tmp_path, *map(captured, messages))
 
-    found = compared(read_folder(folder), Profile(), SECRET)
+    found = compare_folder(folder, Profile(), SECRET)
 
     assert len(found) == len(messages) >= 8
     assert [one["differences"] for one in found] == [[]] * len(messages)
@@ -63,7 +63,7 @@ def test_a_planted_difference_is_found_and_no_other(messages, tmp_path):
     ):
         folder = folder_of(tmp_path, captured(sale, **{field: value}))
 
-        (found,) = compared(read_folder(folder), Profile(), SECRET)
+        (found,) = compare_folder(folder, Profile(), SECRET)
 
         unlike = {"place": f"body.{field}", "platform": platform, "sandbox": ours}
         assert found["differences"] == [unlike]
@@ -76,9 +76,9 @@ def test_a_header_by_another_name_and_a_wrong_signature_are_told(messages, tmp_p
     }
     forged["body"] += " "
     del unnamed["event"]
-    deliveries = read_folder(folder_of(tmp_path, renamed, forged, unnamed))
+    folder = folder_of(tmp_path, renamed, forged, unnamed)
 
-    found = compared(deliveries, Profile(), SECRET)
+    found = compare_folder(folder, Profile(), SECRET)
 
     missing = [f"headers.webhook-{name}" for name in ("id", "timestamp", "signature")]
     assert [one["place"] for one in found[0]["differences"]] == missing
@@ -86,14 +86,14 @@ def test_a_header_by_another_name_and_a_wrong_signature_are_told(messages, tmp_p
     # An event that is not named is known by its fields.
     assert found[2]["event"].startswith("transaction.")
     assert [one["is_event_known"] for one in found] == [True, True, False]
-    assert compared(deliveries, Profile())[2]["signature"] == "not checked: no secret"
+    assert compare_folder(folder, Profile())[2]["signature"] == "not checked: no secret"
 
 
 def test_a_file_or_a_folder_that_cannot_be_used_is_named(tmp_path):
     with pytest.raises(CaptureError, match=r"has no \.json file"):
-        read_folder(tmp_path)
+        compare_folder(tmp_path, Profile())
     with pytest.raises(CaptureError, match="is not a folder"):
-        read_folder(tmp_path / "none")
+        compare_folder(tmp_path / "none", Profile())
     unknown = "is not a known event; did you mean 'transaction.sale'?"
     for content, said in {
         "{": "is not a JSON file",
@@ -103,4 +103,4 @@ def test_a_file_or_a_folder_that_cannot_be_used_is_named(tmp_path):
         '{"event": "transaction.sales", "headers": {}}': f"event: 'transaction.sales' {unknown}",
     }.items():
         with pytest.raises(CaptureError, match=re.escape(f"0.json: {said}")):
-            read_folder(folder_of(tmp_path, content))
+            compare_folder(folder_of(tmp_path, content), Profile())
