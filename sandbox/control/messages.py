@@ -177,12 +177,7 @@ def _is_sent(world: World, message: Message, query: MessagesQuery) -> bool:
 @get(f"{WORLD}/messages/{{id}}", "messages.read")
 def read_message(request: ControlRequest) -> MessageView:
     """Read a message."""
-    return view_message(request.world, get_message(request))
-
-
-def get_message(request: ControlRequest) -> Message:
-    """Return the message that the path names. Raises ControlFault."""
-    return request.require(request.world.store.get(Message, request.id), "message")
+    return view_message(request.world, request.get_record(Message, "message"))
 
 
 def view_message(world: World, message: Message) -> MessageView:
@@ -250,7 +245,7 @@ def resend_message(request: ControlRequest, body: Resend) -> Resent:
 
     Source: assumed D22.
     """
-    message, outbox = get_message(request), request.world.outbox
+    message, outbox = request.get_record(Message, "message"), request.world.outbox
     endpoints = list(outbox.subscribers(message))
     if body.endpoint_id is not None:
         endpoints = [request.require(outbox.endpoints.get(body.endpoint_id), "endpoint")]

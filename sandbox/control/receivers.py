@@ -11,7 +11,6 @@ from pydantic import Field
 from sandbox.control.context import ControlRequest, conflict, invalid
 from sandbox.control.endpoints import EndpointView, add_endpoint, view_endpoint
 from sandbox.control.journal import view_body
-from sandbox.control.messages import get_message
 from sandbox.control.models import TOTAL, Body, HeaderFields, Listing, Query, View, either, shows
 from sandbox.control.routing import WORLD, delete, get, post
 from sandbox.domain import receivers
@@ -184,7 +183,7 @@ def _check(
 @get(f"{WORLD}/messages/{{id}}/verify", "messages.verify", refuses=(409,))
 def verify_message(request: ControlRequest, query: VerifyQuery) -> VerifyView:
     """Check the signature of an attempt as its receiver does."""
-    message = get_message(request)
+    message = request.get_record(Message, "message")
     delivery = _choose_delivery(request.world.outbox.deliveries_of(message.id), query.endpoint_id)
     return check_attempt(request.world, message, delivery, query.attempt)
 
