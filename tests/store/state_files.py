@@ -1,17 +1,12 @@
 """What the tests of state files share."""
 
 import json
-import subprocess
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from sandbox.store.files.file_kinds import open_file
 from sandbox.store.files.port import Change, Document, StateFile, fields_of
-
-PROJECT = Path(__file__).parents[2]
 
 
 def document(id: str, number: int = 1, /, **fields: Any) -> Document:
@@ -55,30 +50,3 @@ def contents(folder: Path) -> dict[str, bytes]:
         for path in folder.iterdir()
         if path.suffix not in (".lock", ".good")
     }
-
-
-@contextmanager
-def running(program: str, arguments: Sequence[object]) -> Iterator[subprocess.Popen[str]]:
-    """Another process with this program; killed at the end as `kill -9` does."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", program, *map(str, arguments)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=PROJECT,
-    )
-    with process:
-        try:
-            yield process
-        finally:
-            process.kill()
-
-
-HOLDING = """
-import sys
-from pathlib import Path
-from sandbox.store.files.file_kinds import open_file
-file = open_file(Path(sys.argv[1]))
-print("open", flush=True)
-sys.stdin.read()
-"""

@@ -11,7 +11,7 @@ import pytest
 from sandbox.store.files import disk
 from sandbox.store.files.file_kinds import open_file
 from sandbox.store.files.port import StoreError
-from tests.store.state_files import HOLDING, document, ids, loaded, put, running, write
+from tests.store.state_files import document, ids, loaded, put, write
 
 ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="locks of what was opened")
 
@@ -40,20 +40,13 @@ def without_lock(path: Path) -> Path:
 @ON_LINUX
 def test_a_file_in_use_is_refused_under_every_name_and_without_its_lock_file(path: Path):
     write(path, document("a", 1))
-    with running(HOLDING, [path]) as process:
-        assert process.stdout
-        assert process.stdout.readline() == "open\n"
-
-        with pytest.raises(StoreError, match=f"another server uses it .process {process.pid}."):
-            open_file(path)
-        for name in (linked(path), without_lock(path)):
+    with closing(open_file(path)):
+        for name in (path, linked(path), without_lock(path)):
             for _ in range(2):
                 with pytest.raises(StoreError, match="another server uses it"):
                     open_file(name)
 
-        process.kill()
-        process.wait()
-        open_file(path).close()
+    open_file(path).close()
 
 
 @ON_LINUX

@@ -9,7 +9,7 @@ import pytest
 from sandbox.store.files import sqlite_file
 from sandbox.store.files.port import FORMAT, RECORDS, Change, Document, StoreError
 from sandbox.store.files.sqlite_file import APPLICATION, SqliteFile
-from tests.store.state_files import contents, document, loaded, put, running, write
+from tests.store.state_files import contents, document, loaded, put, write
 
 
 @pytest.fixture
@@ -39,28 +39,13 @@ def test_a_file_that_was_just_made_is_taken_for_a_new_one(path: Path):
     assert loaded(path) == {"demo": {"accounts": [("a", 1, {})]}}
 
 
-WRITING = """
-import os, sys
-from pathlib import Path
-from sandbox.store.files.port import Change, Document
-from sandbox.store.files.file_kinds import open_file
-file = open_file(Path(sys.argv[1]))
-for number in range(500):
-    puts = [("accounts", Document(str(number), number, '{"name":"' + "x" * 500 + '"}'))]
-    file.write([Change("demo", puts=puts)])
-print("written", flush=True)
-sys.stdin.read()
-"""
-
-
 def test_a_file_that_is_torn_or_lost_beside_its_log_is_refused(path: Path):
     write(path, *[document(f"before-{n}", n, name="x" * 500) for n in range(500)])
-    with running(WRITING, [path]) as process:
-        assert process.stdout
-        assert process.stdout.readline() == "written\n"
-        process.kill()
     log = path.with_name("state.db-wal")
-    whole, logged = path.read_bytes(), log.read_bytes()
+    with closing(SqliteFile(path)) as file:
+        put(file, *[document(str(n), n, name="x" * 500) for n in range(500)])
+        # As it is when the process is killed now.
+        whole, logged = path.read_bytes(), log.read_bytes()
     assert logged
 
     for size, why in ((50_000, r"cannot be read: .*(damaged|malformed)"), (0, "content is gone")):
