@@ -4,7 +4,6 @@ A document is all that it knows: it makes up requests that fit and requests that
 out, sends other methods, and holds every answer against what is described.
 """
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 
 from tests.driving import NOW, serving
 from tests.properties import SEED, examples
+from tests.whole.installing import run
 
 CONFIG = Path(__file__).with_name("schemathesis.toml")
 EXAMPLES = 12
@@ -36,23 +36,17 @@ def test_every_answer_to_made_up_requests_is_as_the_document_says(tmp_path, docu
     with serving("--clock", NOW) as server:
         server.control("POST", "/worlds", json={"id": "beside"})
         beside = server.control("GET", "/worlds/beside/snapshot").content
-        done = subprocess.run(
-            [
-                *(sys.executable, "-m", "schemathesis.cli", "--config-file", str(CONFIG), "run"),
-                server.facts["control_url"] + document,
-                *("--url", server.url, "--header", f"x-service-apikey: {server.key('partner')}"),
-                *("--checks", checks, "--phases", "examples,coverage,fuzzing"),
-                *("--max-examples", str(examples(EXAMPLES)), "--seed", seed),
-                *([] if SEED else ["--generation-deterministic"]),
-                # A retired path allows no method at all, and so sends no Allow header (assumed C3).
-                *("--exclude-deprecated", "--continue-on-failure", "--no-color"),
-                *("--warnings", "off"),
-            ],
-            capture_output=True,
-            text=True,
+        run(
+            *(sys.executable, "-m", "schemathesis.cli", "--config-file", CONFIG, "run"),
+            server.facts["control_url"] + document,
+            *("--url", server.url, "--header", f"x-service-apikey: {server.key('partner')}"),
+            *("--checks", checks, "--phases", "examples,coverage,fuzzing"),
+            *("--max-examples", str(examples(EXAMPLES)), "--seed", seed),
+            *([] if SEED else ["--generation-deterministic"]),
+            # A retired path allows no method at all, and so sends no Allow header (assumed C3).
+            *("--exclude-deprecated", "--continue-on-failure", "--no-color", "--warnings", "off"),
             cwd=tmp_path,
             timeout=SECONDS_MAX,
         )
 
-        assert done.returncode == 0, done.stdout[-20_000:] + done.stderr
         assert server.control("GET", "/worlds/beside/snapshot").content == beside
