@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from sandbox.cli.control_client import ServerCommand
-from sandbox.cli.main import COMMANDS, Commands, main
+from sandbox.cli.main import Commands
 from sandbox.cli.output import printable, table, working
 from tests.cli.asking import ask, assert_refused, commands, following, told
 from tests.processes import Process
@@ -35,14 +35,6 @@ def test_every_command_explains_itself():
         assert f"Usage: sandbox {words}" in shown
         assert words in WITHOUT_EXAMPLES or re.search(rf"Examples?:\n +.*sandbox {words}", shown)
         assert words in WITHOUT_JSON or "--json" in shown, words
-
-
-def test_the_list_of_commands_has_the_first_sentence_of_each():
-    for name, (_, sentence) in COMMANDS.items():
-        _, command, _ = main.resolve_command(click.Context(main), [name])
-
-        assert command is not None
-        assert sentence == ("" if command.hidden else command.get_short_help_str(1_000))
 
 
 def test_every_command_that_asks_a_server_says_when_there_is_none(tmp_path, monkeypatch):
