@@ -42,7 +42,7 @@ class Client:
         for part in parts:
             self.socket.sendall(part)
 
-    def answer(self, *, has_body: bool = True) -> Response:
+    def answer(self) -> Response:
         """The next answer. Raises EOFError where the connection is closed without one."""
         line = self._reader.readline()
         if not line:
@@ -51,8 +51,8 @@ class Client:
         while (field := self._reader.readline().decode("latin-1").strip()) != "":
             name, _, value = field.partition(": ")
             headers[name.lower()] = value
-        size = int(headers.get("content-length", 0)) if has_body else 0
-        return Response(int(line.split()[1]), headers, self._reader.read(size))
+        body = self._reader.read(int(headers.get("content-length", 0)))
+        return Response(int(line.split()[1]), headers, body)
 
     def ask(self, *parts: bytes) -> Response:
         self.send(*parts)

@@ -156,11 +156,10 @@ def check_it_is_untouched(before: Transaction, after: Transaction) -> None:
     assert after | {"history": []} == before | {"history": []}
 
 
-def check_event_ids(transactions: list[Transaction], *, ends_at_once: bool = True) -> None:
+def check_event_ids(transactions: list[Transaction]) -> None:
     """M11: one attempt for each, within a merchant; creation and outcome are one (D11).
 
-    Where a payment does not end at once, other attempts may come between the two. A late answer is
-    one to an attempt that timed out, and has its event_id (D24-late).
+    A late answer is one to an attempt that timed out, and has its event_id (D24-late).
     """
     uses: Counter[tuple[str, str]] = Counter()
     for transaction in transactions:
@@ -174,9 +173,8 @@ def check_event_ids(transactions: list[Transaction], *, ends_at_once: bool = Tru
         later = [one["event_id"] for one in history[1:] if one["event_id"] != first]
         uses.update((transaction["account_id"], event_id) for event_id in later)
         begun = [one["event_id"] == first for one in history]
-        if ends_at_once:
-            assert begun == sorted(begun, reverse=True)
-            assert sum(begun) <= 2
+        assert begun == sorted(begun, reverse=True)
+        assert sum(begun) <= 2
     assert set(uses.values()) <= {1}
 
 
