@@ -86,13 +86,8 @@ TABLES = {
     "delete": DELETE,
 }
 
-ACTION = {
-    "create": "create",
-    "list": "read",
-    "read": "read",
-    "update": "edit",
-    "delete": "delete",
-}
+ACTION = {one: one for one in TABLES} | {"list": "read", "update": "edit"}
+"""What permissions call each operation."""
 
 ACCOUNTS = {
     "merchant": {

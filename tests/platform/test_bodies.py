@@ -7,13 +7,10 @@ import json
 
 import pytest
 
-from sandbox.settings import Settings
-from tests.driving import FROZEN
 from tests.openapi.asking import Request
-from tests.openapi.described import Checked, checked, usual_documents
+from tests.openapi.described import Checked, fresh_checked, usual_documents
 from tests.platform.refusals import BODY_MAX, assert_key_refusal
 
-SETTINGS = Settings(clock=FROZEN)
 DOCUMENTS = usual_documents()
 TAKES_A_BODY = {
     name: one["requestBody"]
@@ -24,7 +21,7 @@ TAKES_A_BODY = {
 
 @pytest.fixture
 def sandbox() -> Checked:
-    return checked(SETTINGS, DOCUMENTS)
+    return fresh_checked()
 
 
 UNKNOWN = b'{"a":0' + b"".join(b',"%d":0' % n for n in range(5_000)) + b"}"

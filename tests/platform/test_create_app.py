@@ -1,20 +1,15 @@
 """The sandbox as a Starlette application, alone and mounted under a prefix of another one."""
 
-import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from urllib.parse import urljoin
 
-import httpx2
 import pytest
 from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from starlette.routing import Mount, Route
+from starlette.testclient import TestClient
 
 from sandbox.app import create_app
 from sandbox.settings import Settings
-
-SALE = {"amount": 1000}
 
 
 def alone(settings: Settings | None = None) -> tuple[Starlette, str]:
@@ -40,68 +35,52 @@ def made(request):
     return request.param
 
 
-@asynccontextmanager
-async def client(app: Starlette, prefix: str) -> AsyncIterator[httpx2.AsyncClient]:
-    transport = httpx2.ASGITransport(app)
-    async with (
-        app.router.lifespan_context(app),
-        httpx2.AsyncClient(transport=transport, base_url=f"http://localhost{prefix}") as asking,
-    ):
-        yield asking
+def running(app: Starlette, prefix: str) -> TestClient:
+    """A client, for a block in which the application runs."""
+    return TestClient(app, base_url=f"http://localhost{prefix}")
+
+
+def headers_of(client: TestClient) -> dict[str, str]:
+    """The headers of the merchant."""
+    keys = client.get("/_sandbox/worlds/default").json()["keys"]
+    return {"x-service-apikey": keys["merchant"]["key"]}
 
 
 def test_a_payment_is_taken_and_its_journal_read(made):
-    async def story():
-        async with client(*made()) as asking:
-            world = (await asking.get("/_sandbox/worlds/default")).json()
-            headers = {"x-service-apikey": world["keys"]["merchant"]["key"]}
-            body = SALE | {"terminal_id": world["terminals"]["merchant"]}
-            sale = await asking.post("/v3/payment", json=body, headers=headers)
-            journal = (await asking.get("/_sandbox/worlds/default/requests")).json()
-            return sale, journal["requests"][-1]
-
-    sale, entry = asyncio.run(story())
+    with running(*made()) as client:
+        terminals = client.get("/_sandbox/worlds/default").json()["terminals"]
+        body = {"amount": 1000, "terminal_id": terminals["merchant"]}
+        sale = client.post("/v3/payment", json=body, headers=headers_of(client))
+        entry = client.get("/_sandbox/worlds/default/requests").json()["requests"][-1]
 
     assert (sale.status_code, sale.json()["status"]) == (200, "captured")
     assert (entry["path"], entry["route"]) == ("/v3/payment", "payments.create")
 
 
-def get(app: Starlette, prefix: str, *paths: str, **headers: str) -> list[httpx2.Response]:
-    """The answers to these requests, while the application runs."""
-
-    async def story():
-        async with client(app, prefix) as asking:
-            return [await asking.get(path, headers=headers) for path in paths]
-
-    return asyncio.run(story())
-
-
 def test_it_refuses_what_it_does_not_know_and_foreign_hosts_wherever_it_is_mounted(made):
-    for answer in get(*made(), "/nonsense", "/_sandbox/nonsense", "/"):
-        assert (answer.status_code, answer.json()["error"]) == (404, "not_found")
-    (foreign,) = get(*made(), "/_sandbox/worlds", host="rebound.example")
-    assert foreign.status_code == 421
-    (around,) = get(mounted()[0], "", "/v2/accounts")
+    with running(*made()) as client:
+        for path in ("/nonsense", "/_sandbox/nonsense", "/"):
+            answer = client.get(path)
+            assert (answer.status_code, answer.json()["error"]) == (404, "not_found")
+        foreign = client.get("/_sandbox/worlds", headers={"host": "rebound.example"})
+        assert foreign.status_code == 421
+    around = running(mounted()[0], "").get("/v2/accounts")
     assert around.text == "a page of the application around it"
 
 
 def test_the_documents_name_the_place_where_it_is_mounted(made):
     app, prefix = made()
-    paths = ("/_sandbox/openapi.json", "/_sandbox/platform/openapi.json")
-
-    for path, answer in zip(paths, get(app, prefix, *paths), strict=True):
-        assert urljoin(prefix + path, answer.json()["servers"][0]["url"]) == f"{prefix}/"
+    with running(app, prefix) as client:
+        for path in ("/_sandbox/openapi.json", "/_sandbox/platform/openapi.json"):
+            server = client.get(path).json()["servers"][0]["url"]
+            assert urljoin(prefix + path, server) == f"{prefix}/"
 
 
 def test_a_state_file_is_written_to_the_end_by_the_lifespan(made, tmp_path):
     settings = Settings(store=tmp_path / "state.json")
 
-    numbers = []
+    for number in (1, 2):
+        with running(*made(settings)) as client:
+            answer = client.get("/v2/accounts", headers=headers_of(client))
 
-    for _ in range(2):
-        (world,) = get(*made(settings), "/_sandbox/worlds/default")
-        key = {"x-service-apikey": world.json()["keys"]["merchant"]["key"]}
-        (answer,) = get(*made(settings), "/v2/accounts", **key)
-        numbers.append(answer.headers["x-sandbox-request-id"])
-
-    assert numbers == ["req_0000000001", "req_0000000002"]
+        assert answer.headers["x-sandbox-request-id"] == f"req_000000000{number}"
