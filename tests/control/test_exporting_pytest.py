@@ -1,6 +1,5 @@
 """What was seen in a world becomes a test, which passes in a world like it and in no other."""
 
-import asyncio
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ from tests.control.refusals import assert_refused
 from tests.driving import fresh
 from tests.scenarios.running import running
 from tests.testing.pytesting import run_pytest
+from tests.webhooks.calling import delivered
 
 RIGHT = "return sandbox.client().get(f'/v1/transactions/{webhook.subject}').json()"
 """What software does that reads the record from the platform."""
@@ -132,15 +132,8 @@ def contradicted_sale():
     spoilt = {"then": {"delay_ms": 5, "contradict": {"status": "declined"}}, "times": 2}
     spoilt["when"] = {"event": "transaction.sale"}
     assert sandbox.manage("POST", "/webhooks/next", spoilt).status == 201
-
-    async def story():
-        async with sandbox.living():
-            sale = sandbox.paid()
-            await sandbox.sandbox.worlds.default.wait_idle()
-            sandbox.act(sale, "refund", amount=300)
-            await sandbox.sandbox.worlds.default.wait_idle()
-
-    asyncio.run(story())
+    sale = delivered(sandbox, sandbox.paid)
+    delivered(sandbox, sandbox.act, sale, "refund", amount=300)
     return exported(sandbox)["content"]
 
 

@@ -1,6 +1,8 @@
 """How tests in process have webhooks sent."""
 
 import asyncio
+from collections.abc import Callable
+from typing import Any
 
 from sandbox.domain.webhooks import Sent
 from sandbox.webhooks.address_guard import Guard
@@ -10,14 +12,14 @@ from tests.driving import InProcess
 WORLD = "/worlds/default"
 
 
-def deliver_sample(sandbox: InProcess) -> str:
-    """The id of a message that was sent to everyone who wants it."""
+def delivered(sandbox: InProcess, does: Callable[..., Any], *how: Any, **more: Any) -> Any:
+    """What comes of it, once its messages were sent to everyone who wants them."""
 
-    async def deliver() -> str:
+    async def deliver() -> Any:
         async with sandbox.living():
-            id = sandbox.emit()
-            await sandbox.sandbox.worlds.default.wait_idle()
-            return id
+            done = does(*how, **more)
+            await sandbox.get_world().wait_idle()
+            return done
 
     return asyncio.run(deliver())
 

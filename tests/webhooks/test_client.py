@@ -15,7 +15,7 @@ from sandbox.webhooks.address_guard import Guard
 from tests.cli.asking import ask as run
 from tests.driving import fresh
 from tests.webhooks import misbehaving as bad
-from tests.webhooks.calling import CONNECTIONS_MAX, deliver_sample, send
+from tests.webhooks.calling import CONNECTIONS_MAX, delivered, send
 from tests.webhooks.receiving import Answer, receiving
 
 FINE = Answer(200, body=b"fine")
@@ -152,6 +152,8 @@ def test_the_doctor_examines_a_receiver_whose_certificate_it_is_given(secure, fo
 
 
 def test_a_server_sends_to_a_receiver_whose_certificate_it_is_given(secure, folder):
-    deliver_sample(fresh(webhooks=(secure.url,), webhooks_ca=folder / "ca.pem"))
+    sandbox = fresh(webhooks=(secure.url,), webhooks_ca=folder / "ca.pem")
+
+    delivered(sandbox, sandbox.emit)
 
     assert len(secure.requests) == 1

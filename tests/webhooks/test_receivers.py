@@ -14,7 +14,7 @@ from sandbox.domain.instants import parse_rfc3339
 from sandbox.webhooks import receivers as inside
 from tests.driving import NOW, until
 from tests.webhooks import misbehaving as bad
-from tests.webhooks.calling import deliver_sample
+from tests.webhooks.calling import delivered
 from tests.webhooks.hooked import planned_wait, waits
 from tests.webhooks.misbehaving import refusing
 from tests.webhooks.receiving import Answer, receiving
@@ -214,7 +214,7 @@ def test_a_receiver_that_takes_too_long_fails_and_is_sent_to_a_minute_later(sand
     monkeypatch.setattr(inside, "TIMEOUT_S", 0.01)
     sandbox.add_endpoint(id="slow", url="http://receiver.invalid/?delay_ms=10")
 
-    id = deliver_sample(sandbox)
+    id = delivered(sandbox, sandbox.emit)
 
     (delivery,) = sandbox.look(f"messages/{id}")["deliveries"]
     (attempt,) = delivery["attempts"]

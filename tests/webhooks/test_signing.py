@@ -19,7 +19,7 @@ from sandbox.webhooks.signing import headers_of, write_secret
 from tests.control.refusals import assert_refused
 from tests.driving import fresh
 from tests.profiles import BRANDED
-from tests.webhooks.calling import deliver_sample
+from tests.webhooks.calling import delivered
 from tests.webhooks.receiving import receiving
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
@@ -51,7 +51,7 @@ def test_the_prefix_of_a_profile_stands_in_what_is_sent():
     sandbox = fresh(profile=BRANDED)
     with receiving() as receiver:
         sandbox.add_endpoint(url=receiver.url, secret=SECRET)
-        id = deliver_sample(sandbox)
+        id = delivered(sandbox, sandbox.emit)
 
     (received,) = receiver.requests
     assert received.headers["acme-id"] == id

@@ -69,10 +69,10 @@ def test_off_loopback_no_other_server_has_the_keys_of_a_world_and_ids_are_the_sa
         assert ids == {name: key["id"] for name, key in view["keys"].items()}
 
 
-def test_with_known_keys_they_are_those_of_loopback():
-    server, documented = a_server(known_keys=True), a_server("127.0.0.1")
+def test_with_known_keys_they_are_those_of_loopback_and_of_default_whatever_the_seed():
+    server, documented = a_server(known_keys=True, seed=2), a_server("127.0.0.1")
     for one in (server, documented):
-        one.add_world("one")
+        one.add_world("one", seed=1)
 
     assert keys(server) == keys(documented)
     assert keys(server, "one") == keys(documented, "one")
