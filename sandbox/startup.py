@@ -71,8 +71,8 @@ class ScenarioReloader:
             return None
         return found.st_mtime_ns, found.st_size, found.st_ino
 
-    async def watch(self, world: World) -> None:
-        """Run each new version of the file in the world, until canceled.
+    async def watch(self, worlds: Worlds) -> None:
+        """Run each new version of the file in the world `default`, until canceled.
 
         An unusable version is logged and changes nothing. A new version replaces any scenario that
         was set in the meantime (assumed D24).
@@ -84,16 +84,18 @@ class ScenarioReloader:
                 continue
             self._seen = seen
             try:
-                await self._read_again(world)
+                await self._read_again(worlds)
             except Exception:
                 reload_log.exception("reading %s again failed: a defect of the sandbox", self._path)
 
-    async def _read_again(self, world: World) -> None:
+    async def _read_again(self, worlds: Worlds) -> None:
         try:
             # In a thread, so that requests are answered meanwhile.
             scenario = await asyncio.to_thread(read_scenario, self._path)
-            _run(scenario, str(self._path), world)
+            # A saved world or a mark may have taken its place since the start.
+            _run(scenario, str(self._path), worlds.default)
         except ScenarioError as error:
+            world = worlds.default
             running = world.scenario and f"scenario {world.scenario.scenario.name!r} keeps running"
             # The message quotes names from the file.
             message = world.profile.scrub(str(error))

@@ -121,7 +121,7 @@ def serve(settings: Settings, remarks: Sequence[str] = ()) -> None:
                         announce(sandbox, settings)
                     watching = None
                     if watcher is not None:
-                        watching = asyncio.create_task(watcher.watch(sandbox.worlds.default))
+                        watching = asyncio.create_task(watcher.watch(sandbox.worlds))
                     await stopped
                     if watching is not None:
                         watching.cancel()

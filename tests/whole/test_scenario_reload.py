@@ -70,6 +70,15 @@ def test_a_file_that_changes_is_run_from_the_beginning_and_the_world_stays_as_it
     )
 
 
+def test_a_file_is_read_again_in_a_world_that_was_loaded_meanwhile(watched):
+    watched.load(watched.saved()).expect(200)
+
+    watched.write(SECOND)
+
+    watched.until_named("Second")
+    assert watched.pay().outcome == "stolen_card; source=scenario; rule=1"
+
+
 def test_a_file_that_is_broken_changes_nothing_until_it_is_mended(watched):
     watched.pay()
 
