@@ -43,7 +43,7 @@ class CreateKey(Body, extra="forbid"):
 
 
 class UpdateKey(Body, extra="forbid"):
-    """Body of the update of a key; omitted and null leave unchanged. Source: spec 4.3-keys."""
+    """Body of the update of a key; null changes nothing. Source: spec 4.3-keys."""
 
     name: Text | None = None
     expires_at: Instant | None = None

@@ -28,7 +28,7 @@ class CreateCredential(CreateBody):
 
 
 class UpdateCredential(Body):
-    """Body of the update of a credential. A PIN is checked and not stored; **** changes nothing."""
+    """Body of the update of a credential. The PIN is checked and not stored; `****` keeps it."""
 
     is_active: StrictBool = True
     pin: Annotated[StrictStr, Field(pattern=rf"^(?:.{{{PIN_CHARS}}}|\*{{4}})$")] = MASKED_PIN

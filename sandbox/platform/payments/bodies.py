@@ -167,7 +167,10 @@ def platform_of(named: Any, apple_transaction_id: Any) -> Any:
 
 
 class StartPayment(_WithReader):
-    """Body of a payment. Without a place, the key's own is used. Source: assumed 1.8-start."""
+    """Body of a payment. By default it is at the terminal of the key's account.
+
+    Source: assumed 1.8-start.
+    """
 
     amount: PositiveAmount
     terminal_id: Text | None = None
@@ -217,7 +220,7 @@ class _Action(Body):
 
 
 class Capture(_Action):
-    """Body of a capture: `amount` is the whole, tip included (assumed D15)."""
+    """Body of a capture: `amount` includes the tip (assumed D15)."""
 
     amount: PositiveAmount | None = None
     tip_amount: Amount | None = None
@@ -225,7 +228,7 @@ class Capture(_Action):
 
 
 class Increment(_Action):
-    """Body of an increment: `amount` comes on top. Source: assumed 1.8-increment."""
+    """Body of an increment: `amount` is added to the hold. Source: assumed 1.8-increment."""
 
     amount: PositiveAmount
     breakdown: BreakdownBody | None = None
