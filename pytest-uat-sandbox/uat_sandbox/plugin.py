@@ -84,6 +84,12 @@ def _option(config: pytest.Config, name: str) -> tuple[str | None, str]:
     return None, ""
 
 
+def _folder_of(config: pytest.Config, name: str) -> Path | None:
+    """Return the folder of the configuration if it gives this option, for relative paths."""
+    is_given_elsewhere = config.getoption(name) or os.environ.get(name.upper())
+    return None if is_given_elsewhere or config.inipath is None else config.inipath.parent
+
+
 def _place(config: pytest.Config) -> "Place":
     """Return where the sandbox is, for the header and the fixture."""
     from uat_sandbox.finding import place
@@ -243,7 +249,10 @@ def _opening(
                 "the fixture sandbox_settings is for a sandbox in this process; give "
                 "--sandbox-command the options of `sandbox serve` instead"
             )
-        return server.of_process(where.command, token=token, receiver_host=receiver_host)
+        folder = _folder_of(config, "sandbox_command")
+        return server.of_process(
+            where.command, folder=folder, token=token, receiver_host=receiver_host
+        )
     if where.url is None:
         raise SandboxError(where.why_not)
     return server.sandbox_at(

@@ -9,6 +9,7 @@ import tempfile
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import IO, Any, Final
 
 from uat_sandbox.errors import SandboxError
@@ -26,13 +27,14 @@ _FOREIGN: Final = ("PYTHON", "SANDBOX_", "PYTEST_")
 
 @contextmanager
 def sandbox_process(
-    command: Sequence[str], *, start_s: float = START_S
+    command: Sequence[str], *, folder: Path | None = None, start_s: float = START_S
 ) -> Iterator[dict[str, Any]]:
     """Run this command until the block ends; yield what the sandbox announced at its start.
 
-    Options that pick a free port are added. Raises SandboxError if it does not start.
+    It runs in the `folder`, by default the current one. Options that pick a free port are added.
+    Raises SandboxError if it does not start.
     """
-    with tempfile.TemporaryFile() as errors, _started(command, errors) as process:
+    with tempfile.TemporaryFile() as errors, _started(command, folder, errors) as process:
         assert process.stdout is not None
         lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         reader = threading.Thread(
@@ -46,11 +48,14 @@ def sandbox_process(
             reader.join()
 
 
-def _started(command: Sequence[str], errors: IO[bytes]) -> "subprocess.Popen[bytes]":
+def _started(
+    command: Sequence[str], folder: Path | None, errors: IO[bytes]
+) -> "subprocess.Popen[bytes]":
     env = {name: value for name, value in os.environ.items() if not name.startswith(_FOREIGN)}
     try:
         return subprocess.Popen(  # noqa: S603 - the command that the user gave
             [*command, *_OPTIONS],
+            cwd=folder,
             env=env,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

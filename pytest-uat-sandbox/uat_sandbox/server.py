@@ -351,6 +351,7 @@ def of_process(
     command: Sequence[str],
     settings: "Settings | None" = None,
     *,
+    folder: Path | None = None,
     token: str | None = None,
     receiver_host: str | None = None,
 ) -> Iterator[Server]:
@@ -359,7 +360,7 @@ def of_process(
         raise SandboxError(
             "settings are for a sandbox in this process; give the command its options instead"
         )
-    with sandbox_process(command) as facts:
+    with sandbox_process(command, folder=folder) as facts:
         url, control_url = (str(facts[name]) for name in ("url", "control_url"))
         for host in _ANY:
             url, control_url = (

@@ -80,6 +80,15 @@ def test_the_header_of_a_run_says_where_the_sandbox_is_and_who_named_it(tmp_path
         assert f"sandbox: {line}" in run.output.splitlines()
 
 
+def test_relative_paths_of_a_configured_command_begin_at_the_configuration(tmp_path):
+    (tmp_path / "pytest.ini").write_text("[pytest]\nsandbox_command = sh ./sandbox.sh\n")
+    (tmp_path / "sandbox.sh").write_text(f'exec {sys.executable} -m sandbox "$@"\n')
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "test_it.py").write_text("def test_it(sandbox): sandbox.key()\n")
+
+    assert run_pytest(tmp_path / "tests", "test_it.py").result("test_it") == "PASSED"
+
+
 def test_an_error_names_who_gave_the_url_and_is_told_once(tmp_path):
     (tmp_path / "test_it.py").write_text("def test_it(sandbox): pass\n")
 
