@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 from pydantic import Field
 
-from sandbox.domain.field_types import ProcessorBatchId
+from sandbox.domain.field_types import ProcessorBatchId, Uuid
 from sandbox.domain.instants import Instant
 from sandbox.domain.payments.outcomes import SETTLEMENTS
 from sandbox.domain.payments.transactions import Attempt, Payment
@@ -40,9 +40,9 @@ class Batch(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     Amounts are minor units; `transaction_count` counts capture and refund entries (assumed M10).
     """
 
-    id: str
-    account_id: str
-    terminal_id: str
+    id: Uuid
+    account_id: Uuid
+    terminal_id: Uuid
     processor_name: str
     processor_config_id: str | None
     status: BatchStatus = "open"

@@ -64,7 +64,7 @@ class Account(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     immediate parent (assumed 7.1).
     """
 
-    id: str
+    id: field_types.Uuid
     organization_id: str | None = None
     available_processor_configs: field_types.ProcessorConfigs = ()
     tax_id: str | None = None
@@ -173,10 +173,10 @@ class Terminal(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     store; a read fills it if a reading says so (assumed D35-terminal).
     """
 
-    terminal_id: str
+    terminal_id: field_types.Uuid
     name: field_types.Text
     description: Plain[str] = None
-    account_id: str
+    account_id: field_types.Uuid
     mid: Plain[field_types.Text] = None
     tid: Plain[field_types.Text] = None
     store_number: Plain[str] = None
@@ -214,9 +214,9 @@ class Location(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     `metadata` is null in every answer (spec 2.8).
     """
 
-    id: str
+    id: field_types.Uuid
     name: field_types.Text
-    account_id: str
+    account_id: field_types.Uuid
     address: Address = field(default_factory=Address)
     phone: Plain[str] = None
     email: Plain[str] = None
@@ -246,8 +246,8 @@ MASKED_PIN: Final = "****"
 class CredentialView(Struct, frozen=True, kw_only=True, gc=False):
     """A merchant credential as it is shown. Source: spec 2.9."""
 
-    id: str
-    account_id: str
+    id: field_types.Uuid
+    account_id: field_types.Uuid
     code: field_types.CredentialCode
     pin: Annotated[str, StringConstraints(pattern=r"^\*{4}$")] = MASKED_PIN
     is_active: field_types.Flag = True

@@ -34,6 +34,9 @@ def sentence(message: str) -> str:
 Text = Annotated[str, StringConstraints(strict=True, min_length=1)]
 """A string that is not empty: names and ids."""
 
+Uuid = Annotated[str, WithJsonSchema({"type": "string", "format": "uuid"})]
+"""An id as answers show it. Requests and files may name any id."""
+
 Mcc = Annotated[str, StringConstraints(strict=True, pattern=r"^[0-9]{4}$")]
 """A merchant category code. Source: assumed 1.3-create."""
 

@@ -16,7 +16,7 @@ from msgspec import Struct
 from pydantic import WithJsonSchema
 
 from sandbox.domain.clock import KEY_EXPIRES, Timer
-from sandbox.domain.field_types import Digest, Flag, Lookup, Permissions, Text, Withheld
+from sandbox.domain.field_types import Digest, Flag, Lookup, Permissions, Text, Uuid, Withheld
 from sandbox.domain.instants import Instant, add_years, to_wire
 from sandbox.domain.permissions import Grants, grants_of
 from sandbox.domain.states import Machine, Step
@@ -40,8 +40,8 @@ KeyStatus = Literal["active", "revoked"]
 class ApiKeyView(Struct, frozen=True, kw_only=True, gc=False):
     """An API key as the API shows it. Source: spec 2.1."""
 
-    id: str
-    account_id: str
+    id: Uuid
+    account_id: Uuid
     name: Text
     key: str | None = None
     key_last4: str
@@ -266,8 +266,8 @@ def view(key: ApiKey, *, last_used_at: datetime | None, plaintext: str | None = 
 class ApiKeyEvent(Struct, frozen=True, kw_only=True, gc=False):
     """The body of every api_key event. It has no permissions. Source: spec 6.3."""
 
-    id: str
-    account_id: str
+    id: Uuid
+    account_id: Uuid
     name: str
     status: Literal["active", "revoked", "deleted"]
     key: str

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from pydantic import Field
 
 from sandbox.domain.clock import EARLIEST, LATEST
-from sandbox.domain.field_types import AppliedRate, SurchargeBasis
+from sandbox.domain.field_types import AppliedRate, SurchargeBasis, Uuid
 from sandbox.domain.instants import from_ms, to_ms
 from sandbox.domain.payments.amounts import EMPTY, Amounts, Ledger
 from sandbox.domain.payments.cards import NOT_READ, Card
@@ -135,13 +135,13 @@ class Transaction(Struct, frozen=True, kw_only=True, gc=False):
     It shows no card if none was read (assumed D29).
     """
 
-    transaction_id: str
+    transaction_id: Uuid
     event_id: str
     mid: str
     tid: str
     processor_mid: str | None
     processor_tid: str | None
-    account_id: str
+    account_id: Uuid
     device_id: str
     location_id: str | None
     processor: str

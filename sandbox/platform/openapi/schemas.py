@@ -237,18 +237,6 @@ MILLISECONDS: Final = frozenset({"created_at", "start_date", "end_date"})
 ABOUT_AMOUNTS: Final = "In minor units of the currency: 1050 is 10.50 USD, 1050 JPY or 1.050 BHD."
 ABOUT_INSTANTS: Final = "Unix time in milliseconds."
 
-IDS: Final = {
-    "Account": ("id",),
-    "ApiKeyEvent": ("id", "account_id"),
-    "ApiKeyView": ("id", "account_id"),
-    "Batch": ("id", "account_id", "terminal_id"),
-    "CredentialView": ("id", "account_id"),
-    "Location": ("id", "account_id"),
-    "Terminal": ("terminal_id", "account_id"),
-    "TransactionView": ("transaction_id", "account_id"),
-}
-"""For each schema of an answer, the fields that are UUIDs. Requests may name any id."""
-
 CROSS_FIELD: Final = (
     *("anyOf", "allOf", "oneOf", "not", "if", "then", "else"),
     *("dependentRequired", "dependentSchemas", "propertyNames"),
@@ -263,12 +251,9 @@ def finish(document: Schema) -> None:
     """Complete a plain document with descriptions and formats, and simplify its schemas."""
     schemas: Schema = document["components"]["schemas"]
     parameters = list(_parameters(document))
-    for name, schema in schemas.items():
-        fields = schema.get("properties", {})
-        for field, one in fields.items():
+    for schema in schemas.values():
+        for field, one in schema.get("properties", {}).items():
             _add_unit(field, one)
-        for field in IDS.get(name, ()):
-            fields[field]["format"] = "uuid"
     for one in parameters:
         if one["in"] == "query":
             _add_unit(one["name"], one)
