@@ -6,7 +6,7 @@ import { isReport } from "./capture.js";
 import { exact } from "./clockface.js";
 import { Save } from "./exporting.js";
 import { refine, route } from "./route.js";
-import { act, revision, send, world } from "./state.js";
+import { act, keyOf, revision, send, world } from "./state.js";
 import { Act, Choice, Copy, Empty, Go, Heading, html, Icon, Mark, Panel, Status, Trouble, walk } from "./ui.js";
 import { day, money, time } from "./words.js";
 
@@ -24,13 +24,6 @@ const Row = ({ one, on }) => html`<li><${Go} room="batches" id=${one.id} query=$
   <${Mark} status=${one.status} /><span class="el">${one.merchant ?? ""}</span><span class="m r">${net(one)}</span>
   <span></span><span class="qq el sm">${one.status.replaceAll("_", " ")}${one.refused ? `, ${one.refused} refused` : ""}</span>
   <span class="qq r sm el">${one.terminal ?? ""} · ${one.transaction_count}</span><//></li>`;
-
-/** The name of the key that acts for an account: the account's own, or else that of the platform. */
-function keyOf(account) {
-  const { accounts, keys } = world.value;
-  const [owner] = Object.entries(accounts).find(([, id]) => id === account) ?? [];
-  return owner && keys[owner] ? owner : "psp";
-}
 
 function Close({ batch, onDone }) {
   const run = async () => {

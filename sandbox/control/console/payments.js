@@ -1,6 +1,6 @@
 // Payments: found by a question, each with its story and the available actions.
 
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { ask, inWorld, refusal } from "./api.js";
 import { isReport } from "./capture.js";
 import { brief, exact } from "./clockface.js";
@@ -9,7 +9,7 @@ import { CopyCurl, Save } from "./exporting.js";
 import { Slip } from "./receipt.js";
 import { keysOn } from "./keys.js";
 import { refine, route } from "./route.js";
-import { act, revision, send, world } from "./state.js";
+import { act, keyOf, revision, send, world } from "./state.js";
 import { Act, Choice, Copy, Empty, Go, Heading, html, Icon, Json, Mark, Panel, Status, Trouble, copy, focus, walk } from "./ui.js";
 import { useWindows, Windowed } from "./windowed.js";
 import { cardOf, minor, money, units } from "./words.js";
@@ -59,17 +59,26 @@ function limitOf({ min, max }, { total_amount: total, currency }) {
 
 /** The form of an action that takes an amount. It begins with the amount that the action has by itself, if any. */
 function AmountForm({ move, payment, label, run }) {
-  const [text, setText] = useState(move.amount === null ? "" : units(move.amount, payment.currency));
-  const typed = minor(text, payment.currency);
+  const field = useRef(null);
+  const [text, setText] = useState(null);
+  const first = move.amount === null ? "" : units(move.amount, payment.currency);
+  // It may be read again after the last action: what is typed replaces it all the same.
+  useLayoutEffect(() => {
+    if (text !== null) return;
+    field.current.focus();
+    field.current.select();
+  }, [first]);
+  const typed = minor(text ?? first, payment.currency);
   const fits = typed !== null && typed >= move.min && typed <= move.max;
   return html`<form class="row wrap" onSubmit=${(event) => { event.preventDefault(); event.target.querySelector("button")?.click(); }}>
-    <input ref=${focus} class="short" aria-label=${`Amount: ${label}`} inputmode="decimal" aria-invalid=${String(text !== "" && !fits)} value=${text}
+    <input ref=${field} class="short" aria-label=${`Amount: ${label}`} inputmode="decimal" aria-invalid=${String((text ?? first) !== "" && !fits)} value=${text ?? first}
       onFocus=${(event) => event.target.select()} onInput=${(event) => setText(event.target.value)} />
     <${Act} class="btn p" run=${() => run({ amount: typed })} disabled=${!fits}>${label}<//></form>`;
 }
 
 function Move({ move, payment, as, onDone }) {
-  const [open, setOpen] = useState(false);
+  // Null before the form was open: once it is closed, its button has the focus again.
+  const [open, setOpen] = useState(null);
   const run = async (amount = {}) => {
     const answer = await send({ method: "POST", path: move.path, key: as, body: { ...move.example, ...amount } });
     if (!refusal(answer)) setOpen(false);
@@ -80,7 +89,7 @@ function Move({ move, payment, as, onDone }) {
   if (isReport) return html`<li><span>${label}</span>${limit}</li>`;
   if (move.max === null) return html`<li><${Act} run=${() => run()}>${label}<//>${limit}</li>`;
   return html`<li>${open ? html`<${AmountForm} move=${move} payment=${payment} label=${label} run=${run} />`
-    : html`<button class="btn" onClick=${() => setOpen(true)}>${label}…</button>`}${limit}</li>`;
+    : html`<button class="btn" ref=${open === null ? null : focus} onClick=${() => setOpen(true)}>${label}…</button>`}${limit}</li>`;
 }
 
 function Moves({ payment, as, setAs, moves, onDone }) {
@@ -139,18 +148,18 @@ function Detail({ id }) {
   const { query } = route.value;
   const [found, setFound] = useState(null);
   const [moves, setMoves] = useState(null);
+  const [noMoves, setNoMoves] = useState(null);
   const [error, setError] = useState(null);
   const [refused, setRefused] = useState(null);
   const payment = found?.payment;
-  const cast = world.value;
-  const owner = cast && Object.entries(cast.accounts).find(([, account]) => account === payment?.account_id)?.[0];
-  const as = query.as || (owner && cast.keys[owner] ? owner : "psp");
+  const as = query.as || keyOf(payment?.account_id);
   const here = route.value.world;
   useEffect(() => {
     ask("GET", inWorld(here, "payments", id)).then((answer) => { setFound(answer); setError(null); }, setError);
   }, [id, revision.value]);
   useEffect(() => {
-    if (payment) ask("GET", `${inWorld(here, "payments", id, "moves")}?key=${encodeURIComponent(as)}`).then(setMoves, setError);
+    if (payment) ask("GET", `${inWorld(here, "payments", id, "moves")}?key=${encodeURIComponent(as)}`)
+      .then((answer) => { setMoves(answer); setNoMoves(null); }, setNoMoves);
   }, [id, as, found]);
   if (error) return html`<${Trouble} error=${error} />`;
   if (payment?.transaction_id !== id) return html`<p class="q">Reading ${id}</p>`;
@@ -168,7 +177,7 @@ function Detail({ id }) {
     ${tab === "story" ? html`<${Story} story=${found.story} currency=${payment.currency} />`
       : tab === "receipt" ? html`<div class="slip"><${Slip} record=${payment} /></div>` : html`<${Json} value=${payment} />`}<//></div>
   <div class="side"><${Moves} payment=${payment} as=${as} setAs=${(one) => refine({ as: one })} moves=${moves} onDone=${onDone} />
-    <${Trouble} error=${refused} /><${Unanswered} found=${found} /><${Money} ledger=${found.ledger} currency=${payment.currency} />
+    <${Trouble} error=${noMoves ?? refused} /><${Unanswered} found=${found} /><${Money} ledger=${found.ledger} currency=${payment.currency} />
     ${found.batch ? html`<${Panel} title="Batch"><p class="pad"><${Go} room="batches" id=${found.batch.id}>${found.batch.number ?? found.batch.id}<//> is ${found.batch.status}</p><//>` : ""}</div></div>`;
 }
 

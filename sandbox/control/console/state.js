@@ -57,6 +57,13 @@ export const listed = computed(() => {
   const waits = (glance.value?.waiting ?? []).filter(({ id }) => !known.has(id));
   return [...waits.reverse(), ...requests.value];
 });
+/** The name of the key that acts for an account: the account's own, else that of the platform, else the first. */
+export function keyOf(account) {
+  const { accounts, keys } = world.value;
+  const [owner] = Object.entries(accounts).find(([, id]) => id === account) ?? [];
+  return [owner, "psp"].find((name) => keys[name]) ?? Object.keys(keys)[0];
+}
+
 /** Whether all of this was read: before that, an empty list tells nothing. */
 export const isRead = computed(() => world.value !== null && agenda.value !== null);
 /** Whether the stream is open. */

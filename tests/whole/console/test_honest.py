@@ -86,6 +86,8 @@ def test_an_action_begins_with_the_amount_that_is_due_by_then_and_takes_the_keys
         page.keyboard.type(amount)
         page.keyboard.press("Enter")
         expect(field).to_have_count(0)
+        if action == "Increment":
+            expect(page.get_by_role("button", name="Increment…")).to_be_focused()
 
     expect(page.locator(".hd .st")).to_have_text("refunded")
     assert faults(page) == []
@@ -106,6 +108,16 @@ def test_a_payment_has_its_own_amounts_after_another_was_open(page, desk):
     refund.click()
     expect(page.get_by_role("textbox", name="Amount: Refund")).to_have_value("25.00")
     assert second in page.url
+
+
+def test_a_link_with_a_key_that_is_gone_shows_the_payment(page, desk):
+    desk.open(f"payments/{desk.pay(1000)['transaction_id']}?as=gone")
+
+    expect(page.locator(".hd h2")).to_contain_text("$10.00")
+    expect(page.get_by_role("alert")).to_contain_text("no key with the id or cast name 'gone'")
+    page.get_by_role("combobox", name="as", exact=True).select_option("merchant")
+    expect(page.get_by_role("button", name="Refund…")).to_be_visible()
+    expect(page.get_by_role("alert")).to_have_count(0)
 
 
 def test_a_tip_is_paid_or_refused(page, desk):
