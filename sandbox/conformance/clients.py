@@ -123,8 +123,7 @@ class InProcess(AbstractContextManager["InProcess"]):
 
 
 def _read(answer: httpx2.Response) -> HttpAnswer:
-    headers = {name.lower(): value for name, value in answer.headers.items()}
-    return HttpAnswer(answer.status_code, headers, answer.text)
+    return HttpAnswer(answer.status_code, dict(answer.headers), answer.text)
 
 
 class _Remote(AbstractContextManager["Any"]):
