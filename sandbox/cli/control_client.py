@@ -1,5 +1,6 @@
 """The client of the control API that the commands use."""
 
+import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -92,6 +93,11 @@ class Remote:
         url = scheme + self.url.rstrip("/").removesuffix(PREFIX).rstrip("/")
         object.__setattr__(self, "url", url)
 
+    @property
+    def control_url(self) -> str:
+        """The address of its control API, and of its console."""
+        return self.url + PREFIX
+
     def read(self, method: str, path: str, body: Body = None, **query: Any) -> Any:
         """Return the JSON of the answer to one request, None without a body. Raises Unanswered."""
         answer = self.ask(method, add_query(path, **query), body)
@@ -113,9 +119,13 @@ class Remote:
         sent = {"accept": "application/json", **headers}
         if body is not None:
             sent["content-type"] = "application/json"
-        content, json = (body, None) if isinstance(body, bytes) else (None, body)
+        # Outside of the client, which blames the URL for text that cannot be encoded.
+        if body is None or isinstance(body, bytes):
+            content = body
+        else:
+            content = json.dumps(body, ensure_ascii=False).encode()
         with self.client(self.answer_s) as client:
-            built = client.build_request(method, path, headers=sent, content=content, json=json)
+            built = client.build_request(method, path, headers=sent, content=content)
             return fetch(client, built, within_s=self.answer_s + self.connect_s)
 
     @contextmanager
@@ -143,7 +153,7 @@ class Remote:
             if (context := click.get_current_context(silent=True)) is not None:
                 context.meta[_ASKED] = self.url
             with httpx2.Client(
-                base_url=self.url + PREFIX,
+                base_url=self.control_url,
                 headers={"authorization": f"Bearer {self.token}"} if self.token else None,
                 timeout=timeout,
                 trust_env=False,

@@ -11,15 +11,7 @@ import click
 
 from sandbox.cli import output
 from sandbox.cli.arguments import NumberRange
-from sandbox.cli.control_client import (
-    PREFIX,
-    WORLD,
-    Remote,
-    RemoteWorld,
-    ServerCommand,
-    WorldCommand,
-    drop_none,
-)
+from sandbox.cli.control_client import WORLD, Remote, RemoteWorld, ServerCommand, WorldCommand
 from sandbox.cli.platform_client import KEY, MEMBER
 from sandbox.domain.text import suggest_words
 
@@ -93,7 +85,7 @@ def lens(key: str, *, world: RemoteWorld, **asked: str | None) -> output.Result:
     """
     if asked["operation"] is None:
         return output.Result(world.read("GET", "lens", key), _show_access)
-    seen = world.read("POST", "lens", body={"key": key, **drop_none(asked)})
+    seen = world.read("POST", "lens", body={"key": key, **asked})
     return output.Result(seen, _show_permission, int(not seen["allowed"]))
 
 
@@ -155,7 +147,7 @@ def open_console(*, world: RemoteWorld, only_print: bool) -> None:
     world.read("GET")
     token = world.server.token
     signs_in = f"token={quote(token, safe='')}" if token else ""
-    address = f"{world.server.url}{PREFIX}/#{signs_in}/{quote(world.id, safe='')}/overview"
+    address = f"{world.server.control_url}/#{signs_in}/{quote(world.id, safe='')}/overview"
     if not (only_print or webbrowser.open(address)):
         output.refuse("no browser could be opened here; --print shows the address")
     output.say(address if only_print else "opened in your browser")
