@@ -132,11 +132,12 @@ class Platform:
 
         Never raises: a defect of the sandbox is logged and answered with 500.
         """
-        started = perf_counter()
+        started, journal = perf_counter(), world.journal
+        counters = journal.counters
         context = RequestContext(
             unit=world.store.begin(),
             now=world.clock.now(),
-            request_id=id or world.journal.next_id(),
+            request_id=id or journal.next_id(),
             world=world,
             incoming=incoming,
             presented=presented,
@@ -165,7 +166,10 @@ class Platform:
         answer = Answer(status, body, headers, context.fault, context.late_ms)
         if (fault := context.fault) is not None:
             context.note(f"transport fault {fault.key}: {fault.effect}")
-        self._recorder.record(context, status, body, (perf_counter() - started) * 1000)
+        duration_ms = (perf_counter() - started) * 1000
+        # A reset clears the journal, and numbers the requests after it from 1 again.
+        is_journaled = journal.counters is counters
+        self._recorder.record(context, status, body, duration_ms, is_journaled=is_journaled)
         # A scenario may have webhooks of this request come before its answer (assumed D22).
         while context.request_id in world.outbox.pre_answer.values():
             await world.wait_for_change()

@@ -34,8 +34,16 @@ class Recorder:
         )
         self._shown_headers = journal.headers_shown_by(worlds.profile)
 
-    def record(self, context: RequestContext, status: int, body: bytes, duration_ms: float) -> None:
-        """Add the request to the journal, the log and the counters."""
+    def record(
+        self,
+        context: RequestContext,
+        status: int,
+        body: bytes,
+        duration_ms: float,
+        *,
+        is_journaled: bool,
+    ) -> None:
+        """Add the request to the journal, if it is still that of the request, and count it."""
         incoming, key = context.incoming, context.presented.key
         profile, row, path = self._worlds.profile, incoming.row, incoming.path
         if row is None or row.path != path:
@@ -78,7 +86,8 @@ class Recorder:
             context.world.state.maintenance_until,
         )
         # Requests of other origins' pages without a key are not journaled (assumed D25-origins).
-        if key is not None or why_foreign({"headers": incoming.headers}) is None:
+        is_own = key is not None or why_foreign({"headers": incoming.headers}) is None
+        if is_journaled and is_own:
             context.world.journal.add(entry)
         if self._log_requests:
             self._log(entry, context.world.id)

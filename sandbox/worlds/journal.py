@@ -266,3 +266,5 @@ class Journal:
         """Forget the entries, and number with these counters: the world was reset or restored."""
         self.clear()
         self.counters = counters
+        # Those that wait now leave the earlier dictionary, and may have the ids of later ones.
+        self.waiting = {}

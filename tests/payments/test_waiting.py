@@ -157,6 +157,8 @@ def test_a_reset_ends_what_waits_without_a_trace(sandbox, requests, operation):
     assert requests.end(task).error() == (404, "not_found")
     later = requests.end(after).json()
     assert (later["status_reason"], later["total_amount"]) == ("invalid_card", 700)
+    # The first of them would have an id of the journal that began anew.
+    assert [one["status"] for one in sandbox.look("requests")["requests"]] == [200]
     kinds = [one.event_type for one in sandbox.get_world().store.messages()]
     assert (kinds, sandbox.get_world().busy) == (["transaction.create", "transaction.sale"], {})
 
