@@ -30,7 +30,7 @@ from sandbox.platform.context import OperationContext
 from sandbox.platform.payments import late_answers
 from sandbox.platform.settlement import coming_result, members_of
 from sandbox.worlds.background import collect
-from sandbox.worlds.due_timers import advance_to, catch_up
+from sandbox.worlds.due_timers import advance, catch_up
 from sandbox.worlds.world import KINDS, World
 
 MOMENT = timedelta(milliseconds=1)
@@ -113,10 +113,10 @@ async def set_clock(request: ControlRequest, body: ClockBody) -> ClockView:
 
     When it moves ahead, everything due on the way happens at its own time (assumed D23).
     """
-    world = request.world
+    world, now = request.world, body.now
     busy = world.busy
-    if body.now is not None and body.now > world.clock.now():
-        await advance_to(world, body.now)
+    if now is not None and now > world.clock.now():
+        await advance(world, lambda: now)
     # Not if the world was reset meanwhile.
     if world.busy is busy:
         world.clock.set(ClockSetting(**vars(body)))
@@ -129,9 +129,12 @@ async def set_clock(request: ControlRequest, body: ClockBody) -> ClockView:
 async def advance_clock(request: ControlRequest, body: Advance) -> Advanced:
     """Advance a world's clock; everything due on the way happens."""
     world = request.world
-    soonest = world.store.next_timer()
-    end = body.end(world.clock.now(), None if soonest is None else soonest.due)
-    fired = await advance_to(world, end)
+
+    def find_end() -> Instant:
+        soonest = world.store.next_timer()
+        return body.end(world.clock.now(), None if soonest is None else soonest.due)
+
+    fired = await advance(world, find_end)
     return Advanced(now=world.clock.now(), fired=fired)
 
 

@@ -45,6 +45,23 @@ class Recorder:
     ) -> None:
         """Add the request to the journal, if it is still that of the request, and count it."""
         incoming, key = context.incoming, context.presented.key
+        entry = self._describe(context, status, body, duration_ms)
+        # Requests of other origins' pages without a key are not journaled (assumed D25-origins).
+        is_own = key is not None or why_foreign({"headers": incoming.headers}) is None
+        if is_journaled and is_own:
+            context.world.journal.add(entry)
+        if self._log_requests:
+            self._log(entry, context.world.id)
+        if context.presented.is_production:
+            log.warning("request %s: %s", context.request_id, context.presented.reason)
+        if incoming.origin != "console":
+            self._count(context, incoming.row, status, duration_ms / 1000)
+
+    def _describe(
+        self, context: RequestContext, status: int, body: bytes, duration_ms: float
+    ) -> journal.Entry:
+        """Return the entry of a request, without secrets."""
+        incoming, key = context.incoming, context.presented.key
         profile, row, path = self._worlds.profile, incoming.row, incoming.path
         if row is None or row.path != path:
             path = self._shown_path(path)
@@ -61,7 +78,7 @@ class Recorder:
         choice, near = context.choice, context.near_misses
         if choice is not None and choice.near_misses:
             choice, near = replace(choice, near_misses=()), [*near, *choice.near_misses]
-        entry = journal.Entry(
+        return journal.Entry(
             context.request_id,
             context.now,
             incoming.method,
@@ -85,16 +102,6 @@ class Recorder:
             context.world.state.scenario,
             context.world.state.maintenance_until,
         )
-        # Requests of other origins' pages without a key are not journaled (assumed D25-origins).
-        is_own = key is not None or why_foreign({"headers": incoming.headers}) is None
-        if is_journaled and is_own:
-            context.world.journal.add(entry)
-        if self._log_requests:
-            self._log(entry, context.world.id)
-        if context.presented.is_production:
-            log.warning("request %s: %s", context.request_id, context.presented.reason)
-        if incoming.origin != "console":
-            self._count(context, row, status, duration_ms / 1000)
 
     def _mask_reasons(self, context: RequestContext) -> None:
         """Mask secrets that reasons and notes quote from the request."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Callable
 from datetime import datetime
 from typing import Final
 
@@ -47,16 +48,18 @@ async def catch_up(world: World) -> list[Timer]:
     return fired
 
 
-async def advance_to(world: World, to: datetime) -> list[Timer]:
+async def advance(world: World, find_end: Callable[[], datetime]) -> list[Timer]:
     """Advance the world's clock to a moment, and return the timers that fired on the way.
 
     Every timer fires at its due time, including those that are created on the way. The clock moves
-    on only after all due webhooks were sent.
+    on only after all due webhooks were sent. `find_end` returns the moment once no other request
+    advances the clock.
     """
     # A reset replaces `busy`, and the clock begins again.
     busy = world.busy
     async with world.advancing:
         fired: list[Timer] = []
+        to = find_end()
         await world.wait_idle()
         while (
             world.busy is busy

@@ -77,6 +77,18 @@ def test_a_clock_is_advanced_to_an_instant_by_nothing_and_on_while_it_runs(sandb
     assert nothing.json()["message"] == "to: nothing falls due in this world"
 
 
+@pytest.mark.proves("assumed D23")
+def test_two_advances_at_once_are_both_made_in_full(sandbox, requests):
+    # Where something falls due on the way, the other request has its turn.
+    sandbox.held()
+    clock = "/_sandbox/worlds/default/clock/advance"
+
+    answers = requests.together(*[("POST", clock, {"by": "6d"})] * 2)
+
+    came = [one.expect(200)["now"] for one in answers]
+    assert came == ["2026-03-07T12:00:00.000Z", "2026-03-13T12:00:00.000Z"]
+
+
 def test_a_payment_s_amount_is_told_in_its_own_currency(sandbox):
     shop = f"/v1/locations/{sandbox.location_id('merchant')}"
     for currency, written in (("USD", "79.42 USD"), ("JPY", "7942 JPY"), ("BHD", "7.942 BHD")):
