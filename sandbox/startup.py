@@ -264,8 +264,8 @@ def _share_worlds(
     from sandbox.cluster.setup import agree
 
     _check_shared(settings)
-    secret, tokens = agree(database, _in_common(settings, fixture))
     url = settings.advertised_url
+    secret, tokens = agree(database, _in_common(settings, fixture), url)
     server = ClusterServer(
         database,
         Address(

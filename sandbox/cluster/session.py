@@ -21,7 +21,7 @@ from sandbox.cluster.database import (
     describe,
     is_fatal,
 )
-from sandbox.cluster.setup import OWNERS
+from sandbox.cluster.setup import OWNERS, refuse_same_url
 from sandbox.store.files.port import StoreError, Unavailable
 
 T = TypeVar("T")
@@ -45,8 +45,6 @@ SET synchronous_commit = on"""
 """Statements, since poolers refuse these as parameters of a connection. Without them, a machine
 that vanishes would keep its lock for hours."""
 
-_SAME_URL: Final = """
-SELECT name, machine FROM uat_sandbox.living WHERE url = $1 AND machine <> $2"""
 _END_FORMER: Final = "SELECT pg_terminate_backend(pid) FROM uat_sandbox.living WHERE url = $1"
 _JOIN: Final = """
 INSERT INTO uat_sandbox.sessions (number, machine, name, url, control_url, version)
@@ -144,12 +142,7 @@ class OwnerSession:
         await connection.execute(_SETTINGS)
         began_s = _elapsed_s()
         self._pid = await connection.fetchval("SELECT pg_backend_pid()")
-        other = await connection.fetchrow(_SAME_URL, address.url, machine)
-        if other is not None:
-            raise StoreError(
-                f"the server {other['name']!r} on {other['machine']} also has the address "
-                f"{address.url}; give the address of this one with --advertise"
-            )
+        await refuse_same_url(connection, address.url)
         # End the session of an earlier server at this address.
         await connection.execute(_END_FORMER, address.url)
         number = 1 + secrets.randbelow(2**31 - 1)

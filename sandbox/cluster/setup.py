@@ -6,6 +6,7 @@ The tables have their own schema, since a database may contain other things.
 import asyncio
 import json
 import secrets
+import socket
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
@@ -89,24 +90,28 @@ one. `wid` identifies the rows of a world; a rewritten world gets a new one, and
 leftovers until they are swept. Numbers of documents are text, since they may have more than 64
 bits. API keys have the `lookup` by which their world is found."""
 
+_SAME_URL: Final = """
+SELECT name, machine FROM uat_sandbox.living WHERE url = $1 AND machine <> $2"""
 
-def agree(url: str, common: Mapping[str, str]) -> tuple[bytes, str]:
+
+def agree(url: str, common: Mapping[str, str], own_url: str) -> tuple[bytes, str]:
     """Prepare the database, and return the secret of keys and the tokens of teams as JSON.
 
-    `common` has the settings that all servers must share. Raises StoreError with one sentence; this
-    runs before anything is served.
+    `common` has the settings that all servers must share; `own_url` is where the others reach this
+    server. Raises StoreError with one sentence; this runs before anything is served.
     """
     # In a thread, since another program that builds a sandbox may already run a loop.
     with ThreadPoolExecutor(1) as thread:
-        return thread.submit(asyncio.run, _agree(url, common)).result()
+        return thread.submit(asyncio.run, _agree(url, common, own_url)).result()
 
 
-async def _agree(url: str, common: Mapping[str, str]) -> tuple[bytes, str]:
+async def _agree(url: str, common: Mapping[str, str], own_url: str) -> tuple[bytes, str]:
     database = Database(url)
     async with database.opened() as one, database.opened() as other, asyncio.timeout(ANSWER_S):
         await refuse_pooler(one, other, database.name)
         await prepare(one, database.name)
         found = await share(one, database.name, common)
+        await refuse_same_url(one, own_url)
     return bytes.fromhex(found["secret"]), found.get("tokens", "")
 
 
@@ -171,6 +176,16 @@ async def refuse_pooler(one: Connection, other: Connection, name: str) -> None:
         f"{name} cannot be used: there is a pooler in transaction mode in between, and servers "
         "need their own sessions; name PostgreSQL itself in --store, or a pooler in session mode"
     )
+
+
+async def refuse_same_url(connection: Connection, url: str) -> None:
+    """Refuse the URL of a live server on another machine. Raises StoreError."""
+    other = await connection.fetchrow(_SAME_URL, url, socket.gethostname())
+    if other is not None:
+        raise StoreError(
+            f"the server {other['name']!r} on {other['machine']} also has the address {url}; give "
+            "the address of this one with --advertise"
+        )
 
 
 async def share(connection: Connection, name: str, own: Mapping[str, str]) -> dict[str, str]:
