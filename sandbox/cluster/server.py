@@ -387,7 +387,11 @@ class ClusterServer:
         run("writing to PostgreSQL", self.saver.keep_writing)
         run("watching the other servers", partial(self._repeat, watch))
         run("looking for worlds with something due", partial(self._repeat, sweep))
-        await self.have_world(DEFAULT_WORLD)
+        try:
+            await self.have_world(DEFAULT_WORLD)
+        except StoreError as error:
+            # It is of a later version, or cannot be read. Requests for other worlds are answered.
+            log.error("%s", error)
         if await self._database.ask(ownership.find, DEFAULT_WORLD) is not None:
             self._begin_default(self.worlds, False)
             return

@@ -343,6 +343,11 @@ def test_what_servers_cannot_share_is_refused(url: str, tmp_path: Path, postgres
     with serving(url, tmp_path, "one"):
         said = refused(url, "--seed", "2")
     assert "its servers have --seed '1', and this one '2'" in said
+    address = ("--advertise", "http://sandbox:8080")
+    with serving(url, tmp_path, "two", *address):
+        postgres.asked(url, "UPDATE uat_sandbox.sessions SET machine = 'box-2'")
+        said = refused(url, *address)
+    assert "the server 'two' on box-2 also has the address http://sandbox:8080; give" in said
     for version in ("2", "99"):
         set_version = f"UPDATE uat_sandbox.meta SET value = '{version}' WHERE name = 'schema'"
         postgres.asked(url, set_version)
@@ -355,13 +360,17 @@ def test_a_world_of_a_later_version_waits_for_a_server_of_that_version(
 ):
     with serving(url, tmp_path, "one") as one:
         one.control("POST", "/worlds", json={"id": "later"})
-    postgres.asked(url, "UPDATE uat_sandbox.worlds SET format = 99 WHERE id = 'later'")
+        key = one.control("POST", "/worlds", json={"id": "mine"}).json()["keys"]["merchant"]["key"]
+    # One of that version had `default` as well.
+    postgres.asked(url, "UPDATE uat_sandbox.worlds SET format = 99 WHERE id <> 'mine'")
     with serving(url, tmp_path, "two") as two:
-        answer = two.control("GET", "/worlds/later")
+        for id in ("later", "default"):
+            answer = two.control("GET", f"/worlds/{id}")
 
-        assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
-        assert "written by a later version" in answer.json()["message"]
-        assert works(two)
+            assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+            assert "written by a later version" in answer.json()["message"]
+        assert two.ask("GET", "/v1/accounts", key="merchant").status_code == 503
+        assert two.ask("GET", "/v1/accounts", key=key).status_code == 200
 
 
 def test_worlds_are_converted_to_a_database_and_back(url: str, tmp_path: Path):
