@@ -80,12 +80,17 @@ function Where({ record, batch, onDone }) {
   return record.now_in === batch.id ? "in this batch" : html`<${Go} room="batches" id=${record.now_in}>in another batch<//>`;
 }
 
+/** As many records are shown at first, and those that were refused. */
+const FIRST_RECORDS = 100;
+
 function Records({ found, chosen, onChoose, onDone }) {
   const { batch, records } = found;
+  const [all, setAll] = useState(false);
+  const shown = all ? records : records.filter(({ result }, number) => number < FIRST_RECORDS || result === "refused");
   const ticks = batch.status === "submitted" && !isReport;
   const toggle = (id) => onChoose(chosen.includes(id) ? chosen.filter((one) => one !== id) : [...chosen, id]);
   return html`<${Panel} title="Records" more=${html`<b>${records.length}</b>`}><div class="scroll" tabindex="0"><table><thead><tr>${ticks ? html`<th><span class="vh">Refuse</span></th>` : ""}
-    <th>at</th><th>record</th><th class="r">amount</th><th>card</th><th>result</th><th>now</th></tr></thead><tbody>${records.map((one) => html`<tr
+    <th>at</th><th>record</th><th class="r">amount</th><th>card</th><th>result</th><th>now</th></tr></thead><tbody>${shown.map((one) => html`<tr
       key=${`${one.kind} ${one.transaction_id} ${one.at}`} class=${one.result === "refused" ? "bad" : ""}>
     ${ticks ? html`<td>${one.kind === "capture" ? html`<input type="checkbox" checked=${chosen.includes(one.transaction_id)}
       aria-label=${`Refuse ${money(one.amount, batch.currency)} of ${one.last4}`} onChange=${() => toggle(one.transaction_id)} />` : ""}</td>` : ""}
@@ -93,6 +98,7 @@ function Records({ found, chosen, onChoose, onDone }) {
     <td class="r">${money(one.amount, batch.currency)}</td><td>${one.brand} ${one.last4}</td>
     <td>${one.result === "refused" ? html`<b class="x">refused</b>` : one.result ?? html`<span class="q">no answer yet</span>`}</td>
     <td><${Where} record=${one} batch=${batch} onDone=${onDone} /></td></tr>`)}</tbody></table></div>
+    ${shown.length < records.length ? html`<p class="pad"><button class="btn" onClick=${() => setAll(true)}>Show all ${records.length.toLocaleString("en")}</button></p>` : ""}
     ${records.length ? "" : html`<${Empty}><p class="q">It has no records yet.</p><//>`}<//>`;
 }
 

@@ -128,6 +128,23 @@ def test_older_lines_than_the_newest_hundred_are_shown_and_found(page, desk, roo
     assert faults(page) == []
 
 
+def test_a_long_batch_shows_its_first_records_and_those_that_were_refused(page, desk):
+    paid = [desk.pay(1000 + number)["transaction_id"] for number in range(104)]
+    desk.ask("PUT", "switches", {"batch.settlement": "manual"})
+    (batch,) = desk.ask("GET", "batches")["batches"]
+    desk.send("POST", f"/v1/batches/{batch['id']}/close", json={})
+    answer = {"answer": "partially_accepted", "rejected": [paid[102]]}
+    desk.ask("POST", f"batches/{batch['id']}/answer", answer)
+    desk.open(f"batches/{batch['id']}")
+    records = page.get_by_role("row").filter(has_text="capture of")
+    expect(records).to_have_count(101)
+    expect(records.last).to_contain_text("refused")
+
+    page.get_by_role("button", name="Show all 104").click()
+
+    expect(records).to_have_count(104)
+
+
 def test_marked_payments_are_saved_as_a_file_with_what_was_sent(page, desk):
     ids = [desk.pay(amount)["transaction_id"] for amount in (1000, 2000, 3000)]
     desk.open("payments")
