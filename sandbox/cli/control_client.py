@@ -69,6 +69,14 @@ def add_query(path: str, **query: Any) -> str:
     return path + (f"?{urlencode(given)}" if given else "")
 
 
+def _with_host(address: str) -> httpx2.URL:
+    """Return the URL at this address. Raises InvalidURL if it has no host."""
+    url = httpx2.URL(address)
+    if not url.host:
+        raise httpx2.InvalidURL("it has no host")
+    return url
+
+
 _FOR_NOW: Final = (502, 503, 504)
 """The statuses of a server without its database, and of a proxy without a server."""
 
@@ -153,7 +161,7 @@ class Remote:
             if (context := click.get_current_context(silent=True)) is not None:
                 context.meta[_ASKED] = self.url
             with httpx2.Client(
-                base_url=self.control_url,
+                base_url=_with_host(self.control_url),
                 headers={"authorization": f"Bearer {self.token}"} if self.token else None,
                 timeout=timeout,
                 trust_env=False,
