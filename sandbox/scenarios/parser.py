@@ -4,8 +4,7 @@ import json
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -13,7 +12,7 @@ from pydantic_core import ErrorDetails, ValidationError
 
 from sandbox.domain.json_text import fields_of
 from sandbox.domain.text import NotUtf8, decode_text, nearest, parse_toml
-from sandbox.scenarios.scenario import FAIL_FAST, LISTS, Scenario
+from sandbox.scenarios.scenario import LISTS, Scenario
 from sandbox.scenarios.words import Part
 
 PARTS_MAX: Final = 10_000
@@ -84,7 +83,6 @@ def parse_scenario(document: dict[str, Any]) -> Scenario:
         return Scenario.model_validate(document)
     except ValidationError as error:
         found = _mistakes(error)
-        found += islice(_mistakes_after(document, found), PROBLEMS_MAX)
         problems = [_problem(document, one) for one in found[:PROBLEMS_MAX]]
         rest = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
         first = problems[0]
@@ -161,25 +159,6 @@ def _mistakes(error: ValidationError) -> list[ErrorDetails]:
             continue
         places.setdefault(tuple(part for part in loc if _is_of_the_file(part)), one)
     return list(places.values())
-
-
-def _mistakes_after(
-    document: dict[str, Any], found: Sequence[ErrorDetails]
-) -> Iterator[ErrorDetails]:
-    """Yield the mistakes of the entries after the first faulty one of a list, where pydantic ends.
-
-    One list after the other, as far as they are wanted: finding all of them may take long.
-    """
-    faulty = {one["loc"][0]: one["loc"][1] for one in found if len(one["loc"]) > 1}
-    for name, first in faulty.items():
-        if name not in FAIL_FAST or not isinstance(first, int):
-            continue
-        for place, entry in enumerate(document[name][first + 1 :], start=first + 1):
-            try:
-                Scenario.model_validate({"name": "x", name: [entry]})
-            except ValidationError as error:
-                for one in _mistakes(error):
-                    yield {**one, "loc": (name, place, *one["loc"][2:])}
 
 
 def _is_of_the_file(part: int | str) -> bool:

@@ -167,14 +167,10 @@ class Example(Part):
 
 T = TypeVar("T")
 
-# It ends at the first faulty entry: finding all errors in a thousand rules takes long.
-_Listed = Annotated[list[T], Field(max_length=RULES_MAX, fail_fast=True)]
+_Listed = Annotated[list[T], Field(max_length=RULES_MAX)]
 
 LISTS: Final = ("rule", "webhook", "endpoint", "example")
 """The lists of a scenario, whose entries can have names."""
-
-FAIL_FAST: Final = ("rule", "webhook", "example")
-"""Those that end at the first faulty entry."""
 
 
 class Scenario(Part):
@@ -188,8 +184,8 @@ class Scenario(Part):
     """Readings of the world by their ids, chosen when the scenario starts."""
     rule: _Listed[Rule] = Field(default_factory=list)
     """Rules on attempts in order; the first that matches applies."""
-    webhook: Annotated[list[WebhookRule], Field(max_length=WEBHOOK_RULES_MAX, fail_fast=True)] = (
-        Field(default_factory=list)
+    webhook: Annotated[list[WebhookRule], Field(max_length=WEBHOOK_RULES_MAX)] = Field(
+        default_factory=list
     )
     """Rules on webhooks in order; the first that matches applies."""
     endpoint: Annotated[list[ScenarioEndpoint], Field(max_length=ENDPOINTS_MAX)] = Field(
