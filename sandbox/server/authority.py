@@ -32,15 +32,19 @@ _SKEW: Final = timedelta(days=1)
 def issue_chain(folder: Path, ca_file: Path, names: list[str]) -> tuple[bytes, bytes]:
     """Return a new key with its chain for these names, and the authority's certificate, as PEM.
 
-    The authority in the folder is created on first use; its certificate is written to `ca_file`.
-    Raises OSError, and ValueError for an unusable file or name; its message says why.
+    The authority in the folder is created on first use. Its certificate is written to `ca_file`
+    unless it is there. Raises OSError, and ValueError for an unusable file or name; its message
+    says why.
     """
     with FileLock(folder / ".lock"):
-        key, certificate = _authority(folder, ca_file)
-    return _server_chain(key, certificate, names), _pem(certificate)
+        key, certificate = _authority(folder)
+        ca = _pem(certificate)
+        if not ca_file.is_file() or ca_file.read_bytes() != ca:
+            ca_file.write_bytes(ca)
+    return _server_chain(key, certificate, names), ca
 
 
-def _authority(folder: Path, ca_file: Path) -> tuple[EllipticCurvePrivateKey, x509.Certificate]:
+def _authority(folder: Path) -> tuple[EllipticCurvePrivateKey, x509.Certificate]:
     """Return the key and certificate of the authority, new ones if they are missing or end soon."""
     pair = folder / _PAIR_FILE
     if pair.exists():
@@ -55,10 +59,10 @@ def _authority(folder: Path, ca_file: Path) -> tuple[EllipticCurvePrivateKey, x5
             ) from None
         if certificate.not_valid_after_utc - datetime.now(UTC) > _AUTHORITY_LEFT_MIN:
             return key, certificate
-    return _new_authority(folder, ca_file)
+    return _new_authority(folder)
 
 
-def _new_authority(folder: Path, ca_file: Path) -> tuple[EllipticCurvePrivateKey, x509.Certificate]:
+def _new_authority(folder: Path) -> tuple[EllipticCurvePrivateKey, x509.Certificate]:
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name(
         [x509.NameAttribute(NameOID.COMMON_NAME, f"uat-sandbox on {socket.gethostname()}"[:64])]
@@ -68,7 +72,6 @@ def _new_authority(folder: Path, ca_file: Path) -> tuple[EllipticCurvePrivateKey
     builder = builder.add_extension(_usage(signs_certificates=True), critical=True)
     certificate = builder.sign(key, hashes.SHA256())
     replace_file(folder / _PAIR_FILE, [_key_pem(key), _pem(certificate)], keeps_mode=False)
-    ca_file.write_bytes(_pem(certificate))
     return key, certificate
 
 
