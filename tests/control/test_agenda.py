@@ -6,7 +6,7 @@ from sandbox.control import clock as control_agenda
 from sandbox.domain.clock import TIMER_KINDS
 from tests.control.refusals import assert_refused
 from tests.driving import NOW
-from tests.scenarios.running import after, follows, running
+from tests.scenarios.running import after, follows
 
 
 def agenda(sandbox, **query):
@@ -122,22 +122,6 @@ def test_a_late_answer_leads_where_the_agenda_says(sandbox):
         assert told["then"] == {"status": tx["status"], "status_reason": tx["status_reason"]}
         assert [one["then"] for one in rest if one["kind"] == "late_answer"] == [None]
         assert rest[0]["says"] == f"nothing happens: the payment is {tx['status']} by now"
-
-
-@pytest.mark.proves("assumed D4")
-def test_the_result_of_a_batch_is_told_before_it_comes(sandbox):
-    batch_id = sandbox.read(sandbox.paid_id())["batch_id"]
-    planned = {"batch": "rejected", "reason": "hash_mismatch", "after": "1h"}
-    running(sandbox, {"when": {"operation": "close_batch"}, "then": planned})
-    sandbox.close_batch(batch_id)
-    (one,) = agenda(sandbox, subject=batch_id)
-
-    advance(sandbox, to=one["due"])
-    batch = sandbox.batch(batch_id)
-
-    assert (one["kind"], one["subject"]["kind"]) == ("batch_result", "batch")
-    assert one["then"] == {"status": "rejected", "status_reason": "hash_mismatch"}
-    assert batch["status"] == "rejected"
 
 
 def test_keys_and_terminals_are_told_by_name(sandbox):

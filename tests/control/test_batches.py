@@ -81,7 +81,8 @@ def test_each_result_of_a_batch_has_its_payments_settled_or_not_and_says_what_it
         assert sandbox.read(tx)["status"] == ("settled" if result == "accepted" else "captured")
 
 
-def test_a_batch_says_what_comes_and_when(sandbox):
+@pytest.mark.proves("assumed D4")
+def test_a_batch_and_the_agenda_say_what_comes_and_when(sandbox):
     then = {"batch": "rejected", "reason": "comms", "after": "2h"}
     running(sandbox, {"when": {"operation": "close_batch"}, "then": then})
     id = sandbox.paid()["batch_id"]
@@ -89,9 +90,14 @@ def test_a_batch_says_what_comes_and_when(sandbox):
     sandbox.close_batch(id)
 
     detail = sandbox.look(f"batches/{id}")
+    (one,) = sandbox.look("agenda", subject=id)["agenda"]
+    sandbox.advance("2h")
 
-    assert detail["is_due_at"] == "2026-03-01T14:00:00.000Z"
+    assert detail["is_due_at"] == one["due"] == "2026-03-01T14:00:00.000Z"
     assert detail["why"] == "the processor answers: rejected"
+    assert (one["kind"], one["subject"]["kind"]) == ("batch_result", "batch")
+    assert one["then"] == {"status": "rejected", "status_reason": "comms"}
+    assert sandbox.batch(id)["status"] == "rejected"
 
 
 def test_batches_are_found_by_status_account_and_terminal(sandbox):

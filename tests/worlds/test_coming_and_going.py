@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import time
+import weakref
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from sandbox.worlds.elsewhere import WorldLost
 from sandbox.worlds.event_stream import WAITED
 from sandbox.worlds.spec import Limits, TooManyWorlds
 from sandbox.worlds.world import World
-from tests.driving import InProcess
+from tests.driving import InProcess, fresh
 from tests.state.filling import looping
 from tests.support.directory import SUPPLIED_KEY, supplied
 
@@ -40,16 +41,30 @@ def test_the_keys_of_a_deleted_world_are_unknown_until_another_has_its_id(sandbo
     assert "made" not in names
 
 
-def test_a_world_that_is_deleted_or_replaced_leaves_the_memory(sandbox):
-    other = sandbox.add_world("quokka")
-    other.paid()
-    other.load(other.saved()).expect(200)
-    other.paid()
+def test_worlds_that_are_gone_and_servers_that_nothing_holds_leave_the_memory():
+    sandbox = fresh()
+    other, stores = sandbox.add_world("quokka"), []
+    for _ in range(2):
+        for outcome in (None, "do_not_honor", "timed_out"):
+            other.pay(outcome=outcome)
+        other.acted(other.held(), "capture")
+        for query in ("status=captured&min_amount=5", "search_term=476173", "card_brand=Visa"):
+            other.get("/v2/transactions", query=query).expect(200)
+        # Attempts at it wait for a loop, which does not run.
+        other.add_endpoint()
+        other.pay()
+        assert other.messages(offset=0)
+        stores.append(weakref.ref(other.get_world().store))
+        other.load(other.saved()).expect(200)
     other.manage("DELETE", "")
+    server = weakref.ref(sandbox.sandbox.worlds)
 
     gc.collect()
     left = [one for one in gc.get_objects() if isinstance(one, World) and one.id == "quokka"]
-    assert left == []
+    assert (left, [one() for one in stores]) == ([], [None, None])
+    del sandbox, other
+    gc.collect()
+    assert server() is None
 
 
 @pytest.mark.proves("assumed D25")
