@@ -32,10 +32,16 @@ def test_messages_come_newest_last_and_the_window_is_on_the_newest(sandbox):
         found = [message["subject"] for message in listed["messages"]]
         assert found == [ids[n] for n in expected], query
         assert (listed["total"], listed["offset"]) == (5, offset)
+    # They are read backwards from the newest.
+    newest = sandbox.look("messages", limit=3)
+    oldest = sandbox.look("messages", limit=3, before=newest["next"])
+    seen = [message["subject"] for page in (oldest, newest) for message in page["messages"]]
+    assert (seen, oldest["next"], oldest["total"]) == (ids, None, 5)
 
 
-def test_messages_are_filtered_by_type_subject_account_and_time(sandbox):
+def test_messages_are_filtered_by_what_they_are_about_and_what_became_of_them(sandbox):
     first, second = make_keys(sandbox, 2)
+    sandbox.add_endpoint(id="e")
     sandbox.set_clock("2026-04-01T00:00:00Z")
     path = f"/v5/apikeys/{first}"
     sandbox.put(path, {"status": "revoked"}, by="merchant")
@@ -55,6 +61,12 @@ def test_messages_are_filtered_by_type_subject_account_and_time(sandbox):
         ({"account": sandbox.account_id("merchant")}, 3),
         ({"account": "merchant"}, 3),
         ({"account": "partner"}, 0),
+        ({"account": "merchant", "status": "revoked"}, 1),
+        ({"q": first.upper()}, 2),
+        ({"q": sandbox.messages()[0]["id"][4:].upper()}, 1),
+        ({"endpoint": "e", "delivery": "pending"}, 1),
+        ({"delivery": "failed"}, 0),
+        ({"endpoint": "other"}, 0),
     ):
         assert sandbox.look("messages", **query)["total"] == total, query
 

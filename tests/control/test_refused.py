@@ -12,6 +12,7 @@ from tests.support.directory import NOBODY
 UNKNOWN = "unknown_world: "
 NOT_FOUND = "not_found: "
 SWITCH = "unknown_switch: "
+READING = "unknown_reading: "
 DISABLED = "endpoint_disabled: the endpoint is disabled: disabled by hand"
 INSIDE = "a receiver inside"
 LOST = {"outcome": "lost_card"}
@@ -41,6 +42,10 @@ QUERIES = [
     ("messages?offset=-1", None),
     ("messages?offset=" + "9" * 5000, None),
     ("messages?x=1", None),
+    ("messages?before=msg_none", None),
+    ("messages?before=a&offset=1", None),
+    ("messages?q=", None),
+    ("messages?delivery=delivred", "delivered"),
     ("payments?status=captured,setled", "settled"),
     ("payments?status_reason=approvd", "approved"),
     ("payments?type=sales", "sale"),
@@ -83,6 +88,11 @@ PATHS = [
 ]
 """Addresses that are refused, with the nearest known word, and the error with what it says."""
 
+READINGS = [
+    ({"key_deletes_itselve": "allowed"}, "key_deletes_itself"),
+    ({"key_deletes_itself": "refuse"}, "refused"),
+    ({"stored_transaction_type": "first", "key_deletes_itself": ""}, None),
+]
 FIELDS = [
     ({"event_types": ["transaction.sales"]}, "transaction.sale"),
     ({"event_types": ["batch.opened"] * 101}, None),
@@ -186,7 +196,9 @@ BODIES = {
         ({"team": "mobile", "expires_at": "2020-01-01T00:00:00Z"}, None, "must be in the future"),
         ({"team": "a", "expires_in": "1d", "expires_at": "2030-01-01T00:00:00Z"}, None, "one of"),
     ],
+    "PUT /worlds/default/readings": [(one, near, READING) for one, near in READINGS],
     "POST /worlds": [
+        *(({"readings": one}, near, READING) for one, near in READINGS),
         ({"fixture": "dmeo"}, "demo", "unknown_fixture: "),
         ({"fixture": "something-else"}, None, "unknown_fixture: "),
         ({"qqqqqqq": 7}, None),

@@ -117,23 +117,8 @@ def test_worlds_choose_apart_and_snapshots_keep_the_choice(sandbox):
     assert sandbox.look("readings") == DEFAULTS
 
 
-@pytest.mark.parametrize(
-    ("wanted", "nearest"),
-    [
-        ({"key_deletes_itselve": "allowed"}, "key_deletes_itself"),
-        ({"key_deletes_itself": "refuse"}, "refused"),
-        ({"stored_transaction_type": "first", "key_deletes_itself": ""}, None),
-    ],
-)
-def test_an_unknown_reading_or_value_is_refused_with_the_nearest_word(sandbox, wanted, nearest):
-    for method, path, body in (
-        ("PUT", "/worlds/default/readings", wanted),
-        ("POST", "/worlds", {"id": "mine", "readings": wanted}),
-    ):
-        answer = sandbox.control(method, path, body)
-        assert answer.error() == (400, "unknown_reading")
-        assert answer.json().get("nearest") == nearest
-
-    assert sandbox.look("readings") == DEFAULTS
-    with pytest.raises(ValueError, match="readings"):
-        parse_profile({"readings": wanted})
+def test_a_profile_has_no_unknown_reading_or_value():
+    # tests/control/test_refused has those of worlds.
+    for wanted in ({"key_deletes_itselve": "allowed"}, {"key_deletes_itself": "refuse"}):
+        with pytest.raises(ValueError, match="readings"):
+            parse_profile({"readings": wanted})

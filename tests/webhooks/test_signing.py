@@ -161,31 +161,3 @@ def test_what_cannot_be_checked_is_refused(hooked):
         body = {"headers": headers, "body": "{}", "secret": SECRET}
         answer = hooked.manage("POST", "/verify", body).json()
         assert (answer["step"], answer["age_s"]) == ("timestamp", None)
-
-
-def test_messages_are_found_by_what_became_of_them_and_read_backwards(hooked, receiver):
-    ids = [hooked.emit() for _ in range(3)]
-    for id in ids:
-        hooked.tried(id)
-
-    def listed(query):
-        return hooked.manage("GET", f"/messages?{query}").json()
-
-    last = listed("limit=2")
-    first = listed(f"limit=2&before={last['next']}")
-    assert [one["id"] for one in first["messages"] + last["messages"]] == ids
-    assert (first["next"], first["total"]) == (None, 3)
-    assert listed(f"q={ids[1][4:].upper()}")["messages"][0]["id"] == ids[1]
-    message = last["messages"][0]
-    mine = f"account={message['account_id']}&status={message['body']['status']}"
-    for query, total in (
-        ("endpoint=e&delivery=delivered", 3),
-        ("delivery=failed", 0),
-        ("endpoint=other", 0),
-        (mine, 3),
-    ):
-        assert listed(query)["total"] == total, query
-    misspelt = hooked.manage("GET", "/messages?delivery=delivred")
-    assert_refused(misspelt, 400, "validation_error", "delivered")
-    for query in ("before=msg_none", "before=a&offset=1", "q="):
-        assert_refused(hooked.manage("GET", f"/messages?{query}"), 400, "validation_error")
