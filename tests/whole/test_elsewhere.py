@@ -32,7 +32,6 @@ DIFFERS = {
     "test_coverage": "counts of the server go on from one test to the next",
     "test_it_is_filtered_counted_and_read_in_pages": "webhooks are sent meanwhile",
     "test_a_scenario_registers_its_endpoints_and_they_stay": "webhooks are sent meanwhile",
-    "test_what_cannot_be_asked_of_webhooks_is_refused": "webhooks are sent meanwhile",
     "test_an_endpoint_is_disabled_enabled_and_deleted": "webhooks are sent meanwhile",
     "test_a_capture_has_all_that_can_be_seen_and_no_key": "webhooks are sent meanwhile",
     "test_the_journal_says_of_a_closed_connection": "asks an application without a server",
