@@ -39,10 +39,12 @@ def waits(sandbox, run, count=WAITS_MAX, **query):
         return tasks
 
     tasks = run(begin())
-    yield tasks
-    run(turns())
-    gone.set()
-    run(asyncio.wait_for(asyncio.gather(*tasks), 60))
+    try:
+        yield tasks
+        run(turns())
+    finally:
+        gone.set()
+        run(asyncio.wait_for(asyncio.gather(*tasks), 60))
 
 
 def test_the_first_message_that_fits_is_answered_at_once_and_in_full(sandbox):
