@@ -1,6 +1,7 @@
 // What falls due, in groups: each thing with what it leads to, and a preview of an advance to it.
 
 import { useEffect, useState } from "preact/hooks";
+import { isReport } from "./capture.js";
 import { named } from "./health.js";
 import { act, agenda, endpoints } from "./state.js";
 import { Act, Go, html, Icon, Trouble } from "./ui.js";
@@ -68,7 +69,7 @@ function Due({ one, now, open, onOpen, advance }) {
   return html`<li class=${open ? "on" : ""}><button class="dueb" aria-expanded=${String(open)} onClick=${onOpen}>
     <${Icon} name=${ICONS[one.kind] ?? "payments"} size=${14} /><span class="el"><b>${named(subject(one.subject), endpoints.value)}</b> ${one.says}</span>
     <span class="q">${until(now, one.due)}</span><span class="m">${when(one.due, now)}</span></button>
-    ${open && html`<div class="pv"><${Preview} to=${one.due} /><p>${then ? `Then it is ${then}. ` : ""}<${Go} room="clauses"
+    ${open && html`<div class="pv">${isReport ? "" : html`<${Preview} to=${one.due} />`}<p>${then ? `Then it is ${then}. ` : ""}<${Go} room="clauses"
         query=${{ q: one.clause }} class="cl">${one.clause}<//>${one.subject.kind === "payment" ? html` · <${Go} room="payments" id=${one.subject.id}>Story<//>` : ""}</p>
       <div class="row wrap"><${Act} class="btn p" run=${() => advance({ to: one.due })}>Advance<//>
       <${Act} class="btn g" run=${() => advance({ to: one.due, before: true })}>Stop just before it<//></div></div>`}</li>`;

@@ -2,6 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { ask, inWorld } from "./api.js";
+import { isReport } from "./capture.js";
 import { useAnswer } from "./reading.js";
 import { go, refine, route } from "./route.js";
 import { show, way } from "./showing.js";
@@ -66,8 +67,8 @@ export function Coverage() {
   const [catalogue] = useAnswer(() => ask("GET", "/outcomes"));
   const [file, setFile] = useState(null);
   return html`<div class="row wrap"><h1 tabindex="-1">Coverage</h1><span class="q">what was used, and what never came up</span><span class="sp"></span>
-    <${Choice} label="Of" options=${[["", "This world"], ["all", "All worlds"]]} value=${all ? "all" : ""} onChoose=${(of) => refine({ of })} /></div>
-  <p class="q sm">Requests from this console do not count. “Show me” makes it happen in a fork of this world.</p>
+    ${isReport ? "" : html`<${Choice} label="Of" options=${[["", "This world"], ["all", "All worlds"]]} value=${all ? "all" : ""} onChoose=${(of) => refine({ of })} />`}</div>
+  ${isReport ? "" : html`<p class="q sm">Requests from this console do not count. “Show me” makes it happen in a fork of this world.</p>`}
   <${Trouble} error=${error} /><${Compare} file=${file} onFile=${setFile} />
   ${found && Object.entries(found).filter(([, one]) => one?.exercised).map(([name, content]) => html`<${Section} key=${name} name=${name} content=${content}
     catalogue=${catalogue} file=${file} />`)}`;

@@ -131,9 +131,9 @@ export function Finder() {
     ${question && by.question === question && !hits.length ? html`<p class="q pad">Nothing in any world of this
       server has this id, name or card. Press Escape to close.</p>` : ""}
     <p class="q sm pad">Keys: <kbd>g</kbd> and o t s p b w j a v c i l go to a room, <kbd>t</kbd> to the
-      clock, <kbd>/</kbd> to the filter, <kbd>j</kbd> <kbd>k</kbd> walk a list, <kbd>Enter</kbd> opens a line and <kbd>Esc</kbd> leaves it,
-      <kbd>x</kbd> marks a payment, <kbd>Space</kbd> pauses updates. In the terminal <kbd>1</kbd> to <kbd>9</kbd> tap a card, and
-      <kbd>p</kbd> presents.
+      clock, <kbd>/</kbd> to the filter, <kbd>j</kbd> <kbd>k</kbd> walk a list, <kbd>Enter</kbd> opens a line and <kbd>Esc</kbd> leaves
+      it, <kbd>x</kbd> marks a payment, <kbd>Space</kbd> pauses updates. In the terminal <kbd>1</kbd> to <kbd>9</kbd> tap a card,
+      and <kbd>p</kbd> presents.
       <label class="tick"><input type="checkbox" checked=${keysOn.value}
         onChange=${(event) => switchKeys(event.target.checked)} /> Single-key shortcuts are on</label></p>
   </dialog>`;

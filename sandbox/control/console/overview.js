@@ -133,8 +133,9 @@ const Endpoints = () => html`<${Panel} title="Webhook endpoints" more=${html`<${
   ${endpoints.value.length ? html`<ul class="eps">${endpoints.value.slice(0, 6).map((one) => {
     const last = deliveriesTo(one, messages.value);
     const good = last.filter((each) => tick(each) === "").length;
+    const isBad = last.some((each) => tick(each) === "x");
     return html`<li><b class="el">${one.description || one.url}</b><${Ticks} endpoint=${one} />
-      <span class=${good < last.length ? "x r" : "q r"}>${good} / ${last.length}</span></li>`;
+      <span class=${isBad ? "x r" : "q r"}>${good} / ${last.length}</span></li>`;
   })}</ul>` : html`<${Empty}><p class="q">No endpoints yet: webhooks are stored, but not delivered.</p>
     <${Go} room="webhooks" class="btn">Add an endpoint<//><//>`}<//>`;
 

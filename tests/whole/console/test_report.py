@@ -107,9 +107,13 @@ def test_each_room_has_what_the_capture_holds_or_says_what_it_needs(page):
 
     go(page, "time")
     expect(page.locator(".clockh")).to_contain_text("12:00:00")
+    page.get_by_role("main").get_by_role("button", name="the key expires").first.click()
+    expect(page.locator(".pv")).to_contain_text("spec 3.1-expiry")
+    expect(page.locator(".pv")).not_to_contain_text("Advance")
     expect(page.locator("body")).not_to_contain_text("does not have this")
     go(page, "coverage")
     expect(page.locator("main")).to_contain_text("payments.create 1")
+    expect(page.locator("main")).not_to_contain_text("All worlds")
     for room in ("terminal", "scenarios"):
         go(page, room)
         expect(page.locator("main")).to_contain_text("needs a running sandbox")
