@@ -201,9 +201,9 @@ def _find_problems(text: str | None, document: dict[str, Any] | None) -> Problem
 
 def get_running(world: World) -> Scenario:
     """Return the scenario that runs in a world. Raises ControlFault."""
-    if world.state.scenario is None:
+    if world.scenario is None:
         raise _no_scenario()
-    return parser.parse_scenario(dict(world.state.scenario))
+    return world.scenario.scenario
 
 
 def choose_scenario(request: ControlRequest, wanted: Any) -> Scenario:
