@@ -25,6 +25,7 @@ from sandbox.http_client import send_json
 from sandbox.scenarios.parser import ScenarioError
 from sandbox.server import run as server
 from sandbox.settings import Settings, SettingsError
+from sandbox.store.files.disk import replace_file
 from sandbox.store.fixture import FixtureError
 from sandbox.worlds.spec import DEFAULT_WORLD
 
@@ -215,7 +216,8 @@ async def _keep(worlds: _UsedWorlds, folder: Path, ended: str) -> None:
             count = sum(one.id == other.id for other in kept[: len(captures)])
             name = quote(one.id, safe="") + (f"-{count + 1}" if count else "")
             (folder / f"{name}.journal.json").write_bytes(one.journal)
-            (folder / f"{name}.world.json").write_bytes(one.document)
+            # It has the keys and the secrets of the world.
+            replace_file(folder / f"{name}.world.json", [one.document], keeps_mode=False)
             captures.append(NamedCapture(name, name, read_capture(one.capture)))
         (folder / _REPORT).write_bytes(with_captures(captures))
     except (OSError, output.Refused) as error:

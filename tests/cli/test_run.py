@@ -66,6 +66,7 @@ def test_with_a_token_all_worlds_of_a_failed_command_are_kept_and_open_elsewhere
     files = {f"{world}.{kind}.json" for world in kept for kind in ("world", "journal")}
     assert {path.name for path in folder.iterdir()} == {"report.html", *files}
     for world, paths in kept.items():
+        assert (folder / f"{world}.world.json").stat().st_mode & 0o777 == 0o600
         journal = json.loads((folder / f"{world}.journal.json").read_text())["requests"]
         assert [entry["path"] for entry in journal] == paths
     page = (folder / "report.html").read_text(encoding="utf-8")
