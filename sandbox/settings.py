@@ -22,6 +22,8 @@ from sandbox.worlds.spec import Limits
 _HOST_NAME: Final = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+")
 
 _WINDOWS_PATH: Final = re.compile(r"[A-Za-z]:\\")
+_OTHER_URL: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
+"""The beginning of a URL, of which `Path` keeps one slash."""
 _URL: Final = re.compile(r"http://[A-Za-z0-9._:\[\]-]+")
 
 LogFormat = Literal["text", "json"]
@@ -170,10 +172,8 @@ class Settings:
                     f"--allow-host: {name!r} is not a host name; write it like sandbox.example, "
                     "without a scheme and a port"
                 )
-        if self.store is not None and os.name == "posix" and _WINDOWS_PATH.match(str(self.store)):
-            raise SettingsError(
-                f"--store: {str(self.store)!r} is a Windows path; write one of this machine"
-            )
+        if self.store is not None:
+            _check_store(str(self.store))
         if self.watch and self.scenario is None:
             raise SettingsError("--watch: there is no file to watch; name one with --scenario")
         if self.advertise is not None and not _URL.fullmatch(self.advertise):
@@ -239,6 +239,18 @@ class Settings:
     def platform_url(self) -> str:
         """The URL of the platform, as seen from the control API."""
         return "/" if self.control_port is None else self.url_at(self.port)
+
+
+def _check_store(path: str) -> None:
+    """Raise SettingsError for a path of another system, and for a URL."""
+    if os.name == "posix" and _WINDOWS_PATH.match(path):
+        raise SettingsError(f"--store: {path!r} is a Windows path; write one of this machine")
+    if url := _OTHER_URL.match(path):
+        # The rest may contain a password.
+        raise SettingsError(
+            f"--store: a URL that begins with {url[1]}:// cannot be used; write it like "
+            "postgresql://user@host/name, or name a file"
+        )
 
 
 def is_database(store: str | None) -> bool:

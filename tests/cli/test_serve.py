@@ -69,6 +69,7 @@ REFUSED = {
     "--worlds-max 0": ["--worlds-max"],
     "--worlds-unused-after-s 0": ["--worlds-unused-after-s"],
     "--journal-entries-max 0": ["--journal-entries-max"],
+    "--store mysql+asyncpg://me:it@db/x": ["--store: a URL that begins with mysql+asyncpg://"],
     "--watch": ["--watch: there is no file to watch; name one with --scenario"],
     "--prot 0": ["--prot", "--port"],
     "demo": ["demo"],
