@@ -1,9 +1,9 @@
 """The contexts of requests and operations: what was sent, and the results of the steps so far."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from datetime import datetime, timedelta
 from math import ceil
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec import Struct
 from starlette.types import Receive
@@ -11,6 +11,7 @@ from starlette.types import Receive
 from sandbox.domain.access import Holds
 from sandbox.domain.directory import Account
 from sandbox.domain.events import EVENTS, Message
+from sandbox.domain.faults import NOT_FOUND, Refusal
 from sandbox.domain.instants import to_ms
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.payments.transactions import Payment, Transaction, show
@@ -27,6 +28,8 @@ from sandbox.worlds.elsewhere import ReservedKey
 from sandbox.worlds.journal import Decision, Origin
 from sandbox.worlds.quotas import Quota
 from sandbox.worlds.world import World
+
+T = TypeVar("T")
 
 Headers = list[tuple[bytes, bytes]]
 
@@ -228,6 +231,17 @@ class RequestContext(OperationContext, kw_only=True):
     def note(self, note: str) -> None:
         """Add a note for the journal."""
         self.notes += (note,)
+
+    async def wait_for(self, awaitable: Awaitable[T]) -> T:
+        """Wait for something, and return it. Raises Refusal if the world was reset meanwhile.
+
+        A reset world may have other records with the same ids.
+        """
+        busy = self.world.busy
+        found = await awaitable
+        if busy is not self.world.busy:
+            raise Refusal(NOT_FOUND, reason="the world was reset while the request waited")
+        return found
 
     def begin(self) -> None:
         """Begin a unit of work at the world's present time."""

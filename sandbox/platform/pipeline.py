@@ -58,7 +58,7 @@ async def answer_request(context: RequestContext, worlds: Worlds) -> tuple[int, 
         if busy is None:
             break
         # Another request on the same payment waits for its processor (assumed 2.6-serial).
-        await busy.wait()
+        await context.wait_for(busy.wait())
         context.begin_again()
     if row.attempts is None:
         gateway.strike(context)

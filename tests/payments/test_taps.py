@@ -323,6 +323,17 @@ def test_a_reset_or_the_end_of_its_world_ends_the_waiting(sandbox, requests):
     assert answer.status == 404
 
 
+def test_a_reset_overtakes_a_payment_that_was_just_tapped(sandbox, requests):
+    desk_opens(sandbox)
+    task = requests.open(sale(sandbox))
+    (waiting,) = requests.taps()
+    tap = ("POST", f"{CONTROL}/taps/{waiting['transaction_id']}", {"card": "tok_amex"})
+
+    requests.together(tap, ("POST", f"{CONTROL}/reset", {}))
+
+    assert requests.end(task).error() == (404, "not_found")
+
+
 IMPOSSIBLE = [
     ({}, "give one of card, outcome and cancel", None),
     ({"card": "tok_amex", "cancel": "user"}, "give one of", None),

@@ -163,6 +163,25 @@ def test_a_reset_ends_what_waits_without_a_trace(sandbox, requests, operation):
     assert (kinds, sandbox.get_world().busy) == (["transaction.create", "transaction.sale"], {})
 
 
+def test_a_reset_ends_what_waits_its_turn(sandbox, requests):
+    id = sandbox.paid_id()
+    delay(sandbox)
+    requests.open(action(id, "refund", amount=10))
+
+    async def refund_too_and_reset():
+        refund = asyncio.create_task(sandbox.ask_on_loop(*action(id, "refund", amount=20)))
+        await turns()
+        await sandbox.ask_on_loop("POST", "/_sandbox/worlds/default/reset", {})
+        await sandbox.ask_on_loop(*sale(sandbox))
+        return await refund
+
+    answer = requests.run(refund_too_and_reset())
+
+    assert answer.error() == (404, "not_found")
+    # The payment after the reset has the same id.
+    assert sandbox.read(id)["refunded"] == 0
+
+
 def test_a_prompt_that_expires_while_its_confirmation_waits_stays_expired(sandbox, requests):
     id = sandbox.ready_for("confirm")
     delay(sandbox)
