@@ -303,7 +303,7 @@ def _break() -> None:
     """A defect of the server, for the process that it is called in."""
     from sandbox.platform.recorder import Recorder
 
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise RuntimeError("made for the test")
 
     Recorder.record = fail  # type: ignore[method-assign]
