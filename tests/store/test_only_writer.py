@@ -41,7 +41,9 @@ def without_lock(path: Path) -> Path:
 def test_a_file_in_use_is_refused_under_every_name_and_without_its_lock_file(path: Path):
     write(path, document("a", 1))
     with closing(open_file(path)):
-        for name in (path, linked(path), without_lock(path)):
+        with pytest.raises(StoreError, match=f"another server uses it .process {os.getpid()}."):
+            open_file(path)
+        for name in (linked(path), without_lock(path)):
             for _ in range(2):
                 with pytest.raises(StoreError, match="another server uses it"):
                     open_file(name)
