@@ -170,12 +170,18 @@ def _keys(facts: dict[str, Any]) -> str:
     width = max(map(len, shown))
     lines = ["API keys of the world default:", *(f"  {one:<{width}}  {keys[one]}" for one in shown)]
     if left := len(keys) - len(shown):
-        lines.append(f"  and {left} more: {_command()} keys")
+        lines.append(f"  and {left} more: {_command()} keys{_url_option(facts['control_url'])}")
     if not facts["known_keys"]:
         lines.append(
             "These keys belong to this server only; --known-keys gives a new one the known keys."
         )
     return "\n".join(lines)
+
+
+def _url_option(control_url: str) -> str:
+    """Return the option with which commands ask this server; none at the usual address."""
+    url, usual = control_url.removesuffix("/_sandbox"), Settings()
+    return "" if url == usual.url_at(usual.port) else f" --url {shlex.quote(url)}"
 
 
 def _command() -> str:
