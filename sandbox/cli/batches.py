@@ -9,7 +9,7 @@ import click
 
 from sandbox.cli import output
 from sandbox.cli.arguments import FILE, REASON, RESULT, quote_word, several
-from sandbox.cli.control_client import RemoteWorld, WorldCommand, drop_none, world_option
+from sandbox.cli.control_client import RemoteWorld, WorldCommand, drop_none, with_options
 from sandbox.cli.files import print_bytes
 from sandbox.cli.main import Group
 from sandbox.cli.platform_client import ACCOUNT, ActorCommand, Stage, terminal_option
@@ -129,7 +129,7 @@ def close(*, batch: str | None, terminal: str | None, stage: Stage) -> output.Re
         steps = ["sandbox clock advance 1m", "sandbox batch list"]
         if stage.remote.read("GET", "switches")["batch.settlement"] == "manual":
             steps = ["sandbox batch answer last accepted"]
-        step = ", ".join(one + world_option() for one in steps)
+        step = ", ".join(map(with_options, steps))
         _show_batch(stage, closed, f"next: {step}" if closed["status"] == "submitted" else None)
 
     return output.Result(stage.must(member, "POST", f"/v1/batches/{id}/close"), show)

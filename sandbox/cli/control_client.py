@@ -1,6 +1,7 @@
 """The client of the control API that the commands use."""
 
 import json
+import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -286,12 +287,13 @@ class RemoteWorld:
 # --- commands
 
 
-def world_option() -> str:
-    """Return ` --world ID` for a further command, if the running command has that option."""
+def with_options(command: str) -> str:
+    """Return a further command with the `--url` and `--world` that the running one was given."""
     context = click.get_current_context()
-    if context.get_parameter_source("world_id") is not ParameterSource.COMMANDLINE:
-        return ""
-    return f" --world {context.params['world_id']}"
+    for option, name in (("--url", "url"), ("--world", "world_id")):
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            command += f" {option} {shlex.quote(context.params[name])}"
+    return command
 
 
 _ASKED: Final = "sandbox.asked"

@@ -7,7 +7,7 @@ from typing import Any, Final
 import click
 
 from sandbox.cli import arguments, output
-from sandbox.cli.control_client import RemoteWorld, WorldCommand, drop_none, world_option
+from sandbox.cli.control_client import RemoteWorld, WorldCommand, drop_none, with_options
 from sandbox.cli.platform_client import OUTCOME_HEADER, ActorCommand, Member, Stage, terminal_option
 from sandbox.domain.currencies import format_amount, in_units
 from sandbox.domain.json_text import fields_of, value_of
@@ -108,7 +108,7 @@ def _send(
         if payment["status"] in ("declined", "error") and OUTCOME_HEADER in reply.headers:
             parts.append(_describe_choice(reply.headers[OUTCOME_HEADER]))
         if step := _next(payment, stage.options_of(member, payment["tid"])):
-            parts.append(f"next: {step}{world_option()}")
+            parts.append(f"next: {with_options(step)}")
         output.say_parts(parts)
 
     return output.Result(payment, show)

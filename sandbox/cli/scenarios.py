@@ -16,7 +16,14 @@ from sandbox import library
 from sandbox.app import build
 from sandbox.cli import output
 from sandbox.cli.arguments import FILE, SOME_SCENARIO
-from sandbox.cli.control_client import Dropped, Remote, RemoteWorld, ServerCommand, WorldCommand
+from sandbox.cli.control_client import (
+    Dropped,
+    Remote,
+    RemoteWorld,
+    ServerCommand,
+    WorldCommand,
+    with_options,
+)
 from sandbox.cli.main import Group
 from sandbox.cli.platform_client import ANSWER_S, find_reason, platform_of
 from sandbox.cli.webhooks import Received, receiving
@@ -162,7 +169,8 @@ def play(name: str, *, auto: bool, keep: bool, server: Remote) -> None:
     steps = output.count_things(len(scenario.example), "step")
     output.say(f"{steps}, {wrong} not as expected" if wrong else f"{steps}, all as expected")
     if keep:
-        output.say(f"the world is {world.id}: sandbox tail --world {world.id}")
+        follow = with_options(f"sandbox tail --world {world.id}")
+        output.say(f"the world is {world.id}: {follow}")
     sys.exit(output.EXIT_REFUSED if wrong else 0)
 
 

@@ -28,14 +28,15 @@ def test_a_payment_is_one_line_with_its_id_status_amount_card_and_next_step(till
     assert (paid["total_amount"], paid["event_id"]) == (1000, "e-1")
 
 
-def test_the_next_step_names_the_world_if_the_command_line_did(till):
+def test_the_next_step_names_the_server_and_the_world_if_the_command_line_did(till):
     held = till(f"pay 25 --hold --as second_merchant --world {till.world}")
-    elsewhere = ask("pay", "10", "--world", till.world, server=till.server).stdout
+    there = ["--world", till.world, "--url", till.server.url]
+    elsewhere = ask("pay", "10", *there).stdout
     closed = ask("batch", "close", "--world", till.world, server=till.server).stdout
 
     assert held.endswith(f"next: sandbox capture {held[:8]} --world {till.world}\n")
     assert "next: sandbox batch close " in elsewhere
-    assert elsewhere.endswith(f" --world {till.world}\n")
+    assert elsewhere.endswith(f" --url {till.server.url} --world {till.world}\n")
     steps = f"clock advance 1m --world {till.world}, sandbox batch list --world {till.world}\n"
     assert closed.endswith(f"next: sandbox {steps}")
 
