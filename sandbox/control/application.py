@@ -78,16 +78,23 @@ class Control:
     async def respond(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, whether or not its path leads to an endpoint."""
         name, answering = "none", None
+        body: bytes | bytearray | None = None
+
+        async def read() -> bytes | bytearray:
+            """Return the body, which can be received only once."""
+            nonlocal body
+            if body is None:
+                body = await self._read(row, scope, receive)
+            return body
+
         try:
             row, request = self._route(scope)
             name, headers = row.name, request.answer_headers
-            read = partial(self._read, row, scope, receive)
             if await forward(request, row, read, (scope, receive, send)):
                 return
             # A body is read only for an endpoint and a world that exist (assumed D25-bodies).
             request.find_world()
-            body = await read()
-            status, shown = row.status, await self._carry_out(row, request, receive, body)
+            status, shown = row.status, await self._carry_out(row, request, receive, await read())
             if isinstance(shown, Accepted):
                 status, shown = 202, shown.content
             answering = row

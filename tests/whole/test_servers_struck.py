@@ -38,6 +38,7 @@ from tests.servers.serving import serving
 from tests.servers.striking import STRIKES, Campaign
 from tests.state.saved_worlds import refused
 from tests.webhooks.receiving import receiving
+from tests.whole.installing import free_port
 
 STRUCK = int(os.environ.get("TESTED_STRIKES", len(STRIKES)))
 CHECKED_EACH = 4
@@ -107,6 +108,19 @@ def test_reads_that_wait_at_a_frozen_server_know_what_others_did_meanwhile(two):
                 assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
         until(lambda: works(one))
         assert payments(one) == payments(other) >= made
+
+
+def test_a_body_for_a_server_that_cannot_be_reached_is_used_where_its_world_is_then(
+    url: str, tmp_path: Path
+):
+    unreachable = ("--advertise", f"http://127.0.0.1:{free_port()}")
+    with serving(url, tmp_path, "one", *unreachable) as one, serving(url, tmp_path, "two") as two:
+        one.process.send_signal(signal.SIGSTOP)
+
+        answer = two.control("PUT", "/worlds/default/switches", json={"latency.scale": 0.5})
+
+        one.process.kill()
+    assert (answer.status_code, answer.json()["latency.scale"]) == (200, 0.5)
 
 
 def test_every_request_that_was_sent_on_to_a_server_that_is_gone_is_ended():
