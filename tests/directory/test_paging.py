@@ -116,6 +116,10 @@ def test_an_unknown_parameter_is_ignored_and_the_journal_says_so(sandbox):
         assert answer.expect(200)["limit"] == 50
         assert "'limt' is unknown and was ignored" in note
         assert "'limit'" in note
+    many = [f"u{number}=1" for number in range(501)]
+    assert sandbox.get("/v1/accounts", query="&".join(many[1:])).status == 200
+    said = sandbox.get("/v1/accounts", query="&".join(many)).detail()
+    assert said.endswith("the query has more than 500 parameters")
 
 
 # --- whose records ----------------------------------------------------------------------------
