@@ -37,9 +37,8 @@ def outcomes() -> str:
         f"There are {len(OUTCOMES)}. The status `ok` is the operation's own success. An outcome\n"
         "without a code means that no answer came. `gateway id`: whether a first attempt gets\n"
         "one. `latency` is nominal: the switch `latency.scale` says how much of it a request\n"
-        "waits. `retry`: whether to try the same again (same), to try another card or amount\n"
-        "(other), to fix something first (fix), to look up the event_id first (recon), or not to\n"
-        "retry (no).\n\n"
+        "waits. `retry`: whether to try the same again (same), another card or amount (other), to\n"
+        "fix something first (fix), to look up the event_id first (recon), or not at all (no).\n\n"
         "Only sales can prompt for a surcharge; where they cannot, `surcharge_prompt` is an\n"
         f"approval. At a sale, {listed(sorted(AFTER_PROMPT))}\n"
         "show the prompt and answer it themselves.\n"
@@ -136,9 +135,8 @@ def triggers() -> str:
         f"They are between {dollars(FIRST_AMOUNT)} and {dollars(LAST_AMOUNT)}. Any other amount\n"
         "is ordinary. The amount in the request counts, before automatic tax and surcharge\n"
         "(assumed 6.2-amount). Other choices, such as a [card](cards.md), come first (assumed\n"
-        "D4). The switch `triggers.enabled` turns all of these amounts off.\n"
-        "[Outcomes](outcomes.md) explains the outcomes and faults, [batches](batches.md) the\n"
-        "results of settlement.",
+        "D4). The switch `triggers.enabled` turns all of them off. [Outcomes](outcomes.md)\n"
+        "explains outcomes and faults, [batches](batches.md) the results of settlement.",
         table(("amount", "in dollars", "kind", "what happens", "for"), rows),
     )
 

@@ -85,12 +85,9 @@ def transactions() -> str:
         "event fires and the history has it. Some [readings](readings.md) change this table:\n\n"
         "- `rule_failures` answers a rule failure with the failed transaction.\n"
         "- `refused_attempts` makes every refused row a rule failure.\n"
-        "- `status_after_partial_refund` shows the payment as refunded after a partial refund.\n"
-        "  The rest of it can still be refunded.\n"
-        "- `status_of_partial_reverse` puts reversed into the answer and the event of a partial\n"
-        "  reversal.\n"
-        "- `tip_on_a_hold` applies the rows of a captured payment to the tip of an authorized\n"
-        "  one.\n"
+        "- `status_after_partial_refund` shows a payment as refunded after a part of it.\n"
+        "- `status_of_partial_reverse` shows it as reversed, in the answer and the event.\n"
+        "- `tip_on_a_hold` adjusts the tip of an authorization by the rows of a captured one.\n"
         "- `reversal_of_a_timeout` allows the reversal of a whole payment that timed out.\n\n"
         "Money: A authorized, C captured, R0 reversed before the capture, R1 reversed after it,\n"
         "F refunded. Shown: `transaction_type` / `status` / `status_reason`.\n",
@@ -221,9 +218,8 @@ def batches() -> str:
     frozen = listed(status for status in BATCH_STATUSES if status in FROZEN)
     return page(
         "Transitions of a batch",
-        "Generated from the rows that the code executes. An action that has no row for the state\n"
-        f"is refused with {_error(VALIDATION_ERROR)}. Sums and payments of a batch no longer\n"
-        f"change in the statuses {frozen}.",
+        "Generated from the rows that the code executes. An action without a row for the state is\n"
+        f"{_error(VALIDATION_ERROR)}. Sums and payments no longer change in {frozen}.",
         "## The states\n",
         _drawn(BATCH_LIFE),
         "## The rows\n",

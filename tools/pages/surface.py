@@ -79,8 +79,7 @@ def errors() -> str:
         "Every refusal. API-key endpoints answer with `error`, `message` and `details`, the\n"
         "others in the shape that the profile names.",
         table(("status", "error", "message", "source"), rows),
-        "Bytes that are not HTTP get a 400 in plain text, and so does a head of more than\n"
-        "64 KiB.\n",
+        "Bytes that are not HTTP get a plain 400, and so does a head of more than 64 KiB.\n",
     )
 
 
@@ -148,10 +147,9 @@ def demonstrations() -> str:
     """Describe what each scenario shows, and the command that plays it."""
     return page(
         "Demonstrations",
-        "Each line is a story to play before an audience, one step for each key press. You see\n"
-        "the answer, the webhooks and the clock of each step. A story plays in a world of its\n"
-        "own, on your running server. [The guide](../guides/console.md#demonstrations) has\n"
-        "transcripts.",
+        "Each line is a story to play before an audience, one step for each key press, with the\n"
+        "answer, the webhooks and the clock beside it. It plays in a world of its own, on your\n"
+        "running server. [The guide](../guides/console.md#demonstrations) has transcripts.",
         table(
             ("to show", "run", "steps"),
             [
