@@ -43,7 +43,7 @@ class Recorder:
         *,
         is_journaled: bool,
     ) -> None:
-        """Add the request to the journal, if it is still that of the request, and count it."""
+        """Count and log the request, and add it to the journal unless a reset has begun another."""
         incoming, key = context.incoming, context.presented.key
         entry = self._describe(context, status, body, duration_ms)
         # Requests of other origins' pages without a key are not journaled (assumed D25-origins).

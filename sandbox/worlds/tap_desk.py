@@ -56,8 +56,8 @@ class TapDesk:
     def join(self, tap: Tap, request_id: str, why_not: WhyNot) -> Waiting:
         """Have the payment wait.
 
-        What `came` is the tap, or None if the payment ended without one. It raises Refusal if the
-        world was reset in the meantime.
+        Its future `came` has the tap, or None if the payment ended without one. It raises Refusal
+        if the world was reset in the meantime.
         """
         waiting = Waiting(tap, request_id, why_not, get_running_loop().create_future())
         self._waiting[tap.transaction_id] = waiting

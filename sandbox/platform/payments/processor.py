@@ -86,7 +86,7 @@ async def wait_for_answer(
     if event is not None:
         taken[event] = payment
     unit = context.world.store.begin()
-    # A card that was read in time has no deadline.
+    # A card that was tapped in time no longer has a deadline (assumed D24).
     unit.cancel(TAP_EXPIRES, payment)
     # If the server dies, the next start ends the payment.
     unit.put(BusyPayment(transaction_id=payment))
