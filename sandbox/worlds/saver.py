@@ -16,7 +16,7 @@ from typing import Final
 from pydantic_core import from_json
 
 from sandbox.measurements import Measured
-from sandbox.store.files.port import COUNTERS, Change, StateFile, StoreError
+from sandbox.store.files.port import COUNTERS, Change, Document, StateFile, StoreError
 from sandbox.store.records import Records
 from sandbox.store.store import UnitOfWork
 from sandbox.store.world_documents import Moment, Put, counters_document, documents_of
@@ -34,7 +34,10 @@ class ChangeLog:
         # The fixture of the world, if it is not bundled and the file has to contain it.
         self._fixture = world.spec.fixture.document
         self._on_change = on_change
-        self._is_anew = False
+        self._is_anew = self._was_anew = False
+        # What was taken last; it is noted again if it could not be written.
+        self._taken: dict[tuple[Records, str], None] = {}
+        self._counters: Document | None
         self.forget()
 
     def forget(self) -> None:
@@ -56,6 +59,7 @@ class ChangeLog:
 
     def take(self) -> Change | None:
         """Return the changes up to now and forget them; None if there are none."""
+        self._taken, self._was_anew = self._changed, self._is_anew
         puts: list[Put] = []
         gone: list[tuple[str, str]] = []
         if self._is_anew:
@@ -73,6 +77,12 @@ class ChangeLog:
             puts.append((COUNTERS, counters))
         self.forget()
         return Change(self._world_id, puts, gone) if puts or gone else None
+
+    def take_back(self) -> None:
+        """Note again what was taken last, because it could not be written."""
+        self._changed = self._taken | self._changed
+        self._is_anew = self._is_anew or self._was_anew
+        self._counters = None
 
 
 # --- writing ------------------------------------------------------------------------------------
@@ -94,7 +104,6 @@ class FileSaver:
         self._logs: dict[str, ChangeLog] = {}
         # The logs of changed worlds by id; None for deleted worlds.
         self._dirty: dict[str, ChangeLog | None] = {}
-        self._unwritten: list[Change] = []
         self._under_way: asyncio.Task[None] | None = None
         self._soon: asyncio.TimerHandle | None = None
         self._noted = self._written = 0
@@ -171,24 +180,30 @@ class FileSaver:
 
     @contextmanager
     def _take(self) -> Iterator[list[Change]]:
-        """Take the changes that the block writes; they are kept if it fails."""
+        """Take the changes that the block writes; they are noted again if it fails."""
         noted, began_s = self._noted, monotonic()
-        for world_id, its_log in self._dirty.items():
+        taken, self._dirty = self._dirty, {}
+        changes: list[Change] = []
+        for world_id, its_log in taken.items():
             change = Change(world_id, is_replacement=True) if its_log is None else its_log.take()
             if change is not None:
-                self._unwritten.append(change)
-        self._dirty = {}
+                changes.append(change)
         try:
-            yield self._unwritten
-        except StoreError as error:
-            if self.problem is None:
-                log.error("%s", error)
-            self.problem = str(error)
+            yield changes
+        except BaseException as error:
+            # A world that was replaced or deleted meanwhile has another log by now.
+            self._dirty = taken | self._dirty
+            for its_log in filter(None, taken.values()):
+                its_log.take_back()
+            if isinstance(error, StoreError):
+                if self.problem is None:
+                    log.error("%s", error)
+                self.problem = str(error)
             raise
-        if self._unwritten:
+        if changes:
             self.measured.writes.observe(monotonic() - began_s)
-            self.measured.written_together.observe(len(self._unwritten))
-        self._unwritten, self._written = [], noted
+            self.measured.written_together.observe(len(changes))
+        self._written = noted
         self._noted_of = {id: number for id, number in self._noted_of.items() if number > noted}
         if self.problem is not None:
             log.info("writing to %s works again", self.name)

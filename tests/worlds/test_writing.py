@@ -1,5 +1,6 @@
 """Writes to the state file: what one of them did not take, and what is kept afterwards."""
 
+from sandbox.store.files.port import StoreError
 from tests.driving import fresh
 from tests.state.filling import looping
 
@@ -16,6 +17,26 @@ def test_what_a_defect_kept_from_the_file_is_written_next_time(tmp_path, monkeyp
 
     with looping(fresh(store=path)) as again:
         assert again.sandbox.worlds.get("b") is not None
+
+
+def test_what_was_never_written_is_tried_again_as_it_is_by_then(tmp_path, monkeypatch):
+    path, tried = tmp_path / "state.json", []
+
+    def fail(changes):
+        tried.append(list(changes))
+        raise StoreError("the disk is full")
+
+    with looping(fresh(store=path)) as sandbox, monkeypatch.context() as full:
+        key = sandbox.create_key().json()["id"]
+        full.setattr(sandbox.sandbox.worlds.saver.file, "write", fail)
+        for name in ("first", "second", "third"):
+            assert sandbox.change_key(key, name=name).status == 500
+
+    (change,) = tried[-1]
+    documents = [(table, one.id) for table, one in change.puts]
+    assert len(documents) == len(set(documents))
+    with looping(fresh(store=path)) as again:
+        assert again.read_key(key)["name"] == "third"
 
 
 def test_a_deleted_world_leaves_nothing_behind_once_its_end_is_written(tmp_path):
