@@ -6,7 +6,6 @@ what was acknowledged at its beginning; money is in order; and what was announce
 
 import threading
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -17,6 +16,7 @@ import httpx2
 
 from tests.driving import until
 from tests.payments.driving_money import check_batches, check_it_only_grew, check_payments
+from tests.state.remote import Remote
 from tests.state.saved_worlds import SavedWorld, serving_saved
 from tests.support.payments import PATHS
 from tests.webhooks.receiving import Received, Receiver
@@ -26,8 +26,6 @@ MERCHANTS = ("merchant", "second_merchant", "tax_merchant", "quiet_surcharge_mer
 
 FOLLOW_UPS = ("capture", "increment", "adjust", "reverse", "refund")
 LOAD_S = (0.05, 0.4)
-QUIET_S = 60
-PAGE = 100
 LATEST = 20
 LONG = "4d"
 """After that, whatever is tried again was tried for the last time."""
@@ -117,9 +115,7 @@ class Witness:
             return 500 if received.number % 5 == 4 else 200
 
         self._receiver.behave(behave)
-        url = {"url": self._receiver.url}
-        answer = server.control("POST", f"/worlds/{self.world}/endpoints", json=url)
-        assert answer.status_code == 201, answer.text
+        Remote(server, self.world).add_endpoint(url=self._receiver.url)
 
     def note(self, client: Client) -> None:
         """Learn what a client was told."""
@@ -134,17 +130,20 @@ class Witness:
 
     def check(self, server: SavedWorld) -> None:
         """Check all of it."""
-        transactions = list(self._pages(server, "/v2/transactions", "transactions"))
+        world = Remote(server, self.world)
+        transactions = world.list_all("/v2/transactions", "transactions", by=self.partner)
         self._check_what_was_acknowledged({one["transaction_id"]: one for one in transactions})
-        self._check_money(server, transactions)
-        self._check_attempts_by_event_id(server)
-        self._check_messages(server)
+        check_payments(transactions)
+        check_batches(transactions, world.list_all("/v1/batches", "batches", by=self.partner))
+        self._check_attempts_by_event_id(world)
+        self._check_messages(world)
 
     def check_all_arrived(self, server: SavedWorld) -> None:
         """Check that every message arrives, however often it was refused, and with one body."""
         self._receiver.behave(200)
-        self._advance(server, LONG)
-        self._check_messages(server)
+        world = Remote(server, self.world)
+        world.advance(LONG)
+        self._check_messages(world)
         arrived: dict[str, set[bytes]] = {}
         for received in list(self._receiver.requests):
             arrived.setdefault(received.id, set()).add(received.body)
@@ -167,24 +166,19 @@ class Witness:
                 self.numbers["checked"] += 1
         assert len(set(self._request_ids)) == len(self._request_ids)
 
-    def _check_money(self, server: SavedWorld, transactions: list[dict[str, Any]]) -> None:
-        check_payments(transactions)
-        check_batches(transactions, list(self._pages(server, "/v1/batches", "batches")))
-
-    def _check_attempts_by_event_id(self, server: SavedWorld) -> None:
+    def _check_attempts_by_event_id(self, world: Remote) -> None:
         """Each of the last attempts is found once, or was never made."""
         for event_id in self._unanswered[-LATEST:]:
-            assert len(self._by_event_id(server, event_id)) <= 1
+            assert len(world.found(f"event_id={event_id}", by=self.partner)) <= 1
         for answers in list(self._acknowledged.values())[-LATEST:]:
             id, event_id = answers[-1]["transaction_id"], answers[-1]["history"][-1]["event_id"]
-            found = self._by_event_id(server, event_id)
-            assert [one["transaction_id"] for one in found] == [id]
+            assert world.found(f"event_id={event_id}", by=self.partner) == [id]
 
-    def _check_messages(self, server: SavedWorld) -> None:
+    def _check_messages(self, world: Remote) -> None:
         """Whatever was acknowledged was announced once, and arrives or is tried again."""
         # It is answered once all is sent that is to be sent now, however long that takes here.
-        self._advance(server, "0s")
-        new = self._new_messages(server)
+        world.advance("0s")
+        new = self._new_messages(world)
         arrived = set(self._receiver.ids())
         for message in new:
             (delivery,) = message["deliveries"]
@@ -203,24 +197,11 @@ class Witness:
             for answer in answers:
                 assert (id, answer["event_id"], answer["status"]) in self._told
 
-    # --- asking
-
-    def _advance(self, server: SavedWorld, by: str) -> None:
-        path = f"/worlds/{self.world}/clock/advance"
-        answer = server.control("POST", path, json={"by": by}, timeout=QUIET_S)
-        assert answer.status_code == 200, answer.text
-
-    def _new_messages(self, server: SavedWorld) -> list[dict[str, Any]]:
+    def _new_messages(self, world: Remote) -> list[dict[str, Any]]:
         """The messages that were not seen before, each of which was tried."""
         found: list[dict[str, Any]] = []
-        while True:
-            offset = len(self._messages) + len(found)
-            query = {"offset": offset, "limit": 1000}
-            path = f"/worlds/{self.world}/messages"
-            page = server.control("GET", path, params=query).json()
-            found += page["messages"]
-            if offset + len(page["messages"]) >= page["total"]:
-                break
+        while len(self._messages) + len(found) < world.message_count():
+            found += world.messages(offset=len(self._messages) + len(found), limit=1000)
         # What is due again may be under way at any moment.
         untried = [
             message["id"]
@@ -229,23 +210,6 @@ class Witness:
             if one["status"] == "pending" and not one["next_attempt_at"] and not one["attempts"]
         ]
         assert untried == []
-        return found
-
-    def _pages(self, server: SavedWorld, path: str, plural: str) -> Iterator[dict[str, Any]]:
-        for offset in count(0, PAGE):
-            query = {"limit": PAGE, "offset": offset}
-            answer = server.ask("GET", path, key=self.partner, params=query)
-            assert answer.status_code == 200, answer.text
-            page = answer.json()[plural]
-            yield from page
-            if len(page) < PAGE:
-                return
-
-    def _by_event_id(self, server: SavedWorld, event_id: str) -> list[dict[str, Any]]:
-        query = {"event_id": event_id}
-        answer = server.ask("GET", "/v1/transactions", key=self.partner, params=query)
-        assert answer.status_code == 200, answer.text
-        found: list[dict[str, Any]] = answer.json()
         return found
 
 

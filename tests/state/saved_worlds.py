@@ -67,7 +67,7 @@ def serving_with(
     with contextlib.closing(Process(arguments, stderr=log, before=before)) as process:
         line = process.stdout.readline()
         assert line, f"the server did not start: {log.read_text()}"
-        with httpx2.Client(timeout=20, verify=False) as client:
+        with httpx2.Client(timeout=60, verify=False) as client:
             kept = SavedWorld(process, json.loads(line), client, log)
             yield kept
             if process.poll() is None:
