@@ -137,7 +137,7 @@ class KeyLife(RuleBasedStateMachine):
     "spec 3.1-revoke, 3.1-reinstate, 3.1-delete, 3.1-expiry, 3.1-gone",
     "spec 6.3-api_key.revoked, 6.3-api_key.reinstated, 6.3-api_key.deleted",
     "spec 4.4-delete-rotation, 5.11",
-    "assumed 8.2-revoke, 4.3-same-status, 4.3, 4.3-expired, 4.3-read, D19",
+    "assumed 8.2-revoke, 8.2-boundary, 4.3-same-status, 4.3, 4.3-expired, 4.3-read, D19",
 )
 def test_no_order_of_changes_and_clocks_confuses_a_key(profile):
     run_state_machine_as_test(
