@@ -1,10 +1,8 @@
 """The permission vocabulary. Source: spec 2.2."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from sandbox.domain.permissions import ACTIONS, CONCRETE, MACROS, PERMISSIONS, expand, grants_of
+from sandbox.domain.permissions import CONCRETE, MACROS, PERMISSIONS
 
 SPELT = """
 payments    tap-ios tap-android read refund tipadjust capture incremental-auth void confirm
@@ -17,8 +15,6 @@ apikeys     read create edit delete read:sub create:sub edit:sub delete:sub
 webhooks    read create edit delete
 """
 """The table of spec 2.2: each resource and its actions."""
-
-SUBSETS = st.lists(st.sampled_from(CONCRETE), unique=True).map(tuple)
 
 OTHERS = [
     *("", "ALL", "payments", "payments:*", "payments:tap", "payments:create", "payments:read:sub"),
@@ -38,23 +34,3 @@ def test_there_are_the_permissions_of_eight_resources_in_the_order_of_the_spec_a
     assert sorted(MACROS) == ["all", "legacy_all"]
     assert set(CONCRETE) | MACROS == PERMISSIONS
     assert [name for name in OTHERS if name in PERMISSIONS] == []
-
-
-@pytest.mark.proves("spec 2.2-all, 2.2-legacy-all")
-@given(macro=st.sampled_from(sorted(MACROS)), others=SUBSETS)
-def test_a_macro_stands_for_every_concrete_permission_and_is_not_held_itself(macro, others):
-    grants = grants_of((*others, macro))
-
-    assert expand((*others, macro)) == grants.concrete == set(CONCRETE)
-    assert grants.types == set(ACTIONS)
-    assert macro not in grants
-
-
-@pytest.mark.proves("spec 5.6, 5.7")
-@given(some=SUBSETS, asked=st.sampled_from(CONCRETE))
-def test_concrete_permissions_stand_for_themselves_and_imply_no_other(some, asked):
-    grants = grants_of(some)
-
-    assert expand(some) == grants.concrete == set(some)
-    assert grants.types == {name.split(":")[0] for name in some}
-    assert (asked in grants) == (asked in some)
