@@ -301,6 +301,10 @@ REFUSED: list[tuple[Change, str, *tuple[str, ...]]] = [
         *("world, default: webhook_faults, next_1: ", "then.dropp"),
     ),
     (_set("endpoints", "secret", to=""), "endpoints", "secret"),
+    (
+        lambda whole: whole | {"endpoints": dict.fromkeys(range(101), _first("endpoints")(whole))},
+        "endpoints: has 101, and a world can have at most 100",
+    ),
     # Elsewhere too it says only what the API takes.
     (_set("world", "begins", "name", to="n" * 201), ": begins.name: "),
     *(

@@ -3,14 +3,11 @@
 Source: spec 4.4-paths-provisioning, 6.1.3, 6.1.11; assumed 8.3, D22, D25.
 """
 
-import json
 import re
 
 import pytest
 
-from sandbox.app import build
 from sandbox.domain.webhooks import ENDPOINTS_MAX
-from sandbox.settings import Settings
 from sandbox.webhooks.signing import write_secret
 from tests.control.refusals import assert_refused
 from tests.driving import NOW
@@ -155,14 +152,10 @@ def test_another_account_gets_its_application_with_its_first_endpoint_and_keeps_
 # --- at most so many: docs/design/webhooks.md -------------------------------------------------
 
 
-def fill(sandbox):
-    """As many endpoints as may be."""
+def test_one_endpoint_more_than_may_be_is_refused_until_one_is_deleted(sandbox):
+    # tests/state/test_snapshots has a snapshot with too many.
     for number in range(ENDPOINTS_MAX):
         sandbox.add_endpoint(id=f"e{number}")
-
-
-def test_one_endpoint_more_than_may_be_is_refused_until_one_is_deleted(sandbox):
-    fill(sandbox)
     sandbox.control("POST", "/worlds", {"id": "other"})
     more = {"url": URL}
     scenario = {"name": "mine", "endpoint": [more | {"name": "mine"}]}
@@ -179,26 +172,6 @@ def test_one_endpoint_more_than_may_be_is_refused_until_one_is_deleted(sandbox):
     assert by_scenario.status in (400, 409)
     assert f"{ENDPOINTS_MAX} endpoints" in by_scenario.json()["message"]
     assert (elsewhere.status, changed["description"], taken.status) == (201, "as before", 201)
-
-
-def test_a_snapshot_and_a_fixture_bring_no_more_endpoints_than_may_be(sandbox, tmp_path):
-    fill(sandbox)
-    full = sandbox.control("GET", SNAPSHOT).body
-    too_full = json.loads(full)
-    first = next(iter(too_full["endpoints"].values()))
-    too_full["endpoints"]["999999"] = first | {"_id": "one_more", "id": "one_more"}
-    file = tmp_path / "full.json"
-    file.write_text(json.dumps(too_full))
-
-    as_full = sandbox.ask("PUT", f"/_sandbox{SNAPSHOT}", body=full)
-    refused = sandbox.control("PUT", SNAPSHOT, too_full)
-    with pytest.raises(ValueError, match="endpoints: has 101, and a world can have at most 100"):
-        build(Settings(fixture=str(file)))
-
-    assert as_full.status == 200
-    assert_refused(refused, 400, "not_restored")
-    assert "endpoints: has 101, and a world can have at most 100" in refused.json()["message"]
-    assert sandbox.look("endpoints")["total"] == ENDPOINTS_MAX
 
 
 def test_recovering_ends_where_its_endpoint_is_deleted_meanwhile(sandbox):
