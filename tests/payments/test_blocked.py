@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.directory import NOBODY
-from tests.support.payments import OPERATIONS
+from tests.support.payments import ACTIONS
 
 
 @pytest.mark.proves("assumed 4.7-blocked-account, Q26, 0.5-http")
@@ -41,7 +41,7 @@ def test_the_permission_and_the_target_come_before_the_block_and_the_body_after_
 
 @pytest.mark.proves("assumed 4.7-blocked-terminal")
 def test_payments_that_were_taken_before_are_followed_up_and_settled(sandbox):
-    ready = {name: sandbox.ready_for(name) for name in list(OPERATIONS)[2:]}
+    ready = {name: sandbox.ready_for(name) for name in ACTIONS}
     batch_id = sandbox.read(ready["refund"])["batch_id"]
     sandbox.set_status("terminal", "merchant")
     sandbox.set_status("location", "merchant")

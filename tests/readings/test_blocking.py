@@ -1,22 +1,13 @@
 """Readings of blocked accounts: the answer, the operations and the accounts that a block stops."""
 
+from functools import partial
+
 import pytest
 
-from tests.driving import InProcess
-from tests.support.payments import OPERATIONS
-
-SUITS = {
-    "capture": InProcess.held,
-    "incremental_auth": InProcess.held,
-    "reverse": InProcess.held,
-    "tip_adjust": InProcess.sold,
-    "refund": InProcess.sold,
-    "confirm": InProcess.prompted,
-}
-"""The payment that each action suits."""
+from tests.support.payments import ACTIONS
 
 NEW = {"sale", "auth"}
-PAYMENTS = {*NEW, *SUITS, "refund by id", "open a batch", "close a batch"}
+PAYMENTS = {*NEW, *ACTIONS, "refund by id", "open a batch", "close a batch"}
 CHANGES = {*PAYMENTS, "edit a batch", "terminal", "location", "key"}
 STOPPED = {"payments": PAYMENTS, "new_payments": NEW, "changes": CHANGES}
 
@@ -26,17 +17,15 @@ def _requests(sandbox):
     merchant = sandbox.account_id("merchant")
     second = sandbox.a_terminal("merchant", mid="886000007777", tid="00007777")["terminal_id"]
     batch = sandbox.opened_batch(at=second)
-    paid = {action: begin(sandbox) for action, begin in SUITS.items()}
+    ready = {action: sandbox.ready_for(action) for action in ACTIONS}
+    ready["confirm"] = sandbox.prompted()["transaction_id"]
     by_id = {"transaction_id": sandbox.sold()["transaction_id"]}
     free = sandbox.a_terminal("merchant", mid="886000008888", tid="00008888")["terminal_id"]
     key = {"name": "till", "permissions": ["payments:read"], "account_id": merchant}
     place = {"name": "new", "account_id": merchant}
     return {
-        **{kind: lambda kind=kind: sandbox.pay(operation=kind) for kind in NEW},
-        **{
-            action: lambda verb=OPERATIONS[action], tx=tx: sandbox.act(tx, verb[0], **verb[1])
-            for action, tx in paid.items()
-        },
+        **{kind: partial(sandbox.pay, operation=kind) for kind in NEW},
+        **{name: partial(sandbox.operate, id, name) for name, id in ready.items()},
         "refund by id": lambda: sandbox.post("/v3/refund", by_id),
         "edit a batch": lambda: sandbox.edit_batch(batch["id"], processor_batch_id="042"),
         "open a batch": lambda: sandbox.open_batch(at=free),

@@ -4,8 +4,9 @@ from itertools import product
 
 import pytest
 
-from tests.driving import InProcess, fresh
+from tests.driving import fresh
 from tests.scenarios.running import LOST, carrying, counts, put, running, source, tipping
+from tests.support.payments import ACTIONS
 
 NONE = "default default"
 
@@ -78,17 +79,10 @@ def test_what_is_in_the_world_is_named_by_its_cast_name_or_its_id(sandbox):
 
 
 def test_every_action_can_be_ruled_by_operation_and_status(sandbox):
-    for operation, begin, action, body in (
-        ("capture", InProcess.held, "capture", {}),
-        ("incremental_auth", InProcess.held, "increment", {"amount": 500}),
-        ("reverse", InProcess.held, "reverse", {}),
-        ("tip_adjust", InProcess.sold, "adjust", {"type": "fixed", "amount": 200}),
-        ("refund", InProcess.sold, "refund", {}),
-        ("confirm", InProcess.prompted, "confirm", {"confirm": True}),
-    ):
+    for operation in ACTIONS:
         sandbox.manage("DELETE", "/scenario")
-        tx = begin(sandbox)
-        others = {"captured", "authorized", "surcharge_pending"} - {tx["status"]}
+        id = sandbox.ready_for(operation)
+        others = {"captured", "authorized", "surcharge_pending"} - {sandbox.read(id)["status"]}
         running(
             sandbox,
             {"when": {"operation": operation, "status": sorted(others)}, "then": {"delay_ms": 0}},
@@ -96,7 +90,7 @@ def test_every_action_can_be_ruled_by_operation_and_status(sandbox):
             {"name": "mine", "when": {"operation": operation}, "then": {"outcome": "approved"}},
         )
 
-        answer = sandbox.act(tx, action, **body)
+        answer = sandbox.operate(id, operation)
 
         assert answer.outcome == "approved; source=scenario; rule=mine"
         assert counts(sandbox) == [("1", 0, 0, False), ("2", 0, 0, False), ("mine", 1, 1, False)]

@@ -29,6 +29,9 @@ OPERATIONS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 """Operations as outcomes name them: the follow-up operation, and the least body that it needs."""
 
+ACTIONS = tuple(OPERATIONS)[len(INITIATIONS) :]
+"""Those on a payment that is there."""
+
 EVENTS = {name: f"transaction.{name}" for name in OPERATIONS} | {
     "auth": "transaction.authorize",
     "incremental_auth": "transaction.increment",
