@@ -15,13 +15,8 @@ BLOB = "ARjtB1o8wkI5ZHPxQ1ypVqGmSL0cN2kOaUzSpRtTbYd="
 
 
 def kept_by(sandbox):
-    """All that worlds and journals hold, as text."""
-    stored = []
-    for world in sandbox.sandbox.worlds:
-        stored += [repr(dict(one.by_id)) for one in world.store.tables()]
-        stored += map(repr, world.store.messages())
-        stored += [repr((one.request, one.response, one.path)) for one in world.journal.entries()]
-    return "\n".join([everything_kept(sandbox), *stored])
+    """All that the world and its journal hold, as text."""
+    return everything_kept(sandbox) + sandbox.saved().decode()
 
 
 READERS = (
