@@ -196,6 +196,10 @@ class Served:
     def url(self) -> str:
         return str(self.facts["url"])
 
+    @property
+    def port(self) -> int:
+        return int(self.url.rpartition(":")[2])
+
     def key(self, name: str) -> str:
         return str(self.facts["keys"][name])
 

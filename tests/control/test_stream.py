@@ -15,7 +15,7 @@ from sandbox.settings import Settings
 from sandbox.worlds.event_stream import KINDS, WAITING_MAX
 from tests.control.reading import WAIT_S, reading, told
 from tests.driving import NOW, InProcess, serving
-from tests.http.talking import Client, head_of, port_of
+from tests.http.talking import Client, head_of
 from tests.in_process import http_scope
 from tests.support.open_requests import desk_opens, sale
 
@@ -271,7 +271,7 @@ def test_a_server_whose_streams_are_read_or_not_stops_without_complaint():
     with serving() as server:
         with (
             httpx2.stream("GET", server.url + STREAM, timeout=WAIT_S) as answer,
-            Client(port_of(server.url)) as silent,
+            Client(server.port) as silent,
         ):
             silent.send(head_of(f"GET {STREAM}"))
             lines = answer.iter_lines()

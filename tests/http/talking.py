@@ -6,7 +6,6 @@ import socket
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from sandbox.app import Sandbox, build
 from sandbox.server import run
@@ -142,9 +141,3 @@ def payment(served: Serving, amount: int) -> bytes:
     terminal = served.sandbox.worlds.default.cast.ids_of("terminal")["merchant"]
     body = json.dumps({"amount": amount, "terminal_id": terminal}).encode()
     return request(served, "POST /v3/payment", body=body)
-
-
-def port_of(url: str) -> int:
-    port = urlsplit(url).port
-    assert port is not None
-    return port

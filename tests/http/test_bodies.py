@@ -8,7 +8,7 @@ import pytest
 
 from sandbox.control.routing import SNAPSHOT_BYTES_MAX
 from tests.driving import Served
-from tests.http.talking import HEALTH, JSON, Client, Serving, head_of, port_of, serving
+from tests.http.talking import HEALTH, JSON, Client, Serving, head_of, serving
 
 NEW_KEY = b'{"name":"made","permissions":["payments:read"]}'
 
@@ -72,7 +72,7 @@ def test_without_a_usable_key_the_answer_does_not_wait_for_the_body(client, serv
 def test_a_client_that_sends_all_before_it_reads_gets_its_answer(served):
     head = head_of("POST /v5/apikeys", JSON, "content-length: 60000", "connection: close")
 
-    with Client(port_of(served.url)) as client:
+    with Client(served.port) as client:
         answer = client.ask(head, b"x" * 60_000)
 
         assert answer.status == 401
@@ -126,7 +126,7 @@ def test_a_control_body_that_says_it_is_too_large_is_not_read(served):
         ("PUT /_sandbox/worlds/default/snapshot", SNAPSHOT_BYTES_MAX, "256 MiB"),
         ("POST /_sandbox/worlds", 1_048_576, "1 MiB"),
     ):
-        with Client(port_of(served.url)) as client:
+        with Client(served.port) as client:
             answer = client.ask(head_of(line, f"content-length: {size + 1}"))
 
         assert answer.error() == (413, "body_too_large")

@@ -8,7 +8,7 @@ import pytest
 
 from sandbox.server.protocol import HEAD_BYTES_MAX
 from tests.driving import Served
-from tests.http.talking import HEALTH, Client, head_of, port_of
+from tests.http.talking import HEALTH, Client, head_of
 from tests.platform.refusals import BODY_MAX
 
 POST = b"POST /v5/apikeys HTTP/1.1\r\nhost: localhost\r\n"
@@ -36,7 +36,7 @@ GARBAGE = [
 
 def test_bytes_that_are_no_http_get_a_400_and_the_server_goes_on(served):
     for garbage in GARBAGE:
-        with Client(port_of(served.url)) as client:
+        with Client(served.port) as client:
             answer = client.ask(garbage)
             assert client.is_closed()
         assert (answer.status, answer.body) == (400, b"The request is not valid HTTP."), garbage
@@ -60,7 +60,7 @@ def test_an_encoded_path_is_read_once_and_nothing_is_redirected(served):
     for expected, targets in TARGETS.items():
         for target in targets:
             method = "OPTIONS" if target == "*" else "GET"
-            with Client(port_of(served.url)) as client:
+            with Client(served.port) as client:
                 answer = client.ask(head_of(f"{method} {target}", key=served.key("merchant")))
             assert answer.status == expected, target
             assert answer.headers["content-type"] == "application/json"
@@ -106,7 +106,7 @@ def test_clients_that_leave_in_the_middle_change_nothing_and_harm_no_other_clien
 
     before = ids()
     for cut in CUT_OFF * 10:
-        with Client(port_of(served.url)) as client:
+        with Client(served.port) as client:
             client.send(POST + b"x-service-apikey: " + keys["merchant"].encode() + b"\r\n" + cut)
             if cut in CUT_OFF[:3]:
                 client.socket.shutdown(socket.SHUT_WR)
@@ -148,7 +148,7 @@ def test_a_larger_head_is_a_400_and_the_connection_is_closed(served):
     for make in (sized, with_url_of):
         for size in (HEAD_BYTES_MAX + 1, 2 * HEAD_BYTES_MAX, 1_000 * KIB):
             for piece in (1_000 * KIB, 10_000):
-                with Client(port_of(served.url)) as client:
+                with Client(served.port) as client:
                     with contextlib.suppress(OSError):
                         client.send(*pieces(make(size), piece))
                     answer = client.answer()
@@ -170,7 +170,7 @@ ENDLESS = {
 
 def test_a_head_without_end_is_refused_before_much_of_it_has_come(served):
     for begin, filler in ENDLESS.items():
-        with Client(port_of(served.url)) as client:
+        with Client(served.port) as client:
             client.send(begin)
             if begin.startswith(b"PUT"):
                 assert client.answer().status == 405
@@ -191,10 +191,10 @@ HOSTS = [
 @pytest.mark.proves("assumed D25-heads")
 def test_a_request_has_one_host_and_the_connection_goes_on_without_one(served):
     for end, status in HOSTS:
-        with Client(port_of(served.url)) as client:
+        with Client(served.port) as client:
             answer = client.ask(b"GET /_sandbox/health " + end + b"\r\n")
             assert answer.status == status, end
             assert status != 400 or b"one Host header" in answer.body
-    with Client(port_of(served.url)) as client:
+    with Client(served.port) as client:
         assert client.ask(b"GET http://x/_sandbox/health HTTP/1.1\r\n\r\n").status == 400
         assert client.ask(HEALTH).status == 200

@@ -6,7 +6,7 @@ import pytest
 
 from tests import driving
 from tests.driving import InProcess
-from tests.http.talking import HEALTH, LAST_HEALTH, Client, head_of, payment, port_of, serving
+from tests.http.talking import HEALTH, LAST_HEALTH, Client, head_of, payment, serving
 
 
 def test_answers_of_one_packet_come_in_the_order_of_their_requests():
@@ -29,7 +29,7 @@ def test_answers_of_one_packet_come_in_the_order_of_their_requests():
 def test_a_client_that_says_it_is_the_last_request_gets_its_answer_and_the_end(served):
     sent = head_of("GET /v1/accounts", "connection: close", key=served.key("merchant"))
     for version in (b"HTTP/1.0", b"HTTP/1.1"):
-        with Client(port_of(served.url)) as client:
+        with Client(served.port) as client:
             answer = client.ask(sent.replace(b"HTTP/1.1", version))
 
             assert (answer.status, answer.headers["connection"]) == (200, "close")
@@ -39,7 +39,7 @@ def test_a_client_that_says_it_is_the_last_request_gets_its_answer_and_the_end(s
 @pytest.mark.proves("assumed D25-places")
 def test_a_request_on_one_connection_too_many_is_a_503_until_another_has_left():
     with driving.serving("--connections-max", "2") as served, ExitStack() as stack:
-        port = port_of(served.url)
+        port = served.port
         first, second = (stack.enter_context(Client(port)) for _ in range(2))
         assert [one.ask(HEALTH).status for one in (first, second)] == [200, 200]
         with Client(port) as third:

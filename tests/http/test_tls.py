@@ -15,7 +15,6 @@ import pytest
 from sandbox.server import tls as certificates
 from tests.cli.asking import ask as run
 from tests.driving import Served, serving
-from tests.http.talking import port_of
 
 pytest.importorskip("cryptography")
 
@@ -44,7 +43,7 @@ def test_a_client_that_trusts_the_authority_takes_a_payment_and_no_other_does(
     headers = {"x-service-apikey": server.facts["keys"]["merchant"]}
 
     for host in ("127.0.0.1", "localhost"):
-        url = f"https://{host}:{port_of(server.facts['url'])}/v3/payment"
+        url = f"https://{host}:{server.port}/v3/payment"
         answer = httpx2.post(url, json=server.sale(), headers=headers, verify=trusting, timeout=60)
         assert (answer.status_code, answer.json()["status"]) == (200, "captured")
     with pytest.raises(httpx2.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):
@@ -56,7 +55,7 @@ def test_a_client_that_trusts_the_authority_takes_a_payment_and_no_other_does(
 
 def test_a_body_that_is_refused_early_gets_its_answer(server, trusting):
     with (
-        socket.create_connection(("127.0.0.1", port_of(server.facts["url"])), timeout=60) as plain,
+        socket.create_connection(("127.0.0.1", server.port), timeout=60) as plain,
         trusting.wrap_socket(plain, server_hostname="127.0.0.1") as secure,
     ):
         secure.sendall(

@@ -7,7 +7,7 @@ import pytest
 
 from sandbox.control.routes import CONTROL
 from sandbox.platform.routes import OPERATIONS
-from tests.http.talking import Client, port_of
+from tests.http.talking import Client
 
 READS = [row.path for row in OPERATIONS if row.method == "GET" and "{" not in row.path]
 OWN = [
@@ -40,7 +40,7 @@ def test_every_answer_has_the_real_time_as_its_date(served):
 
 @pytest.mark.proves("assumed D44, C6")
 def test_names_of_headers_have_any_case_and_blanks_behind_them_are_no_part_of_them(served):
-    with Client(port_of(served.url)) as client:
+    with Client(served.port) as client:
         for name in ("x-service-apikey", "X-Service-APIKey", "X-SERVICE-APIKEY"):
             for blank in ("", " ", "\t", " \t "):
                 fields = f"host: localhost{blank}\r\n{name}: {served.key('merchant')}{blank}"

@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 from tests.driving import Served, serving, until
-from tests.http.talking import JSON, Client, head_of, port_of
+from tests.http.talking import JSON, Client, head_of
 
 MIB = 1024 * 1024
 WAIT = "GET /_sandbox/worlds/default/wait?event_type=transaction.refund&timeout_s=60"
@@ -24,7 +24,7 @@ def memory_of(server: Served) -> int:
 
 def test_bodies_without_a_key_take_little_memory():
     with serving() as server, ExitStack() as stack:
-        port = port_of(server.url)
+        port = server.port
         unpaid = head_of("POST /v3/payment", JSON, f"content-length: {MIB}")
         with Client(port) as client:
             assert client.ask(unpaid, b" " * MIB).status == 401
@@ -45,7 +45,7 @@ def test_requests_that_are_under_way_when_the_server_stops_get_an_answer():
         server.control("POST", "/worlds/default/scenario/next", json=delayed)
         body = json.dumps(server.sale()).encode()
         length, key = f"content-length: {len(body)}", server.key("merchant")
-        clients = [stack.enter_context(Client(port_of(server.url))) for _ in range(2)]
+        clients = [stack.enter_context(Client(server.port)) for _ in range(2)]
         clients[0].send(head_of("POST /v3/payment", JSON, length, key=key), body)
         clients[1].send(head_of(WAIT))
         until(lambda: server.control("GET", "/health").json()["status"] == "ok")
@@ -64,7 +64,7 @@ def test_requests_that_are_under_way_when_the_server_stops_get_an_answer():
 def test_a_connection_that_never_agrees_on_tls_is_closed(tmp_path):
     pytest.importorskip("cryptography")
     tls = ("--tls", "--tls-folder", str(tmp_path / "tls"))
-    with serving(*tls) as server, Client(port_of(server.url)) as silent:
+    with serving(*tls) as server, Client(server.port) as silent:
         # The server gives it ten seconds.
         silent.socket.settimeout(20)
 

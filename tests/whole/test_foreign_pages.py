@@ -14,7 +14,6 @@ from playwright.sync_api import Browser, Page, Response
 from pytest_httpserver import HTTPServer
 
 from tests.driving import NOW, Served, serving
-from tests.http.talking import port_of
 from tests.whole.browsing import chromium
 
 EVIL = "evil.example"
@@ -227,7 +226,7 @@ def test_a_page_of_another_origin_changes_nothing_and_reads_nothing(browser, ser
 
         assert state(server) == before, url
         assert_nothing_was_read(tried)
-        statuses = seen(answers, port_of(server.url))
+        statuses = seen(answers, server.port)
         assert {path for _, path, _ in CLOSED} <= statuses.keys(), url
         assert 200 in statuses.pop(HEALTH[1]), url
         assert set().union(*statuses.values()) == {403}, url
@@ -236,7 +235,7 @@ def test_a_page_of_another_origin_changes_nothing_and_reads_nothing(browser, ser
 @pytest.mark.proves("assumed D25-hosts")
 def test_a_page_of_a_name_that_leads_here_now_gets_nothing_of_either_surface(browser, server):
     before = state(server)
-    url = f"http://{REBOUND}:{port_of(server.url)}"
+    url = f"http://{REBOUND}:{server.port}"
     routes = [*CLOSED, HEALTH, *PLATFORM]
 
     with opened(browser, f"{url}/page-of-before", from_here=True) as (page, answers):
@@ -250,7 +249,7 @@ def test_a_page_of_a_name_that_leads_here_now_gets_nothing_of_either_surface(bro
     assert [one for one in read if "--allow-host" not in one["text"]] == []
     assert "svc_uat_" not in json.dumps(read)
     assert "whsec_" not in json.dumps(read)
-    statuses = seen(answers, port_of(server.url))
+    statuses = seen(answers, server.port)
     assert {path for _, path, _ in routes} <= statuses.keys()
     assert set().union(*statuses.values()) == {421}
 
