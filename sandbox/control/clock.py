@@ -21,10 +21,10 @@ from sandbox.domain.clock import LATEST, RATE_MAX, TIMER_KINDS, ClockSetting, Ti
 from sandbox.domain.currencies import format_amount
 from sandbox.domain.directory import TERMINALS
 from sandbox.domain.events import Message
-from sandbox.domain.instants import Instant, parse_duration, to_ms
+from sandbox.domain.instants import Instant, parse_duration
 from sandbox.domain.keys import KEY_LIFE, ApiKey
 from sandbox.domain.payments.transactions import Payment
-from sandbox.domain.payments.transitions import Conclusion, release, transitions_from
+from sandbox.domain.payments.transitions import transitions_from
 from sandbox.domain.text import expects
 from sandbox.platform.context import OperationContext
 from sandbox.platform.payments import late_answers
@@ -261,23 +261,14 @@ def _nothing(why: str, clause: str, name: str = "") -> _Told:
 # --- payments ---------------------------------------------------------------------------------
 
 
-def _end(payment: Payment | None, effect: Conclusion | None, says: str, clause: str) -> _Told:
-    """Describe what the row does to the payment, or why it does nothing."""
-    if effect is None:
-        now = f"{payment.status} by now" if payment else "gone"
-        return _nothing(f"the payment is {now}", clause)
-    after = effect.record
-    return _Told(says, effect.taken.source, (after.status, after.transaction.status_reason))
-
-
 def _ends(world: World, timer: Timer) -> _Told:
     """Describe how the timer's row ends a payment."""
     says, clause = _ENDS[timer.kind]
-    payment, effect = world.store.get(Payment, timer.subject), None
-    if payment and (rows := transitions_from(timer.kind, payment.status)):
-        event_id, at = payment.transaction.event_id, to_ms(timer.due)
-        effect = release(payment, rows[0], event_id=event_id, at=at)
-    return _end(payment, effect, says, clause)
+    payment = world.store.get(Payment, timer.subject)
+    rows = transitions_from(timer.kind, payment.status) if payment else ()
+    if not rows:
+        return _too_late(payment, clause)
+    return _Told(says, rows[0].source, (rows[0].next_status, rows[0].reason))
 
 
 def _late_answer(world: World, timer: Timer) -> _Told:
@@ -285,8 +276,16 @@ def _late_answer(world: World, timer: Timer) -> _Told:
     outcome, _, event_id = timer.detail.partition(" ")
     context = OperationContext.of_world(world, timer.due)
     effect = late_answers.preview(context, payment, outcome, event_id) if payment else None
-    what = f" to the {effect.taken.trigger.replace('_', ' ')}" if effect and event_id else ""
-    return _end(payment, effect, f"the processor answers late{what}: {outcome}", "assumed D24")
+    if effect is None:
+        return _too_late(payment, "assumed D24")
+    what = f" to the {effect.taken.trigger.replace('_', ' ')}" if event_id else ""
+    says, after = f"the processor answers late{what}: {outcome}", effect.record
+    return _Told(says, effect.taken.source, (after.status, after.transaction.status_reason))
+
+
+def _too_late(payment: Payment | None, clause: str) -> _Told:
+    now = f"{payment.status} by now" if payment else "gone"
+    return _nothing(f"the payment is {now}", clause)
 
 
 def _describe_batch(batch: Batch) -> str:
