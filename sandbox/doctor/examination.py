@@ -73,20 +73,14 @@ def _readable(text: str) -> str:
     return " ".join("".join(char if char.isprintable() else " " for char in text).split())
 
 
-def _tls_context(url: str) -> ssl.SSLContext:
-    """Return the context for a receiver; with HTTPS it trusts what the server trusts.
+def _client(url: str, timeout_s: float) -> AsyncClient:
+    """Return a client for a receiver; with HTTPS it trusts what the server trusts.
 
     `SSL_CERT_FILE` names the certificate of a receiver's own.
     """
-    if url.startswith("https:"):
-        return ssl.create_default_context()
-    # Skip the machine's certificates: reading them takes longer than all probes.
-    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-
-
-def _client(url: str, timeout_s: float) -> AsyncClient:
     return AsyncClient(
-        verify=_tls_context(url),
+        # Without HTTPS, the machine's certificates are not read: that takes longer than all probes.
+        verify=url.startswith("https:") and ssl.create_default_context(),
         trust_env=False,
         follow_redirects=False,
         # `send` limits each request as a whole; this limit detects connections without any answer.
