@@ -10,7 +10,7 @@ import pytest
 
 from sandbox.store.files import disk
 from sandbox.store.files.file_kinds import open_file
-from sandbox.store.files.port import StoreError
+from sandbox.store.files.port import Document, StateFile, StoreError
 from tests.store.state_files import document, ids, loaded, put, write
 
 ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="locks of what was opened")
@@ -130,15 +130,22 @@ def test_a_replacement_that_failed_leaves_the_file_ours(
     path = tmp_path / "state.json"
     with closing(open_file(path)) as file:
         put(file, document("a", 1))
-        with monkeypatch.context() as failing:
-            failing.setattr(disk.os, "fsync", _refuse)
-            with pytest.raises(StoreError, match="try again"):
-                put(file, document("b", 2))
-
+        _fail_to_put(file, document("b", 2), monkeypatch)
         # What was not written is not written with what comes next.
         put(file, document("c", 3))
 
-    assert ids(path) == ["a", "c"]
+        _fail_to_put(file, document("d", 4), monkeypatch)
+        path.unlink()
+        put(file, document("e", 5))
+
+    assert ids(path) == ["a", "c", "e"]
+
+
+def _fail_to_put(file: StateFile, one: Document, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as failing:
+        failing.setattr(disk.os, "fsync", _refuse)
+        with pytest.raises(StoreError, match="try again"):
+            put(file, one)
 
 
 def _refuse(file: int) -> None:

@@ -9,6 +9,7 @@ import logging
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from copy import copy
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -123,6 +124,8 @@ class JsonFile(StateFile):
         self._hold.must_be_as_seen()
         # A file that cannot be read is never overwritten.
         self._read_head()
+        # TinyDB puts new tables in the place of those that it changes.
+        before = copy(self._storage.cache)
         try:
             head = {**self.head, "program": port.PROGRAM, "format": port.FORMAT}
             self._database.drop_table(port.FILE)
@@ -133,8 +136,8 @@ class JsonFile(StateFile):
                 self._apply(change)
             self._storage.flush()
         except (OSError, ValueError) as error:
-            # Drop the changes in memory, since they are not in the file.
-            self._storage.cache = None
+            # Not read again from the file, which may be gone by now, and is then written whole.
+            self._storage.cache = before
             raise disk.cannot(self._path, disk.WRITING, error, disk.TRY_AGAIN) from error
         self._hold.look()
         self._has_written = True
