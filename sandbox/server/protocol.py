@@ -10,6 +10,7 @@ import asyncio
 from typing import Any, Final
 
 import httptools
+from uvicorn.protocols.http.flow_control import service_unavailable
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from sandbox.platform.responses import ABORT
@@ -63,6 +64,8 @@ class Protocol(HttpToolsProtocol):
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         self._under_way = cycle
+        if app is service_unavailable:
+            cycle.default_headers = [*cycle.default_headers, (b"retry-after", b"1")]
         super()._start_asgi_task(cycle, app)
 
     def data_received(self, data: bytes) -> None:

@@ -43,7 +43,8 @@ def test_a_request_on_one_connection_too_many_is_a_503_until_another_has_left():
         first, second = (stack.enter_context(Client(port)) for _ in range(2))
         assert [one.ask(HEALTH).status for one in (first, second)] == [200, 200]
         with Client(port) as third:
-            assert third.ask(HEALTH).status == 503
+            refused = third.ask(HEALTH)
+            assert (refused.status, refused.headers["retry-after"]) == (503, "1")
             assert third.is_closed()
         for _ in range(3):
             assert second.ask(LAST_HEALTH).status == 200
