@@ -205,7 +205,7 @@ class World:
 
         `scenario` is the one in `state`. The new world must not be used afterwards.
         """
-        self.tap_desk.close()
+        self._end_waits()
         self.outbox.forget()
         self.store.take_over(fresh.store)
         if self.saver is not None:
@@ -223,11 +223,16 @@ class World:
         self.store.log = self.saver = None
         self.store.clear()
         self.watch(None)
-        self.tap_desk.close()
+        self._end_waits()
         self.subscriptions.close()
-        # Requests that wait for the processor find their payment gone.
-        self.busy = {}
         self.outbox.forget()
+
+    def _end_waits(self) -> None:
+        """Let requests that wait for a card or the processor find their payment gone."""
+        self.tap_desk.close()
+        for answered in self.busy.values():
+            answered.set()
+        self.busy = {}
 
     def draws_of(self, seed: int) -> Ids:
         """Return the draws of this world for a seed. Its store counts them."""

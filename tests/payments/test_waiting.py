@@ -142,11 +142,11 @@ def test_a_key_lost_while_its_request_waits_its_turn_is_a_401(sandbox, requests,
 
 
 @pytest.mark.parametrize("operation", ["sale", "capture"])
-def test_a_reset_ends_what_waits_without_a_trace(sandbox, requests, operation):
+def test_a_reset_ends_what_waits_at_once_and_without_a_trace(sandbox, requests, operation):
     request = sale(sandbox)
     if operation != "sale":
         request = action(sandbox.ready_for(operation), operation)
-    delay(sandbox)
+    delay(sandbox, ms=60_000)
     task = requests.open(request)
 
     requests.ask("POST", "/_sandbox/worlds/default/reset", {})

@@ -6,7 +6,7 @@ While a request waits, no unit of work is open, and the payment accepts no other
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 from sandbox.domain import keys
 from sandbox.domain.clock import TAP_EXPIRES, Timer
@@ -92,7 +92,7 @@ async def wait_for_answer(
     unit.put(BusyPayment(transaction_id=payment))
     unit.commit()
     try:
-        await context.wait_for(asyncio.sleep(delay_ms / 1000))
+        await context.wait_for(_wait_up_to(delay_ms, done))
     except asyncio.CancelledError:
         # The server stops. The payment ends now, and the next start finds it ended.
         if busy is context.world.busy:
@@ -110,6 +110,13 @@ async def wait_for_answer(
         del busy[payment]
         if event is not None:
             del taken[event]
+
+
+async def _wait_up_to(delay_ms: int, is_over: asyncio.Event) -> None:
+    """Wait this long; a reset of the world, or its end, sets the event before."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(delay_ms / 1000):
+            await is_over.wait()
 
 
 def begin_second_phase(context: RequestContext, account_id: str) -> Refusal | None:
