@@ -99,15 +99,17 @@ class UnknownWord(ValueError):
     """An unknown word; `nearest` is the known one that was probably meant."""
 
     def __init__(self, message: str, word: str, known: Iterable[str]) -> None:
-        known = list(known)
-        super().__init__(message + did_you_mean(word, known))
         self.nearest = nearest(word, known)
+        super().__init__(message + _hint(self.nearest))
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return a hint like `; did you mean 'capture'?`, or an empty string."""
-    match = nearest(word, known)
-    return f"; did you mean {match!r}?" if match else ""
+    return _hint(nearest(word, known))
+
+
+def _hint(meant: str | None) -> str:
+    return f"; did you mean {meant!r}?" if meant else ""
 
 
 def suggest_words(word: str, known: Iterable[str], *, shown: int = 6) -> str:
