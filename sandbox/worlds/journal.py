@@ -7,7 +7,6 @@ looks like a key is masked before it is stored, so an entry never contains a key
 import re
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
 from heapq import merge
 from itertools import chain
 from typing import Any, Final, Literal
@@ -114,21 +113,13 @@ class Entry(RequestHead, frozen=True, gc=False):
         return None if made is None else made[1].decode()
 
 
-def headers_shown_by(profile: Profile) -> Callable[[tuple[bytes | None, ...]], Headers]:
-    """Return a function that makes the stored headers from the values of SHOWN_HEADERS.
-
-    Its results are cached, because a client sends the same headers with every request.
-    """
-
-    @lru_cache(maxsize=256)
-    def decode(values: tuple[bytes | None, ...]) -> Headers:
-        return tuple(
-            (name.decode(), profile.scrub_start(value.decode("latin-1"), HEADER_CHARS_MAX))
-            for name, value in zip(SHOWN_HEADERS, values, strict=True)
-            if value is not None
-        )
-
-    return decode
+def show_headers(profile: Profile, values: tuple[bytes | None, ...]) -> Headers:
+    """Return the stored headers of these values of SHOWN_HEADERS, with secrets masked."""
+    return tuple(
+        (name.decode(), profile.scrub_start(value.decode("latin-1"), HEADER_CHARS_MAX))
+        for name, value in zip(SHOWN_HEADERS, values, strict=True)
+        if value is not None
+    )
 
 
 def capture_answer(body: bytes, profile: Profile) -> bytes | None:

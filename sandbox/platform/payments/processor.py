@@ -19,7 +19,7 @@ from sandbox.platform.access import name_key
 from sandbox.platform.context import OperationContext, RequestContext
 from sandbox.scenarios.outcome_choice import ChosenOutcome
 from sandbox.worlds.due_timers import fire_due
-from sandbox.worlds.journal import WaitingRequest, headers_shown_by
+from sandbox.worlds.journal import WaitingRequest, show_headers
 from sandbox.worlds.tap_desk import WhyNot
 
 
@@ -50,7 +50,7 @@ async def in_flight(context: RequestContext, payment: str) -> AsyncIterator[None
             key_id=key.id,
             account_id=key.account_id,
             origin=incoming.origin,
-            headers=headers_shown_by(context.world.profile)(incoming.shown_headers),
+            headers=show_headers(context.world.profile, incoming.shown_headers),
             payment=payment,
         )
         # Follow-ups may be due before the next request.
