@@ -114,8 +114,12 @@ def update(context: OperationContext, account: Account, body: UpdateAccount) -> 
 
 
 def _must_not_lift_its_own_block(context: OperationContext, account: Account) -> None:
-    """Raise Refusal for a blocked account that asks for itself. Source: assumed D32."""
-    if account.status == "blocked" and account.id == context.known_caller.account.id:
+    """Raise Refusal for a blocked account below another that asks for itself.
+
+    Source: assumed D32.
+    """
+    is_own = account.id == context.known_caller.account.id
+    if is_own and account.status == "blocked" and account.parent_account_ids:
         fault = faults.BLOCK_FAULTS[context.world.readings["block_answer"]]
         text = "status: only an account above can lift the block"
         why = f"account {account.id} ({account.name}) asks to lift its own block"

@@ -108,3 +108,13 @@ def test_a_blocked_account_cannot_lift_its_own_block_and_one_above_can(sandbox):
         assert (blocked["name"], blocked["status"]) == (path, "blocked")
         above = sandbox.ask(method, path, key="partner", json_body=body)
         assert (above.status, above.json()["status"]) == (200, "active")
+
+
+@pytest.mark.proves("assumed D32")
+def test_an_account_with_none_above_can_lift_its_own_block(sandbox):
+    path = f"/v1/accounts/{sandbox.account_id('psp')}"
+    sandbox.put(path, {"status": "blocked"}, by="psp").expect(200)
+    assert sandbox.pay().error() == (423, "account_blocked")
+
+    assert sandbox.put(path, {"status": "active"}, by="psp").expect(200)["status"] == "active"
+    assert sandbox.pay().status == 200
