@@ -157,7 +157,7 @@ class DeliveryWorker:
             if not (await world.can_send() and world.outbox.is_under_way(job)):
                 return
             sent = await self._send(world, endpoint, job)
-        except StoreError as error:
+        except (StoreError, OSError) as error:
             sent = _not_sent(f"not sent: {error}")
         except Exception:
             log.exception("sending message %s failed: a defect of the sandbox", job.message.id)

@@ -157,3 +157,17 @@ def test_a_server_sends_to_a_receiver_whose_certificate_it_is_given(secure, fold
     delivered(sandbox, sandbox.emit)
 
     assert len(secure.requests) == 1
+
+
+def test_a_certificate_that_was_removed_fails_an_attempt_and_is_no_defect(tmp_path, folder, caplog):
+    certificates.own(folder, ["localhost"])
+    file = tmp_path / "ca.pem"
+    file.write_bytes((folder / "ca.pem").read_bytes())
+    sandbox = fresh(webhooks=("https://localhost:9/hooks",), webhooks_ca=file)
+    file.unlink()
+
+    id = delivered(sandbox, sandbox.emit)
+
+    (delivery,) = sandbox.look(f"messages/{id}")["deliveries"]
+    assert delivery["attempts"][0]["error"] == "not sent: [Errno 2] No such file or directory"
+    assert caplog.records == []
