@@ -32,8 +32,8 @@ from sandbox.worlds.background import collect
 from sandbox.worlds.journal import Entry
 from sandbox.worlds.world import World
 
-IN_A_QUERY: Final = "=&+,:;/@!$'()*?~-._"
-"""Characters of a query that are not escaped."""
+IN_A_QUERY: Final = "%=&+,:;/@!$'()*?~-._"
+"""Characters of a query in the journal that are not encoded, or already are."""
 
 ADVANCE: Final = "/clock/advance"
 STEP_S: Final = 1.0

@@ -91,7 +91,7 @@ async def send_request(request: ControlRequest, body: SendBody) -> Answered | Ac
     path = unquote(path)
     if path == PREFIX or path.startswith(PREFIX + "/"):
         raise invalid("path: names the control API, and requests are sent to the platform")
-    query = quote(query or body.query, safe=IN_A_QUERY + "%")
+    query = quote(query or body.query, safe=IN_A_QUERY)
     headers, payload = _headers(request, body), _payload(body.body)
     wanted = build_request(body.method, path, query, headers, payload)
     return await _send(request, wanted, body.key, wait=body.wait)

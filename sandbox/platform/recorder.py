@@ -1,6 +1,7 @@
 """The record of an answered request: a journal entry, counters, and a line of the log."""
 
 import logging
+import re
 from functools import lru_cache, partial
 from typing import Final
 from urllib.parse import unquote
@@ -17,6 +18,9 @@ from sandbox.worlds.registry import Worlds
 
 log = logging.getLogger("sandbox.platform")
 requests_log = logging.getLogger("sandbox.requests")
+
+_OF_A_VALUE: Final = re.compile("%(?=2[56Bb])")
+"""The beginning of an encoded `%`, `&` or `+`. Decoded, it would not be a part of its value."""
 
 _PATHS_MAX: Final = 1_000
 """How many masked paths to remember."""
@@ -68,9 +72,8 @@ class Recorder:
         profile, row, path = self._worlds.profile, incoming.row, incoming.path
         if row is None or row.path != path:
             path = self._shown_path(path)
-        query = unquote(incoming.query_string.decode("latin-1"))
-        if query:
-            query = profile.scrub_start(query, journal.ADDRESS_CHARS_MAX)
+        sent_query = incoming.query_string.decode("latin-1")
+        query = self._show_query(sent_query) if sent_query else ""
         if query or context.refusal is not None:
             self._mask_reasons(context)
         # Bodies of requests without a usable key are not stored (assumed D25-bodies).
@@ -105,6 +108,12 @@ class Recorder:
             context.world.state.scenario,
             context.world.state.maintenance_until,
         )
+
+    def _show_query(self, sent: str) -> str:
+        """Return a query decoded, with secrets masked. What was not masked can be sent again."""
+        decoded = unquote(sent)
+        shown = self._worlds.profile.scrub_start(decoded, journal.ADDRESS_CHARS_MAX)
+        return unquote(_OF_A_VALUE.sub("%25", sent)) if shown == decoded else shown
 
     def _mask_reasons(self, context: RequestContext) -> None:
         """Mask secrets that reasons and notes quote from the request."""

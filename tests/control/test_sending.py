@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.control.exports import exported
 from tests.control.refusals import assert_refused
 from tests.openapi.described import fresh_checked
 from tests.scenarios.running import carrying
@@ -126,6 +127,17 @@ def test_a_request_is_sent_again_with_what_it_said_of_its_body_and_the_answer(sa
     assert [replay(sandbox, one).json()["status"] for one in (first, other)] == [415, 406]
     assert replay(sandbox, first, body=sale(sandbox)["body"]).json()["status"] == 200
     assert replay(sandbox, other, headers={"Accept": "*/*"}).json()["status"] == 200
+
+
+def test_a_query_is_shown_sent_again_and_exported_as_it_was(sandbox):
+    query = "search_term=Smith %26 Co%2B5%25&limit=1"
+    sandbox.get("/v2/transactions", query=query.replace(" ", "%20"))
+    (first,) = sandbox.look("requests")["requests"]
+
+    again = replay(sandbox, first["id"]).expect(200)["request_id"]
+
+    assert first["query"] == sandbox.look(f"requests/{again}")["query"] == query
+    assert query.replace(" ", "%20") in exported(sandbox, "curl")["content"]
 
 
 def test_what_the_journal_no_longer_has_is_not_sent_in_part(sandbox):

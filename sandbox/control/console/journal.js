@@ -40,7 +40,7 @@ const unusual = ({ headers }) => Object.fromEntries(Object.entries(headers)
 
 function asCurl(entry) {
   const path = entry.path.split("/").map(encodeURIComponent).join("/");
-  const query = entry.query ? `?${encodeURI(entry.query)}` : "";
+  const query = entry.query ? `?${encodeURI(entry.query).replaceAll("%25", "%").replaceAll("#", "%23")}` : "";
   const chosen = entry.outcome?.source === "header" ? { "x-sandbox-outcome": entry.outcome.key } : {};
   return curl({ method: entry.method, url: platformUrl() + path + query, headers: { ...unusual(entry), ...chosen },
     header: session.value.api_key_header, key: entry.key && "$API_KEY",
