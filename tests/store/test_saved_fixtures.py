@@ -13,6 +13,7 @@ from sandbox.domain.profile import parse_profile
 from sandbox.store.fixture import FixtureError
 from tests.driving import NOW, InProcess, fresh
 from tests.state.filling import a_sandbox, looping
+from tests.webhooks.calling import delivered
 
 Document = dict[str, Any]
 
@@ -110,6 +111,18 @@ def test_a_payment_whose_request_was_waiting_has_timed_out(tmp_path, sandbox):
 
     assert statuses(sandbox) == ["pending"]
     assert statuses(begins) == ["error"]
+
+
+def test_a_reset_sends_the_webhooks_that_were_due_when_it_was_saved(tmp_path, sandbox):
+    sandbox.add_endpoint()
+    id = sandbox.emit()
+    begins = begun(write(tmp_path / "friday.json", sandbox.look("snapshot")))
+
+    begins.reset()
+    delivered(begins, begins.paid)
+
+    (delivery,) = begins.look(f"messages/{id}")["deliveries"]
+    assert len(delivery["attempts"]) == 1
 
 
 def test_keys_that_can_be_read_again_are_those_of_the_profile_in_use(friday):
