@@ -159,7 +159,7 @@ def test_a_server_sends_to_a_receiver_whose_certificate_it_is_given(secure, fold
     assert len(secure.requests) == 1
 
 
-def test_a_certificate_that_was_removed_fails_an_attempt_and_is_no_defect(tmp_path, folder, caplog):
+def test_a_certificate_that_was_removed_fails_an_attempt_without_a_defect(tmp_path, folder, caplog):
     certificates.own(folder, ["localhost"])
     file = tmp_path / "ca.pem"
     file.write_bytes((folder / "ca.pem").read_bytes())
