@@ -162,6 +162,8 @@ def _type(row: Transition) -> str:
     """Return the transaction_type of an attempt. Canceling and expiring leave it unchanged."""
     if row.trigger == Operation.CONFIRM:
         return Operation.SALE
+    if row.next_status == "reversed":
+        return Operation.REVERSE
     if row.trigger in INITIATING or (row.trigger in _FOLLOW_UPS and row.next_status != "canceled"):
         return row.trigger
     if row.trigger == EDIT or row.id == _OF_ACTIONS:
