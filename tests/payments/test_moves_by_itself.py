@@ -64,6 +64,10 @@ def test_a_payment_changes_at_its_deadline_and_not_a_millisecond_earlier(sandbox
     assert after["history"][-1]["created_at"] == due
     (told,) = sandbox.messages(offset=seen)
     assert (told["event_type"], told["body"]) == (event, after)
+    # What is told of later attempts holds nothing either.
+    assert sandbox.act(after, "capture").error() == (400, "invalid_capture_sequence")
+    refused = sandbox.messages(offset=seen + 1)[-1]["body"]
+    assert refused["additional_details"] == after["additional_details"]
 
 
 @pytest.mark.proves("assumed 8.1, D16, F21, D23")

@@ -269,15 +269,18 @@ def _failed(
     if reason == transitions.AS_ANSWERED:
         assert outcome
         status, reason = outcome.verdict, outcome.status_reason
-    over, event = change(attempted, status=status, status_reason=reason), ""
+    over = change(attempted, status=status, status_reason=reason)
     if taken.money == "emptied":
         # Confirming completes the sale, so its failure is the sale's (assumed F2).
         over = change(over, amounts=over.amounts.without_surcharge(), ledger=EMPTY)
-        if status == "canceled":
-            event = "transaction.cancel"  # spec 6.3-transaction.cancel: for every cancellation
+        # spec 6.3-transaction.cancel: for every cancellation
+        event = "transaction.cancel" if status == "canceled" else ""
+        return Conclusion.announcing(taken, with_attempt(over, case.amount, at), event=event)
+    # A hold that was released stays released, whatever failed afterwards (assumed D12).
+    details = case.payment.transaction.additional_details
+    over = replace(over, transaction=replace(over.transaction, additional_details=details))
     over = with_attempt(over, case.amount, at)
-    record = over if taken.money == "emptied" else change(case.payment, history=over.history)
-    return Conclusion.announcing(taken, record, over, event)
+    return Conclusion.announcing(taken, change(case.payment, history=over.history), over)
 
 
 # --- late answers -------------------------------------------------------------------------------
