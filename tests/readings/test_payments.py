@@ -26,6 +26,9 @@ def test_a_partial_approval_shows_the_approved_total(sandbox):
     assert (tx["total_amount"], tx["status_reason"]) == (500, "partial_approval")
     assert (tx["additional_details"]["remaining_amount"], tx["tax_amount"]) == (500, 100)
     assert limited["total_amount"] == 5000
+    # An attempt that fails leaves the rest as it is.
+    assert sandbox.act(half, "capture", amount=9000).error() == (400, "exceeds_original_auth")
+    assert sandbox.read(half)["additional_details"] == half["additional_details"]
     captured = sandbox.acted(half, "capture")
     assert captured["total_amount"] == 500
     assert captured["additional_details"]["captured_amount"] == 500

@@ -342,7 +342,10 @@ def _details(tx: Transaction, ledger: Ledger, *, is_partial: bool) -> dict[str, 
     if is_partial:
         details["remaining_amount"] = tx.total_amount - (ledger.captured or ledger.authorized)
     elif tx.status_reason == "partial_approval":
-        details["remaining_amount"] = max(one.amount for one in tx.history) - tx.total_amount
+        # Not those of later operations, which may have failed with any amount.
+        begun = tx.history[0].transaction_type
+        requested = max(one.amount for one in tx.history if one.transaction_type == begun)
+        details["remaining_amount"] = requested - tx.total_amount
     return details
 
 
