@@ -279,11 +279,8 @@ def requests(
     chosen = {"as": kind, "requests": list(ids) or None, **about}
     shown = world.read("POST", "export", body=drop_none(chosen))
 
-    def show(_: Any) -> None:
-        if out is None:
-            output.say_lines(shown["content"].splitlines())
-        else:
-            output.write_file(out, shown["content"].encode())
-            output.say(f"wrote {output.count_things(shown['requests'], 'request')} to {out}")
-
-    return output.Result(shown, show)
+    if out is None:
+        return output.Result(shown, lambda _: output.say_lines(shown["content"].splitlines()))
+    output.write_file(out, shown["content"].encode())
+    written = output.count_things(shown["requests"], "request")
+    return output.Result(shown, f"wrote {written} to {out}")

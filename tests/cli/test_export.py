@@ -32,6 +32,8 @@ def test_requests_of_the_journal_are_written_as_a_file(shell, tmp_path):
 
     shown = shell("export requests")
     said = shell(f"export requests --as har --out {out}")
+    whole = tmp_path / "whole.har"
+    told = shell.json(f"export requests --as har --out {whole}")
     shell.paid(amount=100)
     scenario = tomllib.loads(shell("export requests --as scenario"))
 
@@ -39,4 +41,5 @@ def test_requests_of_the_journal_are_written_as_a_file(shell, tmp_path):
     assert shell.view["keys"]["merchant"]["key"] not in shown
     assert said == f"wrote 1 request to {out}\n"
     assert len(json.loads(out.read_text(encoding="utf-8"))["log"]["entries"]) == 1
+    assert whole.read_text(encoding="utf-8") == told["content"]
     assert [one["send"]["amount"] for one in scenario["example"]] == [100]
