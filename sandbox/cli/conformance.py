@@ -146,7 +146,7 @@ def compare(
 @click.option("--plan", "is_plan", is_flag=True, help="Print all requests, and send none.")
 def verify(
     *, base: str, profile: Profile, out: Path, clean: str | None, is_plan: bool, **given: Any
-) -> output.Result | None:
+) -> output.Result:
     """Ask the UAT at URL which readings of the spec hold there.
 
     Without --allow, requests only read. `--allow keys` creates API keys that expire in an hour,
@@ -189,8 +189,7 @@ def verify(
     captured = [] if clean else _compared_webhooks(folder, secret, profile)
     with clients.Platform(base, keys["own"] or "", profile) as platform:
         if clean is not None:
-            _clean(clean, platform, out, keys)
-            return None
+            return _clean(clean, platform, out, keys)
         result, files = verification.ask(platform, profile, wanted, Pace(), out, keys, captured)
     return _leave(result, files, out)
 
@@ -254,8 +253,10 @@ def _transactions(texts: tuple[str, ...]) -> dict[str, str]:
     return found
 
 
-def _clean(run: str, platform: clients.Platform, out: Path, keys: Mapping[str, Any]) -> None:
-    """Delete what a run left behind."""
+def _clean(
+    run: str, platform: clients.Platform, out: Path, keys: Mapping[str, Any]
+) -> output.Result:
+    """Delete what a run left behind, and return how much of it is gone."""
     if not _ID.fullmatch(run):
         output.refuse(f"--clean: {run!r} is not the name of a run")
     with output.refusing(RegisterError, before="--clean: "):
@@ -265,10 +266,11 @@ def _clean(run: str, platform: clients.Platform, out: Path, keys: Mapping[str, A
         output.refuse(
             "--clean: the run used a partner's key; name its variable with --partner-key-env"
         )
-    left = Cleaner(register, platform, Pace(), keys).clean()
-    output.say(f"{len(before) - len(left)} of {len(before)} deleted")
-    if left:
-        output.refuse(_describe_left(run, [f"{one.kind} {one.name}" for one in left]))
+    left = [f"{one.kind} {one.name}" for one in Cleaner(register, platform, Pace(), keys).clean()]
+    deleted = len(before) - len(left)
+    result = {"run": run, "deleted": deleted, "left": left}
+    status, reasons = (output.EXIT_UNUSABLE, [_describe_left(run, left)]) if left else (0, [])
+    return output.Result(result, f"{deleted} of {len(before)} deleted", status, reasons)
 
 
 def _describe_left(run: str, things: list[str]) -> str:

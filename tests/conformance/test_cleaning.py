@@ -1,6 +1,7 @@
 """What a run of `sandbox verify` made is deleted, whatever happens meanwhile."""
 
 import itertools
+import json
 from collections.abc import Callable
 
 import pytest
@@ -12,6 +13,7 @@ from sandbox.conformance.probe_table import probes_of
 from sandbox.conformance.verification import Wanted
 from sandbox.conformance.verification import ask as ask_platform
 from sandbox.domain.profile import Profile
+from tests.cli.asking import told
 from tests.conformance.uat import RUN, Time, Uat
 from tests.properties import IS_THOROUGH
 
@@ -87,6 +89,9 @@ def test_what_a_dead_platform_keeps_is_named_and_deleted_by_a_later_run(tmp_path
     assert left == []
     assert uat.left() == []
     assert read_register(tmp_path, RUN).list_left() == []
+    options = ("--clean", RUN, "--out", str(tmp_path), "--json")
+    done = told("verify", "https://uat.example.com", *options, UAT_KEY=uat.keys["own"])
+    assert json.loads(done) == {"run": RUN, "deleted": 0, "left": []}
 
 
 def test_a_key_of_another_account_ends_the_run_before_anything_is_asked(tmp_path):
