@@ -126,7 +126,8 @@ def close(*, batch: str | None, terminal: str | None, stage: Stage) -> output.Re
         id = opened[0]["id"]
 
     def show(closed: Mapping[str, Any]) -> None:
-        steps = ["sandbox clock advance 1m", "sandbox batch list"]
+        whose = stage.options_of(member, closed["terminal_id"])
+        steps = ["sandbox clock advance 1m", f"sandbox batch list{whose}"]
         if stage.remote.read("GET", "switches")["batch.settlement"] == "manual":
             steps = ["sandbox batch answer last accepted"]
         step = ", ".join(map(with_options, steps))

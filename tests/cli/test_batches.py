@@ -42,12 +42,15 @@ def test_the_settlement_of_a_batch_is_printed_and_written(shell, tmp_path):
     headers, row, about = shell("batch report last").splitlines()
     printed = shell("batch report last --csv")
     shell(f"batch report last --output {file}")
+    shell("pay 10 --as second_merchant")
+    theirs = shell("batch close --as second_merchant")
 
     assert headers.split()[:3] == ["transaction", "kind", "amount"]
     assert row.split()[:3] == [paid, "capture", "10.00"]
     assert "accepted: the processor settled all" in about
     assert printed.splitlines() == file.read_text().splitlines()
     assert f",{paid}," in printed
+    assert theirs.endswith("sandbox batch list --as second_merchant\n")
     assert len(shell.json("batch report last")) == 5
 
 
