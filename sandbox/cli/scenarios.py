@@ -3,7 +3,6 @@
 import asyncio
 import os
 import sys
-import tomllib
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -157,7 +156,7 @@ def play(name: str, *, auto: bool, keep: bool, server: Remote) -> None:
     scenario, text = load_scenario(name)
     if not scenario.example:
         output.refuse(f"{name}: has no examples to play", output.EXIT_REFUSED)
-    document = server.read("POST", "/worlds", {"clock": START, "scenario": tomllib.loads(text)})
+    document = server.read("POST", "/worlds", {"clock": START, "scenario": {"toml": text}})
     world = RemoteWorld(server, document["id"])
     waits = not auto and sys.stdin.isatty()
     try:
@@ -399,7 +398,7 @@ def run(name: str, *, world: RemoteWorld) -> output.Result:
       sandbox scenario run late_answer
       sandbox scenario run my-story.toml --world uat-7
     """
-    running = world.read("PUT", "scenario", body=tomllib.loads(load_scenario(name)[1]))
+    running = world.read("PUT", "scenario", body={"toml": load_scenario(name)[1]})
     return output.Result(running, f"{running['name']} runs in {world.id}")
 
 

@@ -84,14 +84,16 @@ def new(*, scenario: str | None, server: Remote, **more: Any) -> output.Result:
     return output.Result(made, show)
 
 
-def _scenario(named: str) -> Any:
-    """Return the scenario as the server takes it: the content of a file, or a name."""
+def _scenario(named: str) -> dict[str, str]:
+    """Return the scenario as the server takes it: the text of a file, or a name."""
     path = Path(named)
     if not path.name.endswith(".toml"):
         return {"name": named}
-    # The server checks it, because the server's version defines the words.
+    text = output.read_text(path, "--scenario: ")
+    # The server checks the rest, because the server's version defines the words.
     with output.using(f"--scenario: {path}"):
-        return parse_toml(output.read_text(path, "--scenario: "))
+        parse_toml(text)
+    return {"toml": text}
 
 
 @world.command(name="list", cls=ServerCommand)

@@ -19,7 +19,7 @@ send = { operation = "sale", amount = 1700 }
 expect = { status = "declined" }
 [[example]]
 send = { operation = "sale", amount = 1800 }
-expect = { status = "declined" }
+expect = { status = "declined", fields.due = 2026-03-01 }
 """
 
 
@@ -75,7 +75,7 @@ def test_a_step_that_differs_says_so_and_the_world_can_be_kept(served, story):
 
     (id,) = re.findall(r"--world (\S+)$", done.stdout, re.MULTILINE)
     assert (done.exit_code, done.stderr) == (1, "")
-    assert done.stdout.count("differs") == 1
+    assert done.stdout.count("differs") == 2
     assert "differs  status: expected 'declined', got 'captured'" in done.stdout
     assert "\n2 steps, 1 not as expected\n" in done.stdout
     assert "insufficient_funds" in told("tail", "--no-follow", "--world", id, server=served)

@@ -166,8 +166,9 @@ def test_a_file_that_is_not_a_capture_is_refused_and_nothing_is_written(file, tm
 
 
 def test_files_that_cannot_be_are_refused(served, file, tmp_path):
-    missing, deep = tmp_path / "missing.gz", tmp_path / "deep.toml"
+    missing, deep, dated = (tmp_path / name for name in ("missing.gz", "deep.toml", "dated.toml"))
     deep.write_text("name = " + "[" * 5_000)
+    dated.write_text("name = 'Dated'\n[[rule]]\nwhen.from = 2026-03-01T12:00:00Z\n")
 
     for arguments, said in (
         (["open", str(missing)], f"{missing}: cannot be read: No such file"),
@@ -175,5 +176,6 @@ def test_files_that_cannot_be_are_refused(served, file, tmp_path):
         (["open", str(file), "--to", str(missing / "x.html")], "cannot be written"),
         (["capture", str(missing / "x.gz")], "cannot be written"),
         (["new", "--scenario", str(deep)], f"{deep}: cannot be read: it is nested too deeply"),
+        (["new", "--scenario", str(dated)], "rule 1, when.from: Input should be a valid string"),
     ):
         assert_refused(ask("world", *arguments, server=served), 2, said)
