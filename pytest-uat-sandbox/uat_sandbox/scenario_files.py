@@ -13,7 +13,7 @@ Scenario = str | Path | Mapping[str, Any]
 
 
 def document_of(which: Scenario) -> str | dict[str, Any]:
-    """Return a name unchanged, and any other scenario as a whole document.
+    """Return a name unchanged, a file by its text, and any other scenario as a whole document.
 
     Raises SandboxError for a file that cannot be read.
     """
@@ -23,13 +23,16 @@ def document_of(which: Scenario) -> str | dict[str, Any]:
     import tomllib
 
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8-sig"))
+        text = file.read_text(encoding="utf-8-sig")
+        tomllib.loads(text)
     except OSError as error:
         raise SandboxError(f"{file}: {error.strerror}") from None
     except UnicodeDecodeError:
         raise SandboxError(f"{file}: is not UTF-8; save it as UTF-8") from None
     except ValueError as error:
         raise SandboxError(f"{file}: {error}") from None
+    # The server reads it, because it may have dates, which JSON has not.
+    return {"toml": text}
 
 
 @contextmanager

@@ -57,7 +57,8 @@ def test_an_attempt_that_timed_out_is_answered_late(world):
 
 def test_a_scenario_runs_by_name_from_a_file_or_written_out_until_it_is_stopped(world, tmp_path):
     file = tmp_path / "lost.toml"
-    file.write_text('name = "lost"\n[[rule]]\nthen = { outcome = "lost_card" }\n')
+    example = "[[example]]\nsend.operation = 'sale'\nexpect.fields.due = 2026-03-01\n"
+    file.write_text('name = "lost"\n[[rule]]\nthen = { outcome = "lost_card" }\n' + example)
 
     by_name = world.scenario("batch_partially_accepted")
     from_file = world.scenario(file)
