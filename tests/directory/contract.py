@@ -248,9 +248,11 @@ LOCATIONS = Resource(
         "processor_config_id": "cfg-tsys-001",
         "country_code": "124",
         "currency": "CAD",
+        # assumed 1.5 lists it among the fields of a creation.
+        "status": "blocked",
         **RATES,
     },
-    null_when_created=["terminal_id", "status"],
+    null_when_created=["terminal_id"],
     required=["account_id", "name"],
     unknown=[("fone", "phone")],
     bad=[
@@ -281,7 +283,7 @@ LOCATIONS = Resource(
     ],
     nullable=RATES,
     never_null=[*_LOCATION_STRINGS, "address", "terminal_id", "status"],
-    same=[{"status": "active"}, {"metadata": {"a": 1}}],
+    same=[{"status": "blocked"}, {"metadata": {"a": 1}}],
     ignored=[("account_id", "second_merchant")],
 )
 

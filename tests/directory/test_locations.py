@@ -7,12 +7,6 @@ from tests.support.directory import NOBODY
 PATH = "/v1/locations"
 
 
-@pytest.mark.proves("spec 2.8-status")
-def test_a_location_can_be_created_blocked(sandbox):
-    # assumed 1.5 lists status among the fields of a creation.
-    assert sandbox.a_location(status="blocked")["status"] == "blocked"
-
-
 @pytest.mark.proves("spec 2.8-null-fields", "assumed 1.5-metadata")
 def test_metadata_is_accepted_in_any_form_and_shown_as_null(sandbox):
     body = {"account_id": sandbox.account_id("merchant"), "name": "Patio"}
