@@ -25,30 +25,6 @@ def metadata(made, **changes):
 
 # --- changes ----------------------------------------------------------------------------------
 
-CHANGES = [
-    ({"name": "bar"}, {"name": "bar"}),
-    ({"expires_at": "2027-01-01T01:00:00+01:00"}, {"expires_at": "2027-01-01T00:00:00.000Z"}),
-    ({"name": None, "expires_at": None, "status": None}, {}),
-    ({}, {}),
-    (
-        {"name": "foo", "expires_at": "2028-01-01T00:00:00Z"},
-        {"name": "foo", "expires_at": "2028-01-01T00:00:00.000Z"},
-    ),
-]
-
-
-@pytest.mark.proves("spec 4.3-keys, 4.3-keys-null, 4.3-keys-answer", "assumed 4.3-update, C10")
-def test_name_and_expiry_change_without_an_event_and_null_changes_nothing(sandbox, made):
-    expected = metadata(made)
-
-    for changes, shown in CHANGES:
-        expected |= shown
-        answer = sandbox.change_key(made["id"], **changes)
-        assert (answer.status, answer.json()) == (200, expected), changes
-        assert sandbox.read_key(made["id"]) == expected
-    assert sandbox.fired(subject=made["id"]) == ["api_key.created"]
-
-
 UPDATE_FAULTS = {
     "permissions": [["payments:read"], ["apikeys:read"], None],
     "account_id": [NOBODY],
