@@ -3,8 +3,6 @@
 tests/control/test_refused has schedules that cannot be.
 """
 
-import json
-
 import pytest
 
 from tests.scenarios.running import running
@@ -76,20 +74,6 @@ def test_the_scenario_that_runs_says_what_becomes_of_it(sandbox):
     assert sandbox.batch(id)["status"] == "rejected"
     # No key closed the batch, so none is revoked.
     assert sandbox.sold()["status"] == "captured"
-
-
-def test_a_snapshot_keeps_the_schedule_and_one_that_makes_no_sense_is_refused(sandbox):
-    scheduled(sandbox, "23:30", zone="America/New_York")
-    before = sandbox.look("batch-schedules")["schedules"]
-    kept = sandbox.manage("GET", "/snapshot")
-    sandbox.reset()
-    assert sandbox.look("batch-schedules")["schedules"] == []
-
-    assert sandbox.manage("PUT", "/snapshot", kept.json()).status == 200
-    assert sandbox.look("batch-schedules")["schedules"] == before
-    broken = kept.body.replace(b"America/New_York", b"America/Gotham_City")
-    assert sandbox.manage("PUT", "/snapshot", json.loads(broken)).status == 400
-    assert sandbox.look("batch-schedules")["schedules"] == before
 
 
 @pytest.mark.proves("assumed B16, 8.2-cut-off")

@@ -119,6 +119,9 @@ def fill(sandbox: InProcess) -> None:
     sandbox.emit(name="sampled", anything=[1, {"else": None}])
     sandbox.set_switch("webhooks.time_scale", 2.5)
     sandbox.set_switch("strict_headers", False)
+    schedule = {"times": ["23:30"], "zone": "America/New_York"}
+    path = f"/batch-schedules/{sandbox.terminal_id('merchant')}"
+    sandbox.manage("PUT", path, schedule).expect(200)
 
 
 def kept_key(sandbox: InProcess) -> str:

@@ -52,7 +52,7 @@ def test_the_full_world_has_something_in_every_table(full: bytes):
     }
     assert {one["kind"] for one in table(full, "timers")} == {
         *("authorization_expires", "surcharge_expires", "key_expires"),
-        *("late_answer", "block_terminal", "revoke_key"),
+        *("late_answer", "block_terminal", "revoke_key", "batch_closes"),
     }
     statuses = {one.get("status", "pending") for one in table(full, "deliveries")}
     assert statuses >= {"pending", "dropped"}
@@ -288,6 +288,7 @@ REFUSED: list[tuple[Change, str, *tuple[str, ...]]] = [
     *((_set(one, "_id", to="other"), one, "other") for one in ("world", "counters", "timers")),
     (_added("timers", "999"), "timers", "twice"),
     (_set("timers", "kind", to="lunch"), "timers", "kind"),
+    (_written("America/New_York", "America/Gotham"), "timers, batch_closes/", "detail: zone: "),
     (_set("world", "clock", "now", to="9999-12-31T00:00:00.000Z"), "world", "clock.now"),
     (_set("world", "clock", to={"mode": "running", "rate": 0}), "world", "clock.rate"),
     (_set("world", "switches", to={"lights": True}), "world", "lights"),
