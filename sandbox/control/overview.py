@@ -14,6 +14,7 @@ from sandbox.control.models import Time, View, attribute
 from sandbox.control.routing import WORLD, get
 from sandbox.control.scenarios import RunningScenario, view_running
 from sandbox.domain.batches import Batch
+from sandbox.domain.directory import Account
 from sandbox.domain.events import Message
 from sandbox.domain.keys import ApiKey, why_unusable
 from sandbox.domain.payments.transactions import STATUSES, Payment
@@ -179,7 +180,10 @@ def _keys(world: World) -> Iterator[Need]:
     last = {entry.key_id: entry for entry in entries if entry.key_id is not None}
     for id, entry in reversed(last.items()):
         key = world.store.get(ApiKey, id)
-        if key is not None and (unusable := why_unusable(key, world.now())) is not None:
+        if key is None:
+            continue
+        account = world.store.get(Account, key.account_id)
+        if unusable := why_unusable(key, account, world.now()):
             says = f"{key.name!r} is still used, but {unusable[0]} ({unusable[1]})"
             yield Need(kind="key", id=id, says=says, since=entry.at)
 

@@ -154,9 +154,7 @@ def list_permissions(request: ControlRequest) -> LensTable:
 def view_permissions(world: World, key: ApiKey) -> LensTable:
     """Return all operations with the statuses that this key gets."""
     account = world.store.get(Account, key.account_id)
-    why, _ = why_unusable(key, world.clock.now()) or (None, "")
-    if why is None and (account is None or account.deleted_at is not None):
-        why = "its account was deleted"
+    why, _ = why_unusable(key, account, world.clock.now()) or (None, "")
     usable_by = account if why is None else None
     return LensTable(
         key=key_name(world, key),

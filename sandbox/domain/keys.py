@@ -16,6 +16,7 @@ from msgspec import Struct
 from pydantic import WithJsonSchema
 
 from sandbox.domain.clock import KEY_EXPIRES, Timer
+from sandbox.domain.directory import Account
 from sandbox.domain.field_types import Digest, Flag, Lookup, Permissions, Text, Uuid, Withheld
 from sandbox.domain.instants import Instant, add_years, to_wire
 from sandbox.domain.permissions import Grants, grants_of
@@ -109,8 +110,10 @@ def state_of(key: ApiKey) -> str:
     return "deleted" if key.deleted_at is not None else key.status
 
 
-def why_unusable(key: ApiKey, now: datetime) -> tuple[str, str] | None:
-    """Return why this key does not authenticate now, with the clause; None if it does."""
+def why_unusable(key: ApiKey, account: Account | None, now: datetime) -> tuple[str, str] | None:
+    """Return why this key of the account does not authenticate now, and the clause, or None."""
+    if account is None or account.deleted_at is not None:
+        return "its account was deleted", "assumed C4"
     if key.deleted_at is not None:
         return "it was deleted", "spec 3.1-delete"
     if key.status == "revoked":

@@ -60,13 +60,11 @@ def usable(
         reason, source = f"{name_key(named)} is gone", "spec 3.1"
         raise Refusal(AUTHENTICATION_FAILED, reason=reason, source=source)
     account = records.get(Account, key.account_id)
-    if unusable := keys.why_unusable(key, now):
+    if unusable := keys.why_unusable(key, account, now):
         reason, source = f"{name_key(key)} is not usable: {unusable[0]}", unusable[1]
-    elif account is None or account.deleted_at is not None:
-        reason, source = f"the account of {name_key(key)} was deleted", "assumed C4"
-    else:
-        return key, account
-    raise Refusal(AUTHENTICATION_FAILED, reason=reason, source=source)
+        raise Refusal(AUTHENTICATION_FAILED, reason=reason, source=source)
+    assert account
+    return key, account
 
 
 def name_key(key: keys.ApiKey) -> str:

@@ -15,15 +15,18 @@ UNUSABLE = {
     "expired": "spec 3.1-expiry",
     "deleted": "spec 3.1-delete",
     "orphan": "assumed C4",
+    "second_merchant": "assumed C4",
 }
 
 
 @pytest.mark.proves("spec 5.5, 5.10")
 def test_a_key_that_is_turned_away_is_told_apart_in_the_journal_alone(wider):
+    wider.delete(f"/v1/accounts/{wider.account_id('second_merchant')}").expect(204)
     for key, clause in UNUSABLE.items():
         answer = wider.get("/v5/apikeys", by=key)
         assert answer.json()["details"] == "", key
         assert wider.last_decision(answer) == ("authenticate", "401", clause), key
+    assert wider.look("lens/second_merchant")["unusable"] == "its account was deleted"
     wider.set_clock("2026-08-01T00:00:00Z")
     late = wider.journal(wider.get("/v5/apikeys", by="legacy"))["decisions"][-1]
     assert (late["step"], late["verdict"]) == ("authenticate", "401")

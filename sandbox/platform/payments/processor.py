@@ -128,14 +128,14 @@ def begin_second_phase(context: RequestContext, account_id: str) -> Refusal | No
     context.begin()
     used = context.known_caller.key
     key, account = context.unit.get(ApiKey, used.id), context.unit.get(Account, account_id)
-    fault, source = AUTHENTICATION_FAILED, "assumed D2"
-    unusable = ("it is gone", "spec 3.1") if key is None else keys.why_unusable(key, context.now)
+    owner = context.unit.get(Account, used.account_id)
+    unusable = keys.why_unusable(key, owner, context.now) if key else ("it is gone", "spec 3.1")
     if unusable is not None:
+        fault, source = AUTHENTICATION_FAILED, "assumed D2"
         what = f"{name_key(used)} stopped: {unusable[0]}"
     elif account is None or account.deleted_at is not None:
+        fault, source = NOT_FOUND, "assumed D45"
         what = f"account {account_id} was deleted"
-        if used.account_id != account_id:
-            fault, source = NOT_FOUND, "assumed D45"
     else:
         return None
     reason = f"while the payment waited, {what}"
