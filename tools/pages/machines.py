@@ -195,12 +195,10 @@ def _arrows() -> Iterator[Arrow]:
 
 def _targets(row: Transition, state: str) -> Iterable[str]:
     """Return the state to which a row leads; none if it is refused or changes nothing."""
-    # The arrows of the actions are there already.
-    changes_nothing = row.next_status == SAME and row.answer == "failed"
-    if row.fault is not None or changes_nothing or row.id == _OF_ACTIONS:
+    if row.fault is not None or row.id == _OF_ACTIONS:
         return ()
     if row.next_status == SAME:
-        return (state,)
+        return () if row.answer == "failed" else (state,)
     if row.next_status == AS_ANSWERED:
         told = _TOLD if row.trigger == EDIT else ("authorized", "captured", "declined", "error")
         if row.trigger not in (EDIT, LATE_ANSWER):
@@ -212,7 +210,7 @@ def _targets(row: Transition, state: str) -> Iterable[str]:
 
 
 _OF_ACTIONS: Final = "D24-late"
-"""The row of late answers to actions, which takes the rows of the actions."""
+"""The row of late answers to actions, which takes the rows and arrows of the actions."""
 
 
 def batches() -> str:
