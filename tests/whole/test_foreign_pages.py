@@ -139,7 +139,7 @@ def browser() -> Iterator[Browser]:
     browser does not check is left to the sandbox."""
     with chromium(
         f"--host-resolver-rules=MAP {EVIL} 127.0.0.1, MAP {REBOUND} 127.0.0.1",
-        "--disable-features=LocalNetworkAccessChecks,BlockInsecurePrivateNetworkRequests",
+        without=("LocalNetworkAccessChecks", "BlockInsecurePrivateNetworkRequests"),
     ) as opened:
         yield opened
 
