@@ -4,7 +4,7 @@ A browser cannot send a bearer token with every request, and a page should not k
 console hands the token over once, and gets a cookie that scripts cannot read.
 """
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated, Any, Final
 
 from pydantic import Field
@@ -168,5 +168,4 @@ def _system_now(request: ControlRequest) -> datetime:
 
 
 def _view_token(token: TeamToken, now: datetime) -> TokenView:
-    expires_at = token.expires_at and token.expires_at.astimezone(UTC)
-    return TokenView.of(token, expires_at=expires_at, expired=not token.is_valid_at(now))
+    return TokenView.of(token, expired=not token.is_valid_at(now))
