@@ -158,7 +158,10 @@ async def list_requests(request: ControlRequest, query: RequestsQuery) -> Reques
     must_be_known("outcome", query.outcome, _OUTCOMES)
     account = request.find_id(Account, query.account)
     key_id = request.find_id(ApiKey, query.key_id, "key_id")
-    entries = list(enumerate(world.journal.entries()))
+    listed: list[Entry | WaitingRequest] = [*world.journal.entries()]
+    if query.shape == "row":
+        listed += world.journal.waiting.values()
+    entries = list(enumerate(listed))
     ends = (place for place, one in entries if one.id == query.before)
     if (end := len(entries) if query.before is None else next(ends, None)) is None:
         raise invalid("before: the journal has no request with this id, or no longer has it")
@@ -168,15 +171,10 @@ async def list_requests(request: ControlRequest, query: RequestsQuery) -> Reques
         return is_of_them and _matches(world, one, query)
 
     fitting = await select(entries, lambda numbered: matches(numbered[1]))
-    waits: list[RequestRow] = []
-    if query.shape == "row" and query.before is None and not query.offset:
-        waits = list_waiting(world, matches)[-query.limit :]
-    # If waiting requests fill the page, the others need a larger limit.
-    page = query.cut([one for place, one in fitting if place < end], query.limit - len(waits))
-    shape: Callable[[World, Entry], View] = request_row if query.shape == "row" else view_entry
-    shown = await collect(shape(world, entry) for entry in page.items)
-    about = {"total": len(fitting) + len(waits), "limit": query.limit}
-    return Requests.of(page, requests=[*shown, *waits], **about)
+    page = query.cut([one for place, one in fitting if place < end])
+    shape: Callable[[World, Any], View] = request_row if query.shape == "row" else view_entry
+    shown = await collect(shape(world, one) for one in page.items)
+    return Requests.of(page, requests=shown, total=len(fitting))
 
 
 def _matches(world: World, one: Entry | WaitingRequest, query: RequestsQuery) -> bool:
@@ -261,8 +259,10 @@ def view_body(body: bytes | None) -> Any:
         return body and body.decode("utf-8", "replace")
 
 
-def request_row(world: World, entry: Entry) -> RequestRow:
+def request_row(world: World, entry: Entry | WaitingRequest) -> RequestRow:
     """Return a request as lists show it."""
+    if isinstance(entry, WaitingRequest):
+        return _view_waiting(world, entry)
     amount = _fields(entry.request, b"amount").get("amount")
     more: dict[str, Any] = {"amount": amount if type(amount) is int else None}
     with suppress(ValidationError):
@@ -276,11 +276,6 @@ def request_row(world: World, entry: Entry) -> RequestRow:
 def _name(world: World, one: Entry | WaitingRequest) -> dict[str, Any]:
     """Return the names of the operation and the key for people."""
     return {"summary": _SUMMARIES.get(one.route or ""), "key_name": world.key_name(one.key_id)}
-
-
-def list_waiting(world: World, matches: Callable[[Any], bool] = bool) -> list[RequestRow]:
-    """Return the requests that wait for a card or their processor, oldest first."""
-    return [_view_waiting(world, one) for one in world.journal.waiting.values() if matches(one)]
 
 
 def _view_waiting(world: World, one: WaitingRequest) -> RequestRow:

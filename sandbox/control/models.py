@@ -60,14 +60,13 @@ class Listing(Query):
     limit: Annotated[int, Field(ge=1, le=LIST_MAX)] = LIST_MAX
     offset: Annotated[int, Field(ge=0)] | None = None
 
-    def cut(self, items: Sequence[Any], limit: int | None = None) -> "ItemPage":
+    def cut(self, items: Sequence[Any]) -> "ItemPage":
         """Return the items of the window, from a list that is sorted oldest first.
 
         `offset` counts from the oldest item. Without it, the window has the newest `limit` items.
         """
-        limit = self.limit if limit is None else limit
-        start = max(len(items) - limit, 0) if self.offset is None else self.offset
-        return ItemPage(items[start : start + limit], len(items), limit, start)
+        start = max(len(items) - self.limit, 0) if self.offset is None else self.offset
+        return ItemPage(items[start : start + self.limit], len(items), self.limit, start)
 
 
 class OlderListing(Listing):

@@ -8,7 +8,7 @@ from typing import Final, Literal
 from sandbox.control.batches import batch_row
 from sandbox.control.clock import DueView, view_timer
 from sandbox.control.context import ControlRequest
-from sandbox.control.journal import RequestRow, list_waiting, request_row
+from sandbox.control.journal import RequestRow, request_row
 from sandbox.control.messages import DeliveryMark
 from sandbox.control.models import Time, View, attribute
 from sandbox.control.routing import WORLD, get
@@ -118,7 +118,7 @@ async def read_overview(request: ControlRequest) -> OverviewView:
         due_total=len(timers),
         endpoints=_endpoints(world),
         statuses=_statuses(world),
-        waiting=list_waiting(world),
+        waiting=[request_row(world, one) for one in world.journal.waiting.values()],
         feed=[_feed_row(world, entry) for entry in entries[: -FEED_MAX - 1 : -1]],
         requests_total=len(entries),
     )

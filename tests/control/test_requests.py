@@ -120,6 +120,10 @@ def test_a_request_that_waits_for_a_card_is_listed_without_a_status(sandbox, req
     # Those that wait come after all that have an answer.
     page = sandbox.look("requests", shape="row", limit=1)
     assert (page["requests"], page["offset"], page["total"]) == ([waiting], 1, 2)
+    first = sandbox.look("requests", shape="row", limit=1, offset=0)
+    assert first["requests"][0]["route"] == "apikeys.list"
+    older = sandbox.look("requests", shape="row", limit=1, before=page["next"])
+    assert (first["requests"], first["total"]) == (older["requests"], older["total"])
     for method, path in (("GET", ""), ("POST", "/replay")):
         refused = sandbox.manage(method, f"/requests/{waiting['id']}{path}")
         assert refused.error() == (404, "not_answered")
