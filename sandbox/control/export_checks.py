@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from pydantic_core import from_json
 
-from sandbox.control.journal import REFUSED_FROM, JournalEntry
+from sandbox.control.journal import REFUSED_FROM, JournalEntry, find_messages
 from sandbox.domain.events import Message, body_of
 from sandbox.domain.instants import from_ms, to_wire
 from sandbox.domain.json_text import fields_of
@@ -95,11 +95,9 @@ def _list_sent(world: World, view: JournalEntry) -> Iterator[tuple[Message, list
 
     They include those that a rule made up to contradict another one.
     """
-    store = world.store
-    known = store.all(Message)
-    messages = [known[id] for id in view.events if id in known]
+    messages = find_messages(world, view.events)
     if messages:
-        all_messages = store.messages()
+        all_messages = world.store.messages()
         last = all_messages.index(messages[-1])
         near = all_messages[last : last + _NEAR]
         messages += [one for one in near if one.only_for and one.request_id == view.id]

@@ -1,6 +1,6 @@
 """The journal of a world: each request with the reasons for its answer."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Annotated, Any, Final, Literal
 
@@ -215,9 +215,14 @@ def unusual_headers(headers: Mapping[str, str]) -> dict[str, str]:
 
 def is_about(world: World, entry: Entry, id: str) -> bool:
     """Whether the request names the record, or one of its events is about it."""
-    known = world.store.all(Message)
-    messages = [known[id] for id in entry.events if id in known]
+    messages = find_messages(world, entry.events)
     return has_named(entry, id) or any(message.subject == id for message in messages)
+
+
+def find_messages(world: World, ids: Iterable[str]) -> list[Message]:
+    """Return the messages with these ids, except those that the world no longer has."""
+    known = world.store.all(Message)
+    return [known[id] for id in ids if id in known]
 
 
 def has_named(entry: Entry, id: str) -> bool:

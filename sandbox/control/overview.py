@@ -8,14 +8,13 @@ from typing import Final, Literal
 from sandbox.control.batches import batch_row
 from sandbox.control.clock import DueView, view_timer
 from sandbox.control.context import ControlRequest
-from sandbox.control.journal import RequestRow, request_row
+from sandbox.control.journal import RequestRow, find_messages, request_row
 from sandbox.control.messages import DeliveryMark
 from sandbox.control.models import Time, View, attribute
 from sandbox.control.routing import WORLD, get
 from sandbox.control.scenarios import RunningScenario, view_running
 from sandbox.domain.batches import Batch
 from sandbox.domain.directory import Account
-from sandbox.domain.events import Message
 from sandbox.domain.keys import ApiKey, why_unusable
 from sandbox.domain.payments.transactions import STATUSES, Payment
 from sandbox.domain.webhooks import DeliveryStatus
@@ -204,7 +203,6 @@ def _endpoints(world: World) -> list[EndpointHealth]:
 
 
 def _feed_row(world: World, entry: Entry) -> FeedRow:
-    known = world.store.all(Message)
-    messages = [known[id] for id in entry.events if id in known]
+    messages = find_messages(world, entry.events)
     sent = [FeedEvent.of(one, marks=world.outbox.deliveries_of(one.id)) for one in messages]
     return FeedRow.extend(request_row(world, entry), sent=sent)
