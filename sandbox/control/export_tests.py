@@ -26,7 +26,7 @@ from sandbox.control.journal import REFUSED_FROM, JournalEntry, unusual_headers
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.json_text import map_texts
 from sandbox.domain.readings import DEFAULTS as READINGS_AS_USUAL
-from sandbox.domain.switches import SWITCHES
+from sandbox.domain.switches import defaults as usual_switches
 from sandbox.domain.transport_faults import LOST, NEED_BODY
 from sandbox.worlds.background import collect
 from sandbox.worlds.journal import Entry
@@ -164,11 +164,9 @@ def _world_options(case: ExportCase) -> dict[str, Any]:
     """Return the options of a world in which this can happen again."""
     world = case.world
     begins = world.state.begins
-    # The switches that became readings are among the readings.
-    usual = {name: one.default for name, one in SWITCHES.items() if one.reading is None}
     how = {"seed": begins.seed, "fixture": begins.fixture, "clock": case.views[0].at}
     for word, now, before in (
-        ("switches", world.switches, usual),
+        ("switches", world.switches, usual_switches()),
         ("readings", world.readings, READINGS_AS_USUAL),
     ):
         if own := {name: now[name] for name, one in before.items() if now[name] != one}:
