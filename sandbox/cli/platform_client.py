@@ -217,11 +217,8 @@ class Stage:
         """
         member = None if self.actor is None else self.member()
         is_last, is_whole = named == "last", _FULL_ID.fullmatch(named)
-        if member is not None and is_whole:
-            found = self.remote.read("GET", "payments", limit=1, q=named, shape="full")["payments"]
-            return Payment(named, member, found[0]["currency"] if found else None)
         limit, searched = (1, None) if is_last else (200, named or None)
-        if member is None:
+        if member is None or is_whole:
             found = self.remote.read("GET", "payments", limit=limit, q=searched, shape="full")
             listed = found["payments"]
         else:
@@ -233,7 +230,7 @@ class Stage:
             rest = "" if is_last else f" whose id begins with {quote_word(named)}"
             refuse(f"{seen}{rest}; name it by its id, the beginning of its id, or `last`")
         if one is None:
-            return Payment(named, self.member())
+            return Payment(named, member or self.member())
         member = member or self.owner(one["account_id"], one["parent_account_ids"])
         return Payment(one["transaction_id"], member, one["currency"])
 
