@@ -373,6 +373,7 @@ def _seed(world: World, store: Store, draws: Ids) -> Cast:
 def _schedule_expiries(world: World) -> None:
     unit = world.store.begin()
     for key in unit.find(ApiKey, {})[0]:
-        if (timer := expiry_of(key)).due > world.clock.now():
+        timer = expiry_of(key)
+        if key.deleted_at is None and timer.due > world.clock.now():
             unit.schedule(timer)
     unit.commit()

@@ -101,6 +101,7 @@ def test_a_payment_s_amount_is_told_in_its_own_currency(sandbox):
         assert (one["subject"]["amount"], one["subject"]["currency"]) == (7942, currency)
     for key in agenda(sandbox, kind="key_expires"):
         assert (key["subject"]["amount"], key["subject"]["currency"]) == (None, None)
+        assert key["subject"]["id"] != sandbox.key_id("deleted")
 
 
 @pytest.mark.proves("assumed D24")
