@@ -9,10 +9,6 @@ from tests.scenarios.running import carrying
 from tests.support.open_requests import CONTROL, desk_opens, sale
 
 
-def preauth(sandbox):
-    return "POST", "/v3/preauth", sale(sandbox)[2]
-
-
 def kind(body):
     return f"{body['status']}/{body['status_reason']}"
 
@@ -27,7 +23,7 @@ def test_payments_wait_side_by_side_and_end_in_any_order(sandbox, requests):
     # tests/openapi/test_control has its other fields.
     times = {(one["since"], one["until"]) for one in listed}
     assert times == {("2026-03-01T12:00:00.000Z", "2026-03-01T12:01:00.000Z")}
-    record = requests.ask("GET", f"/v1/transactions/{listed[0]['transaction_id']}").json()
+    record = sandbox.read(listed[0])
     assert [one["amount"] for one in listed] == [1000, 200, 300]
     told = [one.event_type for one in sandbox.get_world().store.messages()]
     assert (record["status"], told) == ("pending", ["transaction.create"] * 3)
@@ -172,18 +168,18 @@ def test_a_card_that_was_tapped_in_time_has_no_deadline(sandbox, requests):
     task = requests.open(sale(sandbox))
     requests.tap(card="tok_amex")
 
-    assert requests.advance("2m") == []
+    assert sandbox.advance("2m") == []
     answer = requests.end(task)
     assert (kind(answer.json()), answer.json()["card_brand"]) == ("captured/approved", "Amex")
 
 
 @pytest.mark.proves("assumed D3, F5")
 def test_a_payment_that_is_canceled_while_its_processor_takes_its_time_says_so(sandbox, requests):
-    desk_opens(sandbox, delay_ms=400, follow=[{"do": "cancel", "after": "5s"}])
+    desk_opens(sandbox, delay_ms=40, follow=[{"do": "cancel", "after": "5s"}])
     task = requests.open(sale(sandbox))
     requests.tap(card="tok_amex")
 
-    requests.advance("5s")
+    sandbox.advance("5s")
 
     answer = requests.end(task)
     assert kind(answer.json()) == "canceled/merchant_canceled"
@@ -200,7 +196,7 @@ def test_an_untapped_payment_times_out(sandbox, requests):
     for then, just_before, event, request in (
         ({}, "59999ms", "transaction.sale", sale(sandbox)),
         ({"after": "3m"}, "179999ms", "transaction.sale", sale(sandbox)),
-        ({}, "59999ms", "transaction.authorize", preauth(sandbox)),
+        ({}, "59999ms", "transaction.authorize", ("POST", "/v3/preauth", sale(sandbox)[2])),
     ):
         desk_opens(sandbox, **then)
         task = requests.open(request)
@@ -226,7 +222,7 @@ def test_an_untapped_payment_times_out(sandbox, requests):
 
 def called_off(requests, task):
     (waiting,) = requests.taps()
-    reverse = requests.ask("POST", f"/v3/payments/{waiting['transaction_id']}/reverse", {})
+    reverse = requests.sandbox.act(waiting, "reverse", version="v3")
     # assumed F5: the whole of what is pending.
     assert requests.end(task).json() == reverse.json()
 
@@ -284,7 +280,7 @@ def test_a_key_that_is_revoked_while_a_tap_is_awaited_gets_401(sandbox, requests
     ):
         key = sandbox.mint(["all"], by="partner")
         task = requests.open(sale(sandbox), by=key["key"])
-        requests.ask("PUT", f"/v5/apikeys/{key['id']}", {"status": "revoked"}, by="psp")
+        sandbox.change_key(key["id"], by="psp", status="revoked")
 
         if how:
             requests.tap(**how)
@@ -308,7 +304,7 @@ def test_a_payment_that_is_canceled_at_once_waits_for_no_tap(sandbox):
 def test_a_reset_or_the_end_of_its_world_ends_the_waiting(sandbox, requests):
     desk_opens(sandbox, times=1)
     task = requests.open(sale(sandbox))
-    requests.ask("POST", f"{CONTROL}/reset")
+    sandbox.reset()
     assert requests.end(task).error() == (404, "not_found")
     assert sandbox.all_transactions() == 0
     assert sandbox.advance("5m") == []
@@ -380,6 +376,6 @@ def test_a_payment_is_tapped_once(sandbox, requests):
 
     assert [one.status for one in both] == [200, 409]
     assert requests.end(task).json()["status"] == "captured"
-    later = requests.ask("POST", path, {"cancel": "user"})
+    later = requests.tap(waiting["transaction_id"], cancel="user")
     assert later.error() == (409, "not_waiting")
     assert later.json()["message"] == "the payment does not wait for a tap: it is captured"

@@ -3,17 +3,13 @@
 Source: assumed 2.6, 5.1-latency, D2, D23.
 """
 
-import asyncio
 from time import monotonic
 
 import pytest
 
 from sandbox.domain.payments.outcomes import Queued
-from tests.support.caller import turns
 from tests.support.open_requests import action, delay, sale
 from tests.support.payments import ACTIONS, EVENTS, kind
-
-CLOCK = "/_sandbox/worlds/default/clock"
 
 
 @pytest.mark.proves("assumed 8.3-order")
@@ -25,12 +21,11 @@ def test_a_waiting_payment_does_not_hold_up_other_requests(sandbox, requests):
     other = requests.ask(*sale(sandbox))
     listed = requests.ask("GET", "/v2/transactions").json()["transactions"]
     # The key of another client may be lost meanwhile.
-    key = sandbox.mint(["all"], by="partner")
-    keys = requests.ask(*LOST["revoked"](key["id"]))
+    LOST["revoked"](sandbox, sandbox.mint(["all"], by="partner")["id"])
 
     assert requests.is_open(task)
     answer = requests.end(task)
-    assert (other.status, keys.status, answer.status) == (200, 200, 200)
+    assert (other.status, answer.status) == (200, 200)
     # The record is there from the beginning, and pending until the answer (spec 6.3).
     assert {one["transaction_id"]: one["status"] for one in listed} == {
         answer.json()["transaction_id"]: "pending",
@@ -42,9 +37,9 @@ def test_a_waiting_payment_does_not_hold_up_other_requests(sandbox, requests):
 
 
 LOST = {
-    "revoked": lambda key_id: ("PUT", f"/v5/apikeys/{key_id}", {"status": "revoked"}),
-    "deleted": lambda key_id: ("DELETE", f"/v5/apikeys/{key_id}"),
-    "expired": lambda key_id: ("PUT", CLOCK, {"now": "2026-03-01T12:01:00Z"}),
+    "revoked": lambda sandbox, key: sandbox.change_key(key, by="psp", status="revoked").expect(200),
+    "deleted": lambda sandbox, key: sandbox.delete_key(key, by="psp").expect(200),
+    "expired": lambda sandbox, key: sandbox.set_clock("2026-03-01T12:01:00Z"),
 }
 
 
@@ -52,7 +47,7 @@ def after_losing_the_key(sandbox, requests, request, how="revoked"):
     """The answer to a request whose key is lost while it waits."""
     key = sandbox.mint(["all"], by="partner", expires_at="2026-03-01T12:00:10Z")
     task = requests.open(request, by=key["key"])
-    assert requests.ask(*LOST[how](key["id"])).status == 200
+    LOST[how](sandbox, key["id"])
     return requests.end(task)
 
 
@@ -78,8 +73,7 @@ def test_a_key_lost_during_a_sale_is_a_401_and_the_payment_failed(sandbox, reque
 def test_an_account_deleted_during_a_sale_has_captured_nothing(sandbox, requests, by, status):
     delay(sandbox)
     task = requests.open(sale(sandbox), by=by)
-    path = f"/v1/accounts/{sandbox.account_id('merchant')}"
-    assert requests.ask("DELETE", path, None).status == 204
+    sandbox.drop("account", "merchant")
 
     answer = requests.end(task)
 
@@ -112,8 +106,8 @@ def test_a_lost_key_is_not_told_what_forbids_its_action_by_now(sandbox, requests
     key = sandbox.mint(["all"], by="partner")
     delay(sandbox)
     task = requests.open(action(tx["transaction_id"], "reverse"), by=key["key"])
-    requests.ask("POST", f"/v1/batches/{tx['batch_id']}/close")
-    requests.ask(*LOST["revoked"](key["id"]))
+    sandbox.close_batch(tx["batch_id"])
+    LOST["revoked"](sandbox, key["id"])
 
     assert requests.end(task).error() == (401, "authentication_failed")
     # A refusal without an event leaves no attempt either.
@@ -127,17 +121,11 @@ def test_a_key_lost_while_its_request_waits_its_turn_is_a_401(sandbox, requests,
     key = sandbox.mint(["all"], by="partner", expires_at="2026-03-01T12:00:10Z")
     delay(sandbox)
     requests.open(action(id, "capture"))
+    task = requests.open_behind(action(id, "refund", amount=10), by=key["key"])
 
-    async def refund_and_lose_the_key():
-        refund = sandbox.ask_on_loop(*action(id, "refund", amount=10), by=key["key"])
-        waiting = asyncio.create_task(refund)
-        await turns()
-        (await sandbox.ask_on_loop(*LOST[how](key["id"]))).expect(200)
-        return await waiting
+    LOST[how](sandbox, key["id"])
 
-    answer = requests.run(refund_and_lose_the_key())
-
-    assert answer.error() == (401, "authentication_failed")
+    assert requests.end(task).error() == (401, "authentication_failed")
     assert sandbox.read(id)["refunded"] == 0
 
 
@@ -149,7 +137,7 @@ def test_a_reset_ends_what_waits_at_once_and_without_a_trace(sandbox, requests, 
     delay(sandbox, ms=60_000)
     task = requests.open(request)
 
-    requests.ask("POST", "/_sandbox/worlds/default/reset", {})
+    sandbox.reset()
 
     # A reset world draws the same ids again: the same transaction_id, another payment.
     delay(sandbox, "lost_card", ms=60)
@@ -167,17 +155,12 @@ def test_a_reset_ends_what_waits_its_turn(sandbox, requests):
     id = sandbox.paid_id()
     delay(sandbox)
     requests.open(action(id, "refund", amount=10))
+    task = requests.open_behind(action(id, "refund", amount=20))
 
-    async def refund_too_and_reset():
-        refund = asyncio.create_task(sandbox.ask_on_loop(*action(id, "refund", amount=20)))
-        await turns()
-        await sandbox.ask_on_loop("POST", "/_sandbox/worlds/default/reset", {})
-        await sandbox.ask_on_loop(*sale(sandbox))
-        return await refund
+    sandbox.reset()
+    sandbox.paid()
 
-    answer = requests.run(refund_too_and_reset())
-
-    assert answer.error() == (404, "not_found")
+    assert requests.end(task).error() == (404, "not_found")
     # The payment after the reset has the same id.
     assert sandbox.read(id)["refunded"] == 0
 
@@ -187,7 +170,7 @@ def test_a_prompt_that_expires_while_its_confirmation_waits_stays_expired(sandbo
     delay(sandbox)
     task = requests.open(action(id, "confirm"))
 
-    requests.ask("PUT", CLOCK, {"now": "2026-03-01T12:06:00Z"})
+    sandbox.set_clock("2026-03-01T12:06:00Z")
 
     # assumed F4, F34.
     assert requests.end(task).error() == (400, "invalid_transaction_state")

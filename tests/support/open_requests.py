@@ -66,6 +66,16 @@ class OpenRequests:
 
         return self.run(begin())
 
+    def open_behind(self, request: Request, **more: Any) -> Open:
+        """Begin a request that waits its turn behind another one on its payment."""
+
+        async def begin() -> Open:
+            task = asyncio.create_task(self.sandbox.ask_on_loop(*request, **more))
+            await turns()
+            return task
+
+        return self.run(begin())
+
     def ask(self, method: str, path: str, body: Any = None, **more: Any) -> Response:
         """One request, whose answer is not waited for by anything else."""
         return self.run(self.sandbox.ask_on_loop(method, path, body, **more))
@@ -107,8 +117,3 @@ class OpenRequests:
         task = self.open(request)
         done = self.tap(**body)
         return self.end(task), done
-
-    def advance(self, by: str) -> list[tuple[str, str, str]]:
-        """What happened on the way: (at, kind, subject). Webhooks are sent meanwhile."""
-        fired = self.ask("POST", f"{CONTROL}/clock/advance", {"by": by}).expect(200)["fired"]
-        return [(one["at"], one["kind"], one["subject"]) for one in fired]
