@@ -37,6 +37,8 @@ auth;status=authorized,reversed=300;status=captured;capture/captured/approved;ca
 auth;status=authorized,reversed=300;status=refunded;refund/refunded/approved;refund;1000 700 700 300
 auth;status=authorized,reversed=300;status=canceled;auth/canceled/merchant_canceled;cancel;0 0 0 300
 sale;;status=pending;sale/pending/pending;;0 0 0 0
+sale;;authorized_amount=800;sale/pending/pending;;800 0 0 0
+sale;authorized_amount=800;status=captured;sale/captured/partial_approval;sale;800 800 0 0
 sale;status=captured,refunded=200;status=captured status_reason=approved refunded=200 reversed=0;\
 refund/captured/approved;;1000 1000 200 0
 """
@@ -83,7 +85,11 @@ def test_what_the_processor_tells_fires_its_events_and_enters_history_and_batch(
 
 
 @pytest.mark.proves("assumed 1.7-edit")
-def test_a_breakdown_replaces_all_of_the_old_one(sandbox):
+def test_a_breakdown_replaces_all_of_the_old_one_and_the_amount_that_was_told(sandbox):
+    for status in (None, "captured"):
+        id = told(sandbox, "authorized_amount=800")["transaction_id"]
+        sandbox.edited(id, status=status, breakdown={"subtotal": 700})
+        assert ledger(sandbox.edited(id, status="captured")) == (700, 700, 0, 0)
     waiting = sandbox.paid(at="passthrough_merchant")
     breakdown = {"subtotal": 1500, "taxAmount": 100, "tipAmount": 300}
 
@@ -104,23 +110,6 @@ def test_a_breakdown_replaces_all_of_the_old_one(sandbox):
     after = sandbox.edited(other["transaction_id"], status="captured", breakdown=rates)
     assert (parts(after), after["tip_type"]) == ((1000, 80, 180, 0, 1260), "percentage")
     assert (after["tax_rate"], after["tax_source"]) == (8, "transaction")
-
-
-@pytest.mark.proves("assumed 1.7-edit, F8")
-def test_an_amount_that_is_told_before_the_outcome_counts_once_that_is_told(sandbox):
-    id = sandbox.paid(at="passthrough_merchant")["transaction_id"]
-
-    waiting = sandbox.edited(id, authorized_amount=800)
-    captured = sandbox.edited(id, status="captured")
-
-    assert (waiting["status"], ledger(waiting)) == ("pending", (800, 0, 0, 0))
-    assert kind(captured) == "sale/captured/partial_approval"
-    assert ledger(captured) == (800, 800, 0, 0)
-    # A breakdown replaces it.
-    id = sandbox.paid(at="passthrough_merchant")["transaction_id"]
-    sandbox.edited(id, authorized_amount=800)
-    sandbox.edited(id, breakdown={"subtotal": 700})
-    assert ledger(sandbox.edited(id, status="captured")) == (700, 700, 0, 0)
 
 
 @pytest.mark.proves("assumed F8, F9, I7, 8.2-pending, D17")
@@ -161,6 +150,7 @@ def test_what_cannot_have_happened_is_refused_and_changes_nothing(sandbox):
                 for status, reasons in CONTRADICTIONS.items()
                 for reason in reasons
             ),
+            (waiting, "authorized_amount=1001", "is more than the total"),
             (sale, "status_reason=declined", "declined contradicts the status captured"),
             (sale, "status=refunded refunded=300", "300 is a part of 1000"),
             (sale, "status=pending", "does not become pending again"),
