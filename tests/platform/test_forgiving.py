@@ -55,14 +55,9 @@ def test_a_byte_order_mark_is_not_part_of_a_body_or_a_scenario(sandbox):
 @pytest.mark.proves("assumed D46")
 def test_an_encoded_body_is_a_415_that_names_the_encoding(sandbox):
     body = gzip.compress(json.dumps(NEW).encode())
-    headers = [
-        (b"accept", b"application/json"),
-        (b"content-type", b"application/json"),
-        (b"content-encoding", b"gzip"),
-        (b"x-service-apikey", sandbox.key("merchant").encode()),
-    ]
+    sandbox.defaults |= {"content-encoding": "gzip"}
 
-    answer = sandbox.ask("POST", "/v5/apikeys", headers=headers, body=body)
+    answer = sandbox.ask("POST", "/v5/apikeys", key="merchant", body=body)
 
     assert answer.status == 415
     assert "Content-Encoding: 'gzip'" in answer.json()["details"]
