@@ -214,7 +214,7 @@ def test_the_platform_decides_which_permission_a_tap_needs_whatever_exists(sandb
                 assert answer.error() == expected, (tap, sent)
 
 
-@pytest.mark.proves("assumed 4.7")
+@pytest.mark.proves("assumed 4.7, 4.7-deleted")
 def test_everything_that_a_payment_names_must_be_visible(sandbox):
     cast = sandbox.cast
     places = {
@@ -224,7 +224,7 @@ def test_everything_that_a_payment_names_must_be_visible(sandbox):
     }
     body = {"amount": 1000} | {name: ids["merchant"] for name, ids in places.items()}
     key = sandbox.mint(["all"], by="partner")["key"]
-    assert sandbox.post("/v3/payment", body, by=key).status == 200
+    assert sandbox.post("/v3/preauth", body, by=key).status == 200
     fired = sandbox.fired()
 
     for field, ids in places.items():
@@ -232,3 +232,7 @@ def test_everything_that_a_payment_names_must_be_visible(sandbox):
             answer = sandbox.post("/v3/payment", body | {field: id}, by=key)
             assert answer.error() == HIDDEN, field
     assert sandbox.fired() == fired
+    for kind in ("location", "terminal"):
+        sandbox.drop(kind, "merchant")
+        gone = {"amount": 1000, f"{kind}_id": body[f"{kind}_id"]}
+        assert sandbox.post("/v3/payment", gone, by=key).error() == HIDDEN, kind

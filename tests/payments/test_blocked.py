@@ -69,15 +69,3 @@ def test_a_blocked_terminal_beside_an_active_one_leaves_one_that_an_account_stan
 
     assert "terminal_id" in sandbox.refused(two, clause="assumed 1.8-where")
     assert (one.expect(200)["tid"], one.expect(200)["status"]) == (other, "captured")
-
-
-@pytest.mark.proves("assumed 4.7-deleted")
-def test_no_payment_is_taken_at_a_deleted_place_and_those_before_keep_it(sandbox):
-    terminal, location = sandbox.terminal_id("merchant"), sandbox.location_id("merchant")
-    tx = sandbox.held()
-    for kind, id in (("location", location), ("terminal", terminal)):
-        sandbox.drop(kind, "merchant")
-        with sandbox.unchanged():
-            answer = sandbox.pay(**{f"{kind}_id": id})
-            sandbox.refused(answer, 404, "not_found", clause="spec 7-404")
-    assert sandbox.read(tx) == tx
