@@ -177,6 +177,10 @@ class Walk:
         answer = self.sandbox.ask(method, path, key=key, json_body=body, query=query)
         if answer.status == 404:
             self.hidden.add(answer.body)
+        if cell.status == 201:
+            # Without a name it is the caller's.
+            owner = self.sandbox.account_id(cell.account or cell.kind)
+            assert answer.expect(201)["account_id"] == owner, cell
         if answer.error() == (cell.status, ERRORS[cell.status]):
             return None
         return f"{cell}: {answer.error()}"

@@ -59,18 +59,6 @@ def test_a_created_key_is_shown_whole_and_its_plaintext_this_once(sandbox, profi
     assert sandbox.read_key(body["id"]) == {**body, "key": None}
 
 
-@pytest.mark.proves("spec 4.1-account, 5.2")
-def test_a_key_is_the_callers_own_or_acts_as_the_descendant_that_is_named(sandbox):
-    for named in ({}, {"account_id": None}):
-        made = create(sandbox, key="partner", body=VALID | named).json()
-        assert made["account_id"] == sandbox.account_id("partner")
-    below = sandbox.mint(["apikeys:read"], by="partner", account="merchant")
-
-    listed = sandbox.get("/v5/apikeys", by=below["key"]).json()
-
-    assert {key["account_id"] for key in listed} == {sandbox.account_id("merchant")}
-
-
 @pytest.mark.proves("spec 2.2, 2.2-macros, 4.1-permissions", "assumed 4.4-stored")
 def test_permissions_are_stored_as_sent_without_duplicates(sandbox):
     twice = ["terminals:read", "payments:read", "terminals:read", "accounts:read", "payments:read"]
