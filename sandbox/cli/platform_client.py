@@ -246,7 +246,8 @@ class Stage:
         one = _only(named, {one["subject"]: one for one in listed}, "batches")
         if one is None:
             which = "" if named == "last" else f" whose id begins with {quote_word(named)}"
-            refuse(f"no batch{which} was {happened}; `sandbox batch list` lists them")
+            look = control_client.with_options("sandbox batch list")
+            refuse(f"no batch{which} was {happened}; `{look}` lists them")
         member = self.owner(one["account_id"]) if self.actor is None else self.member()
         return one["subject"], member
 
@@ -303,11 +304,9 @@ class ActorCommand(control_client.WorldCommand):
 
 def _refuse_unread(said: str) -> NoReturn:
     """End the command because the answer of the platform cannot be read."""
-    refuse(
-        f"{said}; the platform may have carried it out anyway: "
-        "`sandbox tail --no-follow --limit 1` shows the request",
-        EXIT_REFUSED,
-    )
+    look = control_client.with_options("sandbox tail --no-follow --limit 1")
+    why = f"{said}; the platform may have carried it out anyway: `{look}` shows the request"
+    refuse(why, EXIT_REFUSED)
 
 
 def refuse_unknown(what: str, word: str, known: Collection[str], option: str) -> NoReturn:

@@ -12,7 +12,7 @@ import click
 
 from sandbox.cli import output
 from sandbox.cli.arguments import SETTING, SOME_EVENT, NumberRange, quote_word, several
-from sandbox.cli.control_client import RemoteWorld, WorldCommand
+from sandbox.cli.control_client import RemoteWorld, WorldCommand, with_options
 from sandbox.domain.events import EVENTS
 from sandbox.domain.json_text import fields_of, value_of
 from sandbox.domain.text import suggest_words
@@ -111,7 +111,8 @@ def _choose_message(named: str, listed: list[dict[str, Any]], world_id: str) -> 
     code = output.EXIT_REFUSED
     if named == _FAILED:
         fitting = [one for one in listed if not all(map(_is_done, one["deliveries"]))]
-        missing = f"no webhook of {world_id} failed; `sandbox resend last` sends the last one again"
+        again = with_options("sandbox resend last")
+        missing = f"no webhook of {world_id} failed; `{again}` sends the last one again"
     elif named == "last":
         fitting, missing = listed, f"{world_id} has no message yet"
     else:

@@ -39,6 +39,9 @@ def test_the_next_step_names_the_server_and_the_world_if_the_command_line_did(ti
     assert elsewhere.endswith(f" --url {till.server.url} --world {till.world}\n")
     steps = f"clock advance 1m --world {till.world}, sandbox batch list --world {till.world}\n"
     assert closed.endswith(f"next: sandbox {steps}")
+    options = f"--url {till.server.url} --world {till.world}"
+    assert f"; `sandbox resend last {options}` sends" in ask("resend", *there).stderr
+    assert f"; `sandbox batch list {options}` lists" in ask("batch", "report", "0", *there).stderr
 
 
 def test_the_rest_of_a_partial_approval_is_paid_at_the_same_terminal(till):
