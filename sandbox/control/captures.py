@@ -226,7 +226,7 @@ def _moves(world: World, payment: Payment) -> CapturedMoves:
     name = next((one for one in (owner, "psp") if one and one in ids), "")
     key = world.store.get(ApiKey, ids.get(name, ""))
     moves = permissions.view_actions(world, payment, key)
-    return CapturedMoves.extend(moves, id=payment.id, key=key and name)
+    return CapturedMoves.of(moves, id=payment.id, key=key and name)
 
 
 def _checks(world: World, message: Message) -> Iterator[CapturedCheck]:
@@ -234,7 +234,7 @@ def _checks(world: World, message: Message) -> Iterator[CapturedCheck]:
         # Nothing was sent, or its endpoint is gone.
         with suppress(ControlFault):
             check, id = check_attempt(world, message, delivery), delivery.endpoint_id
-            yield CapturedCheck.extend(check, message_id=message.id, endpoint_id=id)
+            yield CapturedCheck.of(check, message_id=message.id, endpoint_id=id)
 
 
 async def _lens(world: World, keys: list[ApiKey]) -> CapturedLens:

@@ -133,11 +133,6 @@ class View(BaseModel):
         """Show a record by its attributes of the same names; `more` adds or replaces fields."""
         return cls.model_validate(_With(record, more))
 
-    @classmethod
-    def extend(cls, view: "View", **more: Any) -> Self:
-        """Extend a view of a base class with further fields."""
-        return cls(**{**vars(view), **more})
-
 
 def _write(value: Any) -> Any:
     """Write an instant, or a number of milliseconds, as answers show it."""

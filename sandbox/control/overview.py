@@ -205,4 +205,4 @@ def _endpoints(world: World) -> list[EndpointHealth]:
 def _feed_row(world: World, entry: Entry) -> FeedRow:
     messages = find_messages(world, entry.events)
     sent = [FeedEvent.of(one, marks=world.outbox.deliveries_of(one.id)) for one in messages]
-    return FeedRow.extend(request_row(world, entry), sent=sent)
+    return FeedRow.of(request_row(world, entry), sent=sent)

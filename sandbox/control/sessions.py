@@ -146,7 +146,7 @@ def create_token(request: ControlRequest, body: TokenBody) -> NewToken:
     if expires_at is not None and expires_at <= now:
         raise invalid("expires_at: must be in the future")
     made, plaintext = request.services.tokens.add(body.team, body.name, expires_at)
-    return NewToken.extend(_view_token(made, now), token=plaintext)
+    return NewToken.of(_view_token(made, now), token=plaintext)
 
 
 @get(f"{PREFIX}/tokens", "tokens.list", **_OPERATORS)
