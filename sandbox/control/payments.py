@@ -1,6 +1,7 @@
 """The payments of a world: lists, and what happened to each."""
 
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from typing import Annotated, Any, Final, Literal
 
 from msgspec import to_builtins
@@ -210,17 +211,17 @@ def view_story(world: World, payment: Payment, messages: Sequence[Message]) -> S
     # Those of all clients.
     entries = world.journal.entries()
     refused = (one for one in entries if is_refused(one) and has_named(one, payment.id))
-    steps = [_attempt_step(one) for one in payment.history]
-    steps += [_message_step(world, one) for one in messages]
-    steps += [_refusal_step(world, one) for one in refused]
-    steps.sort(key=lambda step: step.at)
+    steps = [(one.created_at, _attempt_step(one)) for one in payment.history]
+    steps += [(_moment_of(one), _message_step(world, one)) for one in messages]
+    steps += [(to_ms(one.at), _refusal_step(world, one)) for one in refused]
+    steps.sort(key=itemgetter(0))
     return Story(
         payment=_view(payment),
         ledger=_money(payment),
         outcome=first and first.choice,
         batch=world.store.get(Batch, payment.batch_id or ""),
         unanswered=late_answers.open_attempts(OperationContext.of_world(world), payment),
-        story=[*steps, *_due(world, payment)],
+        story=[*(step for _, step in steps), *_due(world, payment)],
     )
 
 
@@ -284,6 +285,15 @@ def _refusal_step(world: World, entry: Entry) -> StoryStep:
     status = f"refused with {entry.status}" if entry.status else "closed without an answer"
     says = f"{entry.method} {entry.path} was {status}: {world.profile.scrub(why)} ({clause})"
     return StoryStep.of(entry, kind="request", says=says)
+
+
+def _moment_of(message: Message) -> int:
+    """Return when a message was emitted, in Unix milliseconds: not before the attempt it is about.
+
+    Attempts of the same moment are a millisecond apart.
+    """
+    history = getattr(message.record, "history", ())
+    return max(to_ms(message.created_at), history[-1].created_at if history else 0)
 
 
 def _message_step(world: World, message: Message) -> StoryStep:
