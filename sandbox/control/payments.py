@@ -134,8 +134,8 @@ def _where(request: ControlRequest, query: PaymentsQuery) -> dict[str, Any]:
 class Money(View):
     """The money of a payment in minor units.
 
-    `released` is the part of the hold that the capture did not take; `remaining` is what is still
-    held before the capture, or can still be refunded after it.
+    `released` is the part of the hold that the capture did not take, or all of it once the payment
+    is canceled; `remaining` is what is still held before the capture, or can still be refunded.
     """
 
     authorized: int
@@ -269,6 +269,8 @@ def _choose_attempt(attempts: list[OpenAttempt], event_id: str | None) -> OpenAt
 
 def _money(payment: Payment) -> Money:
     money = payment.ledger
+    if payment.status == "canceled":
+        return Money.of(money, released=money.held, remaining=0)
     if not money.captured:
         return Money.of(money, released=0, remaining=money.held)
     released = max(money.held + money.added - money.captured, 0)

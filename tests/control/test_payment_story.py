@@ -82,6 +82,17 @@ def test_the_money_of_a_payment_is_told_before_and_after_the_capture(sandbox):
     assert after["batch"] == {"id": batch_id, "status": "open", "number": "001"}
 
 
+@pytest.mark.proves("assumed D12")
+def test_a_canceled_payment_has_released_its_hold(sandbox):
+    id = sandbox.ready_for("confirm")
+    held = sandbox.look(f"payments/{id}")["ledger"]["remaining"]
+    sandbox.operate(id, "confirm", confirm=False).expect(200)
+
+    money = sandbox.look(f"payments/{id}")["ledger"]
+
+    assert (money["authorized"], money["released"], money["remaining"]) == (held, held, 0)
+
+
 # --- moves ------------------------------------------------------------------------------------
 
 
