@@ -1,6 +1,6 @@
 // The receipt of a payment, as its cardholder gets it.
 
-import { html, Status } from "./ui.js";
+import { Go, html, Status } from "./ui.js";
 import { approved, cardOf, time, units } from "./words.js";
 
 const plain = (reason) => String(reason ?? "").replaceAll("_", " ");
@@ -20,4 +20,4 @@ export function Slip({ record }) {
 
 /** The receipt in a list, with the state of its payment. */
 export const Receipt = ({ record }) => html`<li><${Slip} record=${record} />
-  <div class="row sm"><${Status} status=${record.status} /><span class="sp"></span><span class="q">${time(record.created_at)}</span></div></li>`;
+  <div class="row sm"><${Status} status=${record.status} /><span class="sp"></span><${Go} room="payments" id=${record.transaction_id}>Story<//></div></li>`;

@@ -31,7 +31,7 @@ function useCatalogue() {
 }
 
 const says = (card, currency) => card.above_amount != null ? `only ${money(card.above_amount, currency)} on it`
-  : Object.keys(card.later).length ? `its ${Object.keys(card.later)[0]} is declined` : plain(card.outcome);
+  : Object.keys(card.later).length ? `its ${Object.keys(card.later)[0].replace("incremental_auth", "increment")} is declined` : plain(card.outcome);
 
 const isGood = (card) => card.outcome === "approved" && !Object.keys(card.later).length && card.above_amount == null;
 
@@ -41,8 +41,10 @@ function Card({ card, number, tap, currency }) {
     <span class="q el">${isGood(card) ? card.type.toLowerCase() : says(card, currency)}</span><//></li>`;
 }
 
-/** The cards that the keys 1 to 9 tap. */
-const goodOf = (cards) => cards.filter(isGood).slice(0, 9);
+/** The approved cards; the keys 1 to 9 tap the first ones. */
+const goodOf = (cards) => cards.filter(isGood);
+
+const KEYS = "123456789";
 
 /**
  * Taps a card with its key, once however long it is held down, and not again for the same payment
@@ -54,7 +56,7 @@ function useCardKeys(cards, tap, waits, onError) {
   useLayoutEffect(() => {
     const pressed = (event) => {
       const typing = event.target.closest?.("input, textarea, select, dialog");
-      const card = goodOf(cards)[Number(event.key) - 1];
+      const card = goodOf(cards)[KEYS.indexOf(event.key)];
       if (!card || !keysOn.value || event.repeat || typing || event.ctrlKey || event.metaKey || event.altKey) return;
       const one = `${card.token} ${waits?.transaction_id}`;
       if (underWay.current.has(one)) return;
@@ -71,7 +73,7 @@ function Wallet({ cards, outcomes, tap, waits, currency }) {
   const rest = cards.filter((card) => !good.includes(card));
   const [wanted, setWanted] = useState("");
   return html`<${Panel} title="Tap a card" about=${waits ? "for the waiting payment" : "starts a payment and taps the card"}>
-    <div class="wallet"><div><h3>Approved</h3><ul>${good.map((card, i) => html`<${Card} key=${card.token} card=${card} number=${String(i + 1)} tap=${tap} currency=${currency} />`)}</ul></div>
+    <div class="wallet"><div><h3>Approved</h3><ul>${good.map((card, i) => html`<${Card} key=${card.token} card=${card} number=${KEYS[i]} tap=${tap} currency=${currency} />`)}</ul></div>
     <div><h3>Other outcomes</h3><ul>${rest.map((card) => html`<${Card} key=${card.token} card=${card} tap=${tap} currency=${currency} />`)}</ul></div></div>
     <div class="pf wrap"><label class="inl">Or any outcome <select value=${wanted} onChange=${(event) => setWanted(event.target.value)}>
       <option value="">choose one</option>${outcomes.filter(({ operations }) => operations.includes("sale")).map(({ key }) => html`<option>${key}</option>`)}</select></label>
