@@ -104,7 +104,7 @@ function Detail({ id }) {
     <div class="row wrap"><button class="btn" onClick=${() => copy(asMarkdown(entry), "it as Markdown")}>
       <${Icon} name="copy" />As Markdown</button></div></div>
   <${Panel} title="Why" about=${decider(row)}><${Steps} decisions=${entry.decisions ?? []} /><//>
-  <div class="cols"><div class="side"><${Panel} title="Request" about=${`${entry.method} ${entry.path}`}
+  <div class="cols"><div class="side"><${Panel} title="Request" about=${`${entry.method} ${entry.path}${entry.query ? `?${entry.query}` : ""}`}
     more=${html`<${Copy} text=${JSON.stringify(entry.request, null, 2)} what="the body" />`}>
     ${entry.request == null ? html`<p class="q pad">No body</p>` : html`<${Json} value=${entry.request} />`}<//>
   ${entry.events?.length ? html`<${Panel} title="Webhooks" about=${`${entry.events.length} ${entry.events.length === 1 ? "message" : "messages"}`}>

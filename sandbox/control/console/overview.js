@@ -5,7 +5,7 @@ import { refusal } from "./api.js";
 import { act, agenda, endpoints, glance, held, hold, listed, messages, requests, send, taps, waiting, world }
   from "./state.js";
 import { Act, Code, Empty, Go, html, Icon, Panel, Choice, Status, walk, What } from "./ui.js";
-import { decider, isNear, money, purpose, shows, subject, until } from "./words.js";
+import { decider, isNear, money, purpose, shows, subject, took, until } from "./words.js";
 import { deliveriesTo, failing, named, tick } from "./health.js";
 import { brief, exact, useTicks, worldNow } from "./clockface.js";
 
@@ -51,7 +51,7 @@ function Line({ entry, sent }) {
       : why ? html`<code class="qq">${entry.method} ${entry.path}</code>` : html`<span class="qq">${payment?.last4 ? `${payment.brand ?? ""} ${payment.last4}` : ""}</span>`}</span>
     <${Dots} sent=${sent} />
     <span class="q el mer">${payment?.merchant ?? ""}</span>
-    <span class="qq r ms">${entry.duration_ms == null ? "" : `${entry.duration_ms.toFixed(1)} ms`}</span>
+    <span class="qq r ms">${entry.duration_ms == null ? "" : took(entry.duration_ms)}</span>
     ${why && html`<span class="why el">${why} <span class="cl">${entry.clause ?? ""}</span></span>`}
   <//></li>`;
 }

@@ -86,7 +86,7 @@ function Phone({ tap, last, error }) {
   const amount = tap ? money(tap.amount, tap.currency) : last ? money(approved(last), last.currency) : "";
   const left = tap && now ? until(now, tap.until) : "";
   const status = tap ? "pending" : error ? "refused" : last?.status;
-  const hold = status ? shows({ status }) : "Start a payment";
+  const hold = tap ? "Hold card here" : status ? shows({ status }) : "Start a payment";
   return html`<div class="stage"><div class="phone"><div class="scr" role="img" aria-label=${`The phone shows: ${status ? hold : "ready"} ${amount}`}>
     <div class="sb"><span>${now ? time(now).slice(0, 5) : ""}</span><span class="isl"></span><span>5G</span></div>
     <p class="mer el">${tap ? nameOf(tap.terminal_id) : last?.merchant_name ?? "Ready"}</p><p class=${`bigm ${amount.length > SHORT ? "long" : ""}`}>${amount || "–"}</p>

@@ -160,11 +160,17 @@ export const What = ({ entry }) => html`<span class="what"><b class="el">${purpo
 export const Json = ({ value }) => html`<pre class="json" tabindex="0">${
   typeof value === "string" ? value : JSON.stringify(value, null, 2)}</pre>`;
 
+/** A decision: it lets the request pass, refuses it with a status, or names an outcome or a note. */
+function Step({ step, verdict, reason, clause }) {
+  const [kind, icon] = verdict === "ok" ? ["", "check"] : /^\d+$/.test(verdict) ? ["no", "refused"] : ["q", "scenarios"];
+  return html`<li class=${kind}><${Icon} name=${icon} size=${14} />
+    <b>${step}</b><span>${kind === "q" ? `${verdict} · ` : ""}${reason}</span>
+    ${clause && html`<${Go} room="clauses" query=${{ q: clause }} class="cl">${clause}<//>`}</li>`;
+}
+
 /** The decisions that led to an answer, each with its clause. */
-export const Steps = ({ decisions, flat = false }) => html`<ol class=${`steps ${flat ? "flat" : ""}`}>${decisions.map((one) => html`<li
-  class=${one.verdict === "ok" ? "" : "no"}><${Icon} name=${one.verdict === "ok" ? "check" : "refused"} size=${14} />
-  <b>${one.step}</b><span>${one.reason}</span>
-  ${one.clause && html`<${Go} room="clauses" query=${{ q: one.clause }} class="cl">${one.clause}<//>`}</li>`)}</ol>`;
+export const Steps = ({ decisions, flat = false }) => html`<ol class=${`steps ${flat ? "flat" : ""}`}>
+  ${decisions.map((one) => html`<${Step} ...${one} />`)}</ol>`;
 
 /** Walks a list by keys: from the link that has the focus to the one beside it. */
 export function walk(event) {

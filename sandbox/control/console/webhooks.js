@@ -100,7 +100,7 @@ export function Webhooks() {
     ${adding ? html`<${NewEndpoint} close=${() => setAdding(false)} />` : ""}
     <ul>${endpoints.value.map((one) => html`<${Endpoint} key=${one.id} one=${one} />`)}</ul>
     ${endpoints.value.length ? "" : html`<${Empty}><p class="q">No endpoints yet: messages are stored, but not delivered.
-      <code>sandbox listen 9000</code> forwards them to a program on this machine.</p>
+      ${" "}<code>sandbox listen 9000</code> forwards them to a program on this machine.</p>
       ${isReport ? "" : html`<${Act} class="btn p" run=${useInside} done="The built-in receiver gets them now">Use the built-in receiver<//>
       <p class="q sm">It refuses each message twice before it accepts it, so that you see retries.</p>`}<//>`}</section>
   <section class="list"><div class="lh"><div class="row"><h2>Messages</h2><span class="qq">${ready ? counted(list, total) : ""}</span></div>

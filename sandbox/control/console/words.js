@@ -95,6 +95,9 @@ export function until(now, then) {
   return parts.join(" ");
 }
 
+/** How long a request took: 0.8 ms, or 12.5 s. */
+export const took = (ms) => (ms < 1000 ? `${ms.toFixed(1)} ms` : `${(ms / 1000).toFixed(1)} s`);
+
 /** The day of the month of an instant, in UTC: 28 Feb. */
 export const date = (instant) => day(instant).split(" ").slice(1, 3).join(" ");
 
@@ -116,7 +119,7 @@ export function decider({ decided_by: source, rule, outcome }) {
 }
 
 const SHOWS = { captured: "Approved", authorized: "Approved", declined: "Declined", error: "Something went wrong",
-  canceled: "Canceled", pending: "Hold card here", surcharge_pending: "A fee is added", refused: "Not accepted",
+  canceled: "Canceled", pending: "No answer yet", surcharge_pending: "A fee is added", refused: "Not accepted",
   settled: "Settled", refunded: "Refunded", reversed: "Reversed" };
 
 /** What a terminal shows for a payment with this status. */

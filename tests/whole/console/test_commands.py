@@ -27,7 +27,7 @@ def copied(page: Page, button: str) -> list[str]:
 
 def test_a_command_has_all_of_the_request_but_its_key(page, desk):
     made = desk.send("POST", "/v5/apikeys", json={"name": "new", "permissions": ["payments:read"]})
-    path = "/v1/transactions/a%20b%3Fc?search=d%20e"
+    path = "/v1/transactions/a%20b%3Fc?search=d%20e%26f%23g"
     desk.server.ask("GET", path, key=made.json()["key"])
     says = {"accept": "application/json, */*", "x-sandbox-outcome": "approved"}
     desk.send("HEAD", "/v1/transactions", headers=dict(says))

@@ -265,6 +265,20 @@ def test_a_forced_outcome_goes_with_its_own_request_alone(page, desk):
     expect(page.locator(".phone")).to_contain_text("Approved")
 
 
+def test_a_payment_without_an_answer_says_so_and_none_of_its_decisions_is_a_refusal(page, desk):
+    desk.open("terminal")
+    page.get_by_role("combobox", name="Or any outcome").select_option("pending_forever")
+    page.get_by_role("button", name="Force this outcome").click()
+
+    expect(page.locator(".phone")).to_contain_text("No answer yet")
+    page.get_by_role("link", name="Story").click()
+    expect(page.get_by_role("button", name="Approve it late")).to_be_visible()
+    desk.open("journal")
+    page.get_by_role("list", name="Requests, newest first").get_by_role("link").click()
+    expect(page.locator(".steps")).to_contain_text("pending_forever · header")
+    expect(page.locator(".steps li.no")).to_have_count(0)
+
+
 def test_queued_outcomes_are_shown_and_can_be_forgotten(page, desk):
     for queued in ({"outcome": "lost_card"}, {"outcome": "stolen_card", "operation": "auth"}):
         desk.ask("POST", "scenario/next", queued)
