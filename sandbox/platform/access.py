@@ -314,8 +314,8 @@ def look(world: World, key: keys.ApiKey, row: Row, target: str | None) -> Seen:
 
 
 def _missing(context: RequestContext, row: Row, refusal: Refusal) -> tuple[str, ...]:
-    if refusal.fault is PERMISSION_DENIED:
-        # A 401 names what it requires. Source: spec 5.9.
+    if refusal.fault is PERMISSION_DENIED and refusal.details.startswith("requires "):
+        # A 401 names what it requires, unless no permission helps. Source: spec 5.9.
         text, _, also = refusal.details.removeprefix("requires ").partition(", and ")
         first = tuple(text.split(" or "))
         held = context.known_caller.grants

@@ -49,6 +49,8 @@ def test_a_refusal_names_the_permission_that_is_missing_and_the_clause(sandbox):
     assert seen["missing"] == ["payments:capture"]
     assert seen["decisions"][-1]["clause"] == "spec 5.9"
     assert "merchant" in {one["cast"] for one in seen["could"]}
+    reserved = looked(sandbox, "merchant", "transactions.edit", sandbox.paid_id())
+    assert (reserved["status"], reserved["missing"], reserved["could"]) == (401, [], [])
 
 
 @pytest.mark.proves("assumed D35-admin")
