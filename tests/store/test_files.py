@@ -109,10 +109,10 @@ def test_a_world_that_begins_again_forgets_what_it_had_and_no_other_does(path: P
 
 
 @contextmanager
-def full_disk() -> Iterator[None]:
-    """No file may grow beyond 100 kB, as if the disk were full."""
+def full_disk(room: int = 100_000) -> Iterator[None]:
+    """No file may grow beyond so many bytes, as if the disk were full."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, hard))
     try:
         yield
     finally:
@@ -140,6 +140,17 @@ def test_on_a_full_disk_nothing_is_lost_and_the_same_changes_can_be_tried_again(
     file.close()
     assert ids(path) == ["a", "b"]
     assert not [name for name in contents(path.parent) if name.endswith((".new", "-journal"))]
+
+
+@pytest.mark.parametrize("room", [0, 4_096, 16_384])
+def test_what_was_begun_on_a_full_disk_begins_again_once_there_is_room(path: Path, room: int):
+    with full_disk(room), pytest.raises(StoreError, match=r"(try|start) again"):
+        write(path, document("a", 1, name="x" * 20_000))
+
+    write(path, document("b", 2))
+    with full_disk(0), pytest.raises(StoreError, match=r"(try|start) again"):
+        write(path, document("c", 3))
+    assert ids(path) == ["b"]
 
 
 # --- one server at a time ---------------------------------------------------------------------

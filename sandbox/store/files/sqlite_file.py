@@ -26,6 +26,9 @@ WAITS_MS: Final = 1_000
 APPLICATION: Final = 0x75617473
 """The application id in the header of the database: `uats`."""
 
+_NO_ROOM: Final = ("SQLITE_FULL", "SQLITE_IOERR")
+"""Prefixes of the errors on a full disk, where not even reading has room for its log."""
+
 SCHEMA: Final = f"""
 PRAGMA application_id = {APPLICATION};
 PRAGMA user_version = {port.FORMAT};
@@ -135,8 +138,9 @@ class SqliteFile(StateFile):
         """
         execute = self._database.execute
         if self._is_new:
-            execute("PRAGMA journal_mode = WAL")
+            # First, so that a file that was begun on a full disk is empty, or ours.
             self._database.executescript(f"BEGIN IMMEDIATE; {SCHEMA} COMMIT;")
+            execute("PRAGMA journal_mode = WAL")
             self.keep(program=port.PROGRAM, version=__version__)
         else:
             self._check()
@@ -179,6 +183,9 @@ class SqliteFile(StateFile):
         )
 
     def _unusable(self, why: Exception | str) -> StoreError:
+        if getattr(why, "sqlite_errorname", "").startswith(_NO_ROOM):
+            possible = "the file was not changed; make room on the disk, and start again"
+            return disk.cannot(self._path, "be read", why, possible)
         # SQLite would apply these logs to the copy.
         logs = f"{self._path.name}-wal and -shm"
         how = f" (to go back to it, remove {logs} if they are there)"
