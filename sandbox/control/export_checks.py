@@ -42,9 +42,11 @@ OUTCOME_HEADER: Final = form.OUTCOME_HEADER.decode()
 
 
 def outcome_header(view: JournalEntry) -> str | None:
-    """Return the outcome that the header of a request chose, if it did."""
+    """Return the outcome or fault that the header of a request chose, if it did."""
     chosen = view.outcome
-    return chosen.key if chosen is not None and chosen.source == "header" else None
+    if chosen is None or chosen.source != "header":
+        return None
+    return fault_of(view) or chosen.key
 
 
 def is_spared(view: JournalEntry) -> bool:
@@ -58,6 +60,9 @@ def queue_again(view: JournalEntry) -> dict[str, Any]:
     key, response, fault = view.outcome.key, view.response, fault_of(view)
     if key in TRANSPORT_FAULTS:
         return {"fault": key}
+    if view.outcome.source in ("card", "terminal", "amount"):
+        # The request chooses its outcome itself, and only the fault came from elsewhere.
+        return {"fault": fault}
     again: dict[str, Any] = {"outcome": key} if fault is None else {"outcome": key, "fault": fault}
     if key == PARTIAL.key and isinstance(response, dict):
         told = response.get("additional_details") or {}

@@ -237,9 +237,12 @@ def _build_steps(case: ExportCase) -> Iterator[dict[str, Any]]:
         response = view.response
         if is_found := isinstance(response, list) and len(response) == 1:
             response = response[0]
-        if view.outcome and view.outcome.source in checks.CHOSEN and not is_spared(view):
-            before.append(("POST", "/scenario/next", checks.queue_again(view)))
         fault = fault_of(view)
+        # Without a scenario, the fault of a request came from its header or the queue.
+        is_queued = fault is not None and scenario is None
+        is_chosen = view.outcome is not None and view.outcome.source in checks.CHOSEN
+        if (is_chosen or is_queued) and not is_spared(view):
+            before.append(("POST", "/scenario/next", checks.queue_again(view)))
         is_whole = isinstance(response, dict) and fault not in (*LOST, *NEED_BODY)
         answer = response if is_whole else {}
         asserted = _ASSERTED if view.id > newest or not is_spared(view) else ()

@@ -288,7 +288,8 @@ def build_scenario(case: ExportCase) -> tuple[dict[str, Any], int, list[str]]:
         is_down = view.decisions[-1].step == "gateway"
         attempts[operation] += is_down or outcome is not None
         # Something other than the request chose the outcome.
-        if is_down or (outcome is not None and outcome.source in _CHOSEN):
+        is_chosen = outcome is not None and outcome.source in _CHOSEN
+        if is_down or is_chosen or fault_of(view) is not None:
             then = {"fault": f"http_{view.status}"} if is_down else queue_again(view)
             when = {"operation": operation, "nth": attempts[operation]}
             rules.append({"name": name, "when": when, "then": then})
@@ -315,9 +316,11 @@ def _send(
     `known` has the names of terminals, and of examples that created payments, by id.
     """
     body, row = view.request or {}, API.get(view.route or "")
-    operation = row.words[0] if row is not None and row.words else ""
-    if operation not in {*Operation} or not isinstance(body, dict):
+    words = row.words if row is not None else ()
+    if not words or words[0] not in {*Operation} or not isinstance(body, dict):
         return None
+    # A payment says whether it is a sale or an authorization.
+    operation = body["type"] if body.get("type") in words else words[0]
     key = case.key_of_cast(view)
     place, field = ("terminal", "terminal_id") if operation in _BEGIN else ("on", "transaction_id")
     # The path of an action names the payment, or else the body does.

@@ -40,14 +40,16 @@ def test_no_file_holds_a_key(told):
 
 def test_curl_takes_keys_from_variables_and_sends_what_was_sent(told):
     sandbox, id = told
+    sandbox.act(id, "refund", amount=1, outcome="malformed_json")
 
     script = exported(sandbox, "curl", subject=id)["content"]
     lines = script.replace("\\\n", "").splitlines()
-    first, _ = [shlex.split(line) for line in lines if line.startswith("curl")]
+    first, *_, last = [shlex.split(line) for line in lines if line.startswith("curl")]
     unset = subprocess.run(["sh"], input=script, text=True, capture_output=True, check=False)
 
     assert "x-service-apikey: $KEY_PARTNER" in first
     assert json.loads(first[first.index("--data-raw") + 1])["amount"] == 1000
+    assert "x-sandbox-outcome: malformed_json" in last
     assert (unset.returncode != 0, "KEY_PARTNER: is not set" in unset.stderr) == (True, True)
 
 
@@ -128,6 +130,7 @@ def test_a_scenario_makes_the_same_outcomes_happen(sandbox):
     sandbox.pay(outcome="partial_approval")
     sandbox.manage("POST", "/scenario/next", {"outcome": "stolen_card"})
     sandbox.pay()
+    sandbox.pay(900051, type="auth", outcome="http_504_after")
     held = sandbox.pay(operation="auth").json()
     sandbox.advance("1h")
     sandbox.act(held, "capture", amount=900)
@@ -136,14 +139,16 @@ def test_a_scenario_makes_the_same_outcomes_happen(sandbox):
     file = exported(sandbox, "scenario")
 
     assert (file["name"], file["media_type"]) == ("what-was-seen.toml", "application/toml")
-    assert file["requests"] == 11
+    assert file["requests"] == 12
     assert file["content"].startswith("# Left out, as scenarios have no word for it: GET ")
     document = tomllib.loads(file["content"])
-    outcomes = [one["then"]["outcome"] for one in document["rule"]]
+    *chosen, lost = [one["then"] for one in document["rule"]]
+    outcomes = [one["outcome"] for one in chosen]
     assert outcomes == ["lost_card", "partial_approval", "stolen_card"]
+    assert lost == {"fault": "http_504_after"}
     sent = [one["send"]["operation"] for one in document["example"]]
     tips = ["sale", "tip_adjust", "tip_adjust", "reverse"]
-    assert sent == ["sale", "refund", *tips, "sale", "sale", "sale", "auth", "advance", "capture"]
+    assert sent == ["sale", "refund", *tips, *["sale"] * 3, *["auth"] * 2, "advance", "capture"]
     # Proved again: and a file whose rules are gone is not true any more.
     steps = list(run_examples(parse_scenario(document), build))
     assert [one.mistakes for one in steps if one.mistakes] == []

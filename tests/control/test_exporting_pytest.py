@@ -42,8 +42,9 @@ def ran_all(folder: Path, tests: dict[str, str]) -> dict[str, tuple[str, str]]:
 
 
 def day():
-    """A refund in part, a decline that was queued, a partial approval, a hold that is captured an
-    hour later, a batch that closes, a request without a key, and one that wants no JSON."""
+    """A refund in part, a decline that was queued, a partial approval, a lost answer to a sale that
+    its amount declines, a hold that is captured an hour later, a batch that closes, a request
+    without a key, and one that wants no JSON."""
     sandbox = fresh()
     sandbox.choose(status_after_partial_refund="refunded")
     sandbox.set_switch("batch.settlement", "manual")
@@ -52,6 +53,8 @@ def day():
     sandbox.act(sale, "refund", amount=300)
     sandbox.pay(outcome="lost_card")
     sandbox.pay(outcome="partial_approval")
+    sandbox.manage("DELETE", "/scenario")
+    assert sandbox.pay(900051, outcome="http_504_after").status == 504
     held = sandbox.pay(operation="auth").json()
     sandbox.advance("1h")
     sandbox.act(held, "capture", amount=900)
