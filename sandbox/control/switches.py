@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final
 from pydantic import WithJsonSchema
 
 from sandbox.control.context import ControlRequest
-from sandbox.control.models import View, WholeBody, shows
+from sandbox.control.models import TOTAL, View, WholeBody, shows
 from sandbox.control.routing import PREFIX, WORLD, get, put
 from sandbox.domain import readings, switches
 from sandbox.domain.readings import Reading
@@ -91,6 +91,7 @@ class AllReadings(View):
     """All readings."""
 
     readings: list[ReadingView]
+    total: int = TOTAL
 
 
 ReadingValues = Annotated[

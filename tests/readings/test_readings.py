@@ -115,6 +115,7 @@ def test_worlds_choose_apart_and_snapshots_keep_the_choice(sandbox):
 
     assert mine.look("readings") == DEFAULTS | {"stored_transaction_type": "first"}
     assert sandbox.look("readings") == DEFAULTS
+    assert sandbox.look("/readings")["total"] == len(DEFAULTS)
 
 
 def test_a_profile_has_no_unknown_reading_or_value():
