@@ -6,45 +6,32 @@ from typing import Any
 
 import pytest
 
-from tests.driving import InProcess
 from tests.state.filling import a_sandbox, looping
 
-Forge = Callable[[dict[str, Any]], None]
+
+def _without(counters: dict[str, Any]) -> None:
+    del counters["drawn"]
 
 
-def _without(whole: dict[str, Any]) -> None:
-    del next(iter(whole["counters"].values()))["drawn"]
-
-
-def _lower(whole: dict[str, Any]) -> None:
-    next(iter(whole["counters"].values()))["drawn"] -= 256
-
-
-def _payments(sandbox: InProcess, count: int, named: str) -> list[str]:
-    """The ids of so many payments, whose event_ids are the client's."""
-    return [sandbox.paid_id(event_id=f"{named}-{number}") for number in range(count)]
-
-
-def _forge(sandbox: InProcess, forge: Forge) -> None:
-    """Load the world's own snapshot after it was changed."""
-    whole = sandbox.look("snapshot")
-    forge(whole)
-    assert sandbox.manage("PUT", "/snapshot", whole).status == 200
+def _lower(counters: dict[str, Any]) -> None:
+    counters["drawn"] -= 256
 
 
 @pytest.mark.parametrize(("kind", "forge"), [("json", _without), ("db", _lower)])
 def test_no_new_record_replaces_an_old_one_whatever_the_number_of_draws(
-    tmp_path: Path, kind: str, forge: Forge
+    tmp_path: Path, kind: str, forge: Callable[[dict[str, Any]], None]
 ):
     path = tmp_path / f"state.{kind}"
+    ids: list[str] = []
     with looping(a_sandbox(store=path)) as sandbox:
-        ids = _payments(sandbox, 5, "before")
-        _forge(sandbox, forge)
-        ids += _payments(sandbox, 5, "after")
-        _forge(sandbox, forge)
+        for begun in ("before", "after"):
+            ids += [sandbox.paid_id(event_id=f"{begun} {number}") for number in range(5)]
+            whole = sandbox.look("snapshot")
+            forge(*whole["counters"].values())
+            sandbox.manage("PUT", "/snapshot", whole).expect(200)
 
     with looping(a_sandbox(store=path)) as sandbox:
-        ids += _payments(sandbox, 5, "restarted")
+        ids += [sandbox.paid_id(event_id=f"restarted {number}") for number in range(5)]
 
         assert len(set(ids)) == 15
         assert sandbox.get("/v2/transactions", by="psp").json()["total"] == 15
