@@ -43,18 +43,12 @@ class Places:
 
     def __init__(self, document: dict[str, Any], schema: dict[str, Any]) -> None:
         self._document = document
-        self._seen: tuple[str, ...] = ()
         self.all = sorted({*self._of(schema, ()), (FREE,), (NAME,)})
 
-    def _of(self, schema: Any, place: Place) -> Iterator[Place]:
-        if not isinstance(schema, dict):
-            return
+    def _of(self, schema: dict[str, Any], place: Place) -> Iterator[Place]:
         if "$ref" in schema:
-            pointer = schema["$ref"]
-            if pointer in place or len(place) > 12:
-                return
             found: Any = self._document
-            for part in pointer.split("/")[1:]:
+            for part in schema["$ref"].split("/")[1:]:
                 found = found[part]
             yield from self._of(found, place)
         for several in ("anyOf", "oneOf", "allOf"):
