@@ -135,13 +135,16 @@ class Caller:
         path: str,
         body: Any = None,
         *,
-        by: str = "partner",
-        outcome: str | None = None,
-    ) -> Response:
-        """One request that may wait while others are served."""
+        by: str | None = "partner",
+        gone: asyncio.Event | None = None,
+        **more: Any,
+    ) -> Any:
+        """One request that may wait while others are served. None where its client has `gone`."""
         sent = ... if body is None else body
-        exchange = self.exchange(method, path, key=by, json_body=sent, outcome=outcome)
-        return await exchange.run(self.sandbox.app)
+        exchange = self.exchange(method, path, key=by, json_body=sent, **more)
+        exchange.gone = gone
+        answer = await exchange.run(self.sandbox.app)
+        return answer if answer.status else None
 
     # --- the control API ----------------------------------------------------------------------
 
@@ -179,20 +182,9 @@ class Caller:
     def set_switch(self, name: str, value: Any) -> None:
         self.manage("PUT", "/switches", {name: value}).expect(200)
 
-    async def control_on_loop(
-        self,
-        method: str,
-        path: str,
-        body: Any = None,
-        *,
-        query: str = "",
-        gone: asyncio.Event | None = None,
-    ) -> Any:
-        """One request to the control API, which may wait. None where its client has `gone`."""
-        payload = b"" if body is None else json.dumps(body).encode()
-        scope = http_scope(method, f"/_sandbox{path}", query=query)
-        answer = await Exchange(scope, payload, gone).run(self.sandbox.app)
-        return answer if answer.status else None
+    async def control_on_loop(self, method: str, path: str, body: Any = None, **more: Any) -> Any:
+        """One request to the control API, which may wait."""
+        return await self.ask_on_loop(method, f"/_sandbox{path}", body, by=None, **more)
 
     def manage_on_loop(self, path: str, **body: Any) -> Response:
         """What the world answers to a POST, on a loop for what is done beside it."""
