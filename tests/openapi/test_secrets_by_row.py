@@ -34,6 +34,7 @@ from tests.openapi.planting import (
 )
 from tests.platform.secret_texts import everything_kept, secret_of
 from tests.properties import IS_THOROUGH
+from tests.scenarios.running import STORY
 from tests.state.saved_worlds import serving_saved
 
 SETTINGS = Settings(clock=FROZEN, log_requests=True)
@@ -43,14 +44,6 @@ SENTENCES = (
     "an API key is not allowed here",
     "a card number is not allowed here",
 )
-
-SCENARIO = {
-    "name": "story",
-    "about": "a story",
-    "rule": [{"name": "r", "when": {"operation": "sale"}, "then": {"outcome": "lost_card"}}],
-    "webhook": [{"name": "w", "when": {"event": "transaction.sale"}, "then": {"drop": True}}],
-    "example": [{"name": "e", "send": {"operation": "sale"}, "expect": {"status": "declined"}}],
-}
 
 WITH_A_SUPPLIED_KEY = ("apikeys.create", ("key",))
 """The one field of a body in which a whole key of the sandbox belongs."""
@@ -178,7 +171,7 @@ def _control_places(name: str) -> list[Place]:
 
 def _base(name: str) -> Any:
     content = usual_documents()[1].operations[name]["requestBody"]["content"]["application/json"]
-    bases = {"scenario.run": SCENARIO, "worlds.create": {"scenario": SCENARIO}}
+    bases = {"scenario.run": STORY, "worlds.create": {"scenario": STORY}}
     return bases.get(name, content.get("example", {}))
 
 

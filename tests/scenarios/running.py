@@ -9,6 +9,13 @@ from tests.driving import InProcess, Response
 
 LOST = {"outcome": "lost_card"}
 SCHEMA = Draft202012Validator(scenario_schema())
+STORY = {
+    "name": "story",
+    "rule": [{"when": {"operation": "sale"}, "then": LOST}],
+    "webhook": [{"when": {"event": "transaction.sale"}, "then": {"drop": True}}],
+    "example": [{"send": {"operation": "sale"}, "expect": {"status": "declined"}}],
+}
+"""A scenario with a part of each kind."""
 
 
 def put(sandbox: InProcess, *rules: dict[str, Any]) -> Response:

@@ -16,7 +16,8 @@ from sandbox.scenarios.words import RULES_MAX, WEBHOOK_RULES_MAX
 from sandbox.worlds.coverage_counters import OTHERS, SCENARIOS_MAX
 from sandbox.worlds.lifecycle import run_scenario
 from tests.control.refusals import assert_refused
-from tests.scenarios.running import LOST, running
+from tests.openapi.planting import planted
+from tests.scenarios.running import LOST, STORY, running
 
 
 def queue(sandbox, **entry):
@@ -115,35 +116,21 @@ OBEYED = {
 }
 """Names with a character that a terminal or a header obeys, and how that is written."""
 
-PLACES: dict[str, tuple[str, ...]] = {
+PLACES = {
     "name": ("name",),
-    "rule 1": ("rule", "name"),
-    "rule 1, when.terminal": ("rule", "when", "terminal"),
-    "webhook 1": ("webhook", "name"),
-    "example 1": ("example", "name"),
-    "example 1, send.terminal": ("example", "send", "terminal"),
+    "rule 1": ("rule", "[]", "name"),
+    "rule 1, when.terminal": ("rule", "[]", "when", "terminal"),
+    "webhook 1": ("webhook", "[]", "name"),
+    "example 1": ("example", "[]", "name"),
+    "example 1, send.terminal": ("example", "[]", "send", "terminal"),
 }
-
-
-def _with(place: tuple[str, ...], name: str) -> dict[str, Any]:
-    scenario: dict[str, Any] = {
-        "name": "story",
-        "rule": [{"when": {"operation": "sale"}, "then": {"outcome": "lost_card"}}],
-        "webhook": [{"when": {"event": "transaction.sale"}, "then": {"drop": True}}],
-        "example": [{"send": {"operation": "sale"}, "expect": {"status": "declined"}}],
-    }
-    part = scenario
-    for step in place[:-1]:
-        part = part[step][0] if isinstance(part[step], list) else part[step]
-    part[place[-1]] = name
-    return scenario
 
 
 @pytest.mark.proves("assumed D25-plain")
 def test_a_name_that_is_not_a_plain_line_is_refused_with_its_place(sandbox):
     for named, place in PLACES.items():
         for name, written in OBEYED.items():
-            answer = sandbox.manage("PUT", "/scenario", _with(place, name))
+            answer = sandbox.manage("PUT", "/scenario", planted(STORY, place, name))
 
             said = answer.json()["message"]
             assert answer.error() == (400, "validation_error")
@@ -153,14 +140,14 @@ def test_a_name_that_is_not_a_plain_line_is_refused_with_its_place(sandbox):
             assert said.isprintable()
     assert sandbox.pay().status == 200
     for name in ("Größe 42", "條件", "a rule: sale; refund=no", "😀", "a\u200db"):
-        for place in (("name",), ("rule", "name")):
-            assert sandbox.manage("PUT", "/scenario", _with(place, name)).status == 200
+        for place in (PLACES["name"], PLACES["rule 1"]):
+            assert sandbox.manage("PUT", "/scenario", planted(STORY, place, name)).status == 200
 
 
 @pytest.mark.proves("assumed D3, D14, D25-plain")
 def test_a_header_says_what_a_header_can_say_of_a_rule(sandbox):
     """Also of a rule that came from elsewhere than through a check of its name."""
-    scenario = parse_scenario(_with(("rule", "name"), "a rule"))
+    scenario = parse_scenario(planted(STORY, PLACES["rule 1"], "a rule"))
     for name, said in (
         ("Größe", "Gr??e"),
         ("a\r\nX-Injected: yes", "a??X-Injected: yes"),
