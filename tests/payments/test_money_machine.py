@@ -193,10 +193,9 @@ class Money(RuleBasedStateMachine):
         """Whatever comes late, no more money moves than there was: assumed D24-late."""
         found = [one for one in self.known.values() if timed_out(one)]
         before = found[which % len(found)]
-        path = f"/worlds/default/payments/{before['transaction_id']}"
-        attempts = self.sandbox.control("GET", path).json()["unanswered"]
+        attempts = self.sandbox.look(f"payments/{before['transaction_id']}")["unanswered"]
 
-        answer = self.sandbox.control("POST", f"{path}/answer", {"outcome": late})
+        answer = self.sandbox.answer_payment(before, outcome=late)
 
         after = self.sandbox.read(before["transaction_id"])
         assert answer.status in (200, 400, 409), answer.body

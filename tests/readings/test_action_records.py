@@ -117,8 +117,7 @@ def test_the_record_of_a_capture_stands_for_its_payment_and_has_its_moves(own):
         own.look(f"payments/{one['transaction_id']}/moves") for one in (capture, hold)
     )
     assert (moves["state"], moves) == ("captured", of_payment)
-    path = f"/worlds/default/payments/{hold['transaction_id']}"
-    steps = own.control("GET", path).json()["story"]
+    steps = own.look(f"payments/{hold['transaction_id']}")["story"]
     says = [step["says"].split(":")[0] for step in steps if step["kind"] == "message"]
     assert says[-2:] == ["transaction.refund"] * 2
 
@@ -186,8 +185,7 @@ def test_the_processor_can_send_a_capture_back_by_its_record(own):
 
     def send_back(*payments):
         ids = [one["transaction_id"] for one in payments]
-        sent = {"answer": "partially_accepted", "rejected": ids}
-        return own.control("POST", f"/worlds/default/batches/{sale['batch_id']}/answer", sent)
+        return own.answer_batch(sale["batch_id"], "partially_accepted", rejected=ids)
 
     assert send_back(refund).status == 400
     assert send_back(capture, hold).json()["response"] == {"accepted": 2, "rejected": 1}
