@@ -37,13 +37,10 @@ class Remote(InProcess):
         self.view = self.look(f"/worlds/{world}")
 
     @property
-    def sandbox(self) -> Any:  # type: ignore[override]
-        """As much of a sandbox as drivers look into: the cast of its one world."""
+    def cast(self) -> Any:
         keys = {name: (one["id"], one["key"]) for name, one in self.view["keys"].items()}
         names = ("accounts", "terminals", "locations")
-        cast = SimpleNamespace(keys=keys, **{name: self.view[name] for name in names})
-        world = SimpleNamespace(cast=cast)
-        return SimpleNamespace(worlds=SimpleNamespace(get=lambda _: world))
+        return SimpleNamespace(keys=keys, **{name: self.view[name] for name in names})
 
     def carry_out(self, scope: dict[str, Any], payload: bytes) -> Response:
         """The answer of the server."""
