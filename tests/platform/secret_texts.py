@@ -1,9 +1,6 @@
-"""Keys that must be kept nowhere, and all that a sandbox keeps."""
+"""All that a sandbox keeps, in which secrets are looked for."""
 
 from tests.driving import InProcess
-
-SUPPLIED = "svc_uat_Supplied0000_SuPpLiEd5eCrEtOfThIrTyTwOcHaRs00"
-PRODUCTION = "svc_live_ProdLookup00_PrOdUcTiOn5eCrEtOfThIrTyTwOc0000"
 
 
 def everything_kept(sandbox: InProcess) -> str:

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from tests.driving import InProcess, fresh
+from tests.openapi.planting import PRODUCTION
+from tests.openapi.planting import WHOLE as SUPPLIED
 from tests.platform.refusals import assert_key_refusal
-from tests.platform.secret_texts import PRODUCTION, SUPPLIED, escaped, everything_kept, secret_of
+from tests.platform.secret_texts import escaped, everything_kept, secret_of
 from tests.profiles import BRANDED
 
 Placing = Callable[[str], dict[str, Any]]

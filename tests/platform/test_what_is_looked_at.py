@@ -13,10 +13,8 @@ from sandbox.worlds.journal import (
     capture_body,
 )
 from tests.driving import fresh
+from tests.openapi.planting import LIVE, WHOLE
 from tests.platform.secret_texts import secret_of
-
-NUMBER = "4532015112830366"
-KEY = "svc_uat_PlantLookup0_PlAnTeDsAnDbOxSeCrEtOfThIrTyTwO0"
 
 
 @pytest.fixture
@@ -31,14 +29,14 @@ def sandbox():
 def _shown_of(text: str) -> int:
     """How many digits of the number can be read at once."""
     digits = re.sub(r"[^0-9*]", "", text)
-    return max((size for size in range(17) if NUMBER[:size] in digits), default=0)
+    return max((size for size in range(17) if LIVE[:size] in digits), default=0)
 
 
 SPELLINGS = {
-    "plain": NUMBER,
-    "digit by digit": "  ".join(NUMBER),
-    "in escapes": "".join(f"\\u{ord(digit):04x}" for digit in NUMBER),
-    "a key": KEY,
+    "plain": LIVE,
+    "digit by digit": "  ".join(LIVE),
+    "in escapes": "".join(f"\\u{ord(digit):04x}" for digit in LIVE),
+    "a key": WHOLE,
 }
 
 
@@ -61,14 +59,14 @@ def test_a_number_or_a_key_where_a_body_is_cut_is_not_kept_in_part(sandbox, spel
         assert kept.endswith(" ... cut off")
         assert _shown_of(kept) <= 6, before
         assert "\\u00" not in kept
-        assert secret_of(KEY)[:4] not in kept, before
+        assert secret_of(WHOLE)[:4] not in kept, before
         assert len(kept) <= CAPTURE_BYTES_MAX + 12
 
 
 def test_a_secret_field_or_a_key_in_an_answer_is_not_kept_in_part():
-    for before in range(CAPTURE_BYTES_MAX - len(KEY) - 40, CAPTURE_BYTES_MAX + 9):
+    for before in range(CAPTURE_BYTES_MAX - len(WHOLE) - 40, CAPTURE_BYTES_MAX + 9):
         pin = capture_body(_around(before, '","pin":"hush-hush","y":"'), Profile(), ("pin",))
-        key = capture_answer(_around(before, f'{KEY}","y":"'), Profile())
+        key = capture_answer(_around(before, f'{WHOLE}","y":"'), Profile())
         plain = capture_body(_around(before, "-"), Profile(), may_hold_secret=False)
 
         assert b"hush" not in pin, before
