@@ -9,7 +9,14 @@ from pydantic import Field, StrictStr
 from sandbox.domain import faults, records
 from sandbox.domain.access import PSP_ONLY, Need, need, withheld_from_all
 from sandbox.domain.clock import BATCH_CLOSES, KEY_EXPIRES
-from sandbox.domain.directory import ACCOUNTS, DIRECTORIES, Account, AccountType, ResourceStatus
+from sandbox.domain.directory import (
+    ACCOUNTS,
+    DIRECTORIES,
+    Account,
+    AccountType,
+    ResourceStatus,
+    in_state,
+)
 from sandbox.domain.field_types import CONFIGS, Mcc, Text
 from sandbox.domain.keys import ApiKey, ApiKeyView
 from sandbox.domain.permissions import CONCRETE
@@ -74,10 +81,7 @@ _OF_PARTNERS: Final = frozenset(
 )
 """Permissions that mean nothing to a merchant, which has no accounts below it."""
 
-_BELONGINGS: Final[tuple[type[Any], ...]] = (
-    *(one.kind for one in DIRECTORIES if one is not ACCOUNTS),
-    ApiKey,
-)
+_BELONGINGS: Final = tuple(one.kind for one in DIRECTORIES if one is not ACCOUNTS)
 
 
 def need_to_create(sent: dict[str, Any]) -> Need:
@@ -144,9 +148,12 @@ def delete(context: OperationContext, account: Account) -> Account | None:
     for kind in _BELONGINGS:
         found, _ = context.unit.find(kind, {"account": account.id})
         for record in found:
-            context.unit.put(structs.replace(record, deleted_at=context.now))
-            for timer in (KEY_EXPIRES, BATCH_CLOSES):
-                context.unit.cancel(timer, record.id)
+            context.unit.put(in_state(record, "deleted", context.now))
+            context.unit.cancel(BATCH_CLOSES, record.id)
+    keys, _ = context.unit.find(ApiKey, {"account": account.id})
+    for key in keys:
+        context.unit.put(structs.replace(key, deleted_at=context.now))
+        context.unit.cancel(KEY_EXPIRES, key.id)
     context.unit.remove(Application, account.id)
     return directory.delete(context, account)
 

@@ -49,6 +49,17 @@ def test_a_deleted_resource_can_be_read_by_its_id(sandbox):
     assert not {one["id"] for one in listed} & {path.rpartition("/")[2] for path in paths}
 
 
+@pytest.mark.proves("assumed D35-deleted", "spec 6.3-credential.deleted")
+def test_a_credential_that_is_deleted_with_its_account_is_shown_as_inactive(sandbox):
+    sandbox.choose(deleted_resources="shown")
+    account = sandbox.an_account()["id"]
+    credential = sandbox.a_credential(account_id=account)["id"]
+
+    sandbox.delete(f"/v1/accounts/{account}").expect(204)
+
+    assert sandbox.get(f"/v1/accounts/credentials/{credential}").expect(200)["is_active"] is False
+
+
 @pytest.mark.proves("assumed D35-application")
 def test_the_answer_of_a_v2_creation_names_the_application(sandbox):
     sandbox.choose(application_in_answer="named")
