@@ -1,7 +1,6 @@
 """Repeating recorded requests in a new sandbox, to check that they get the same answers."""
 
 import asyncio
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -100,17 +99,15 @@ class _Repeating:
         self.ids.update((id, fields[name]) for name, id in step["made"].items() if name in fields)
 
     async def _ask(self, step: SeenRequest) -> httpx2.Response | None:
-        headers, content = {"accept": "application/json", **step["headers"]}, None
+        headers, sent = {"accept": "application/json", **step["headers"]}, {}
         if (key := step["key"]) is not None:
             headers[self.profile.api_key_header] = self.keys.get(key, key)
         if step["body"] is not None:
             body = map_texts(step["body"], lambda text: self.ids.get(text, text))
-            content = (body if isinstance(body, str) else json.dumps(body)).encode()
-            if not isinstance(body, str):
-                headers["content-type"] = "application/json"
+            sent = {"content" if isinstance(body, str) else "json": body}
         path = quote("/".join(self.ids.get(part, part) for part in step["path"].split("/")))
         method, query = step["method"], step["query"]
-        return await send(self.app, method, path, headers=headers, query=query, content=content)
+        return await send(self.app, method, path, headers=headers, query=query, **sent)
 
     async def control(self, method: str, path: str, body: Any) -> dict[str, Any]:
         """Return an answer of the control API. Raises _Differs with the reason of a refusal."""

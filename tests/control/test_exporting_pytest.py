@@ -44,7 +44,7 @@ def ran_all(folder: Path, tests: dict[str, str]) -> dict[str, tuple[str, str]]:
 def day():
     """A refund in part, a decline that was queued, a partial approval, a lost answer to a sale that
     its amount declines, a hold that is captured an hour later, a batch that closes, a request
-    without a key, and one that wants no JSON."""
+    without a key, one that wants no JSON, and one that says that its body is none."""
     sandbox = fresh()
     sandbox.choose(status_after_partial_refund="refunded")
     sandbox.set_switch("batch.settlement", "manual")
@@ -61,7 +61,9 @@ def day():
     sandbox.close_batch(sandbox.read(sale)["batch_id"])
     sandbox.ask("GET", "/v5/apikeys")
     html = {"method": "GET", "path": "/v5/apikeys", "headers": {"accept": "text/html"}}
-    sandbox.manage("POST", "/send", html | {"key": "partner"}).expect(200)
+    plain = {"method": "POST", "path": "/v3/payment", "headers": {"content-type": "text/plain"}}
+    for sent in (html, plain | {"body": {"amount": 100}}):
+        sandbox.manage("POST", "/send", sent | {"key": "partner"}).expect(200)
     return exported(sandbox)["content"]
 
 
