@@ -23,8 +23,9 @@ from sandbox.control import export_checks as checks
 from sandbox.control.context import Services, cast_names, conflict
 from sandbox.control.export_checks import fault_of, is_spared
 from sandbox.control.journal import REFUSED_FROM, JournalEntry, unusual_headers
+from sandbox.domain.directory import MASKED_PIN
 from sandbox.domain.instants import parse_rfc3339
-from sandbox.domain.json_text import map_texts
+from sandbox.domain.json_text import fields_of, map_texts
 from sandbox.domain.readings import DEFAULTS as READINGS_AS_USUAL
 from sandbox.domain.switches import defaults as usual_switches
 from sandbox.domain.transport_faults import LOST, NEED_BODY
@@ -87,6 +88,9 @@ _ASSERTED: Final = (
 
 _IDS: Final = ("transaction_id", "id", "terminal_id", "location_id", "batch_id", "event_id")
 """Fields of an answer with an id that later requests may name."""
+
+_ANY_PIN: Final = "246810"
+"""A PIN in place of one that was sent, which the journal masks."""
 
 UNKNOWN_KEY: Final = "svc_uat_unknown00000_" + "x" * 32
 """A key that no world has, instead of an unknown key that was sent."""
@@ -234,7 +238,9 @@ def _build_steps(case: ExportCase) -> Iterator[dict[str, Any]]:
         if scenario is not runs:
             before.append(("DELETE" if scenario is None else "PUT", "/scenario", scenario))
             runs = scenario
-        response = view.response
+        body, response = view.request, view.response
+        if view.status < REFUSED_FROM and fields_of(body).get("pin") == MASKED_PIN:
+            body = body | {"pin": _ANY_PIN}
         if is_found := isinstance(response, list) and len(response) == 1:
             response = response[0]
         fault = fault_of(view)
@@ -254,7 +260,7 @@ def _build_steps(case: ExportCase) -> Iterator[dict[str, Any]]:
             "path": view.path,
             "query": quote(view.query, safe=IN_A_QUERY),
             "key": case.key_of_cast(view) or (None if view.key is None else UNKNOWN_KEY),
-            "body": view.request,
+            "body": body,
             "headers": unusual_headers(view.headers)
             | ({checks.OUTCOME_HEADER: "approved"} if is_spared(view) else {}),
             "status": 0 if fault in LOST else view.status,
@@ -329,10 +335,10 @@ def _request_lines(
     query = f"?{step['query']}" if step["query"] else ""
     parts = [*_ID_IN_PATH.split(quote(view.path)), query]
     asked = [repr(view.method), " + ".join(known.get(one, repr(one)) for one in parts if one)]
-    if view.request is not None:
-        named = map_texts(view.request, lambda text: known.get(text, text))
+    if (body := step["body"]) is not None:
+        named = map_texts(body, lambda text: known.get(text, text))
         sent = pformat(named, width=_WIDTH - 14, sort_dicts=False)
-        asked.append(("content=" if isinstance(view.request, str) else "json=") + sent)
+        asked.append(("content=" if isinstance(body, str) else "json=") + sent)
     if step["headers"]:
         asked.append(f"headers={step['headers']!r}")
     margin, call = "    ", f"answer_{number} = {client}"

@@ -59,6 +59,7 @@ def day():
     sandbox.advance("1h")
     sandbox.act(held, "capture", amount=900)
     sandbox.close_batch(sandbox.read(sale)["batch_id"])
+    sandbox.post("/v1/accounts/credentials", {"pin": "135791"}, by="merchant")
     sandbox.ask("GET", "/v5/apikeys")
     html = {"method": "GET", "path": "/v5/apikeys", "headers": {"accept": "text/html"}}
     plain = {"method": "POST", "path": "/v3/payment", "headers": {"content-type": "text/plain"}}
