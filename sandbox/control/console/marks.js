@@ -1,6 +1,7 @@
 // Marks: moments of a world that it can return to.
 
 import { useEffect, useState } from "preact/hooks";
+import { useFocus } from "./reading.js";
 import { route } from "./route.js";
 import { act, revision, enter } from "./state.js";
 import { Act, html, Sure, Trouble } from "./ui.js";
@@ -16,6 +17,7 @@ export function Marks() {
   const here = route.value.world;
   const read = () => act("GET", ["marks"]).then((answer) => { setMarks(answer.marks); setError(null); }, setError);
   useEffect(() => { read(); }, [here, revision.value]);
+  useFocus(read);
   const add = async () => {
     await act("POST", ["marks"], { name: name.trim() });
     setName("");

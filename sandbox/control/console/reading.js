@@ -34,6 +34,14 @@ export function useAnswer(read, again = []) {
   return [found, error];
 }
 
+/** Reads again when the user comes back to the window: other programs may have changed what it shows. */
+export function useFocus(read) {
+  useEffect(() => {
+    addEventListener("focus", read);
+    return () => removeEventListener("focus", read);
+  }, []);
+}
+
 /** The query for all rows that the server gives at once, or for those that match `more`. */
 export const everyRow = (more = {}) => String(new URLSearchParams({ shape: "row", limit: String(ROWS_MAX), ...more }));
 

@@ -4,7 +4,7 @@ import { signal, effect } from "@preact/signals";
 import { useState } from "preact/hooks";
 import { ask, inWorld, raw } from "./api.js";
 import { Marks } from "./marks.js";
-import { useAnswer } from "./reading.js";
+import { useAnswer, useFocus } from "./reading.js";
 import { go, route } from "./route.js";
 import { act, revision, enter, session, world } from "./state.js";
 import { Act, Go, Heading, html, Icon, Panel, say, Sure, Trouble } from "./ui.js";
@@ -107,6 +107,7 @@ export function Worlds() {
   const [found, error] = useAnswer(() => ask("GET", "/worlds?shape=row"), [turn, revision.value]);
   const list = found?.worlds ?? [];
   const again = () => setTurn((n) => n + 1);
+  useFocus(again);
   const here = route.value.world;
   const shared = list.some((one) => one.server);
   return html`<div class="row wrap"><${Heading} text="Worlds" count=${found && list.length} />

@@ -7,6 +7,7 @@ from playwright.sync_api import expect
 
 from sandbox.domain.batches import REASONS
 from sandbox.domain.currencies import CURRENCIES, in_units
+from tests.cli.asking import add_world
 from tests.whole.console.watching import faults
 
 # --- money ------------------------------------------------------------------------------------
@@ -256,6 +257,18 @@ def test_the_room_of_the_worlds_forgets_a_world_that_another_tab_deleted(page, d
     expect(table).not_to_contain_text("shop")
     expect(page.get_by_role("heading", name="This world, shop")).to_have_count(0)
     expect(page.get_by_role("heading", name="A new world")).to_be_visible()
+
+
+def test_what_another_program_made_is_there_when_one_comes_back_to_the_worlds(page, desk):
+    desk.open("worlds")
+    expect(page.get_by_role("main")).to_contain_text("No marks yet.")
+    add_world(desk.server, "elsewhere")
+    desk.ask("POST", "marks", {"name": "of a program"})
+
+    page.evaluate("dispatchEvent(new Event('focus'))")
+
+    expect(page.get_by_role("table").first).to_contain_text("elsewhere")
+    expect(page.locator(".marks")).to_contain_text("of a program")
 
 
 def test_the_clock_opens_over_a_room_and_stops_just_before_what_falls_due(page, desk):
