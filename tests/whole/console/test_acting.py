@@ -180,6 +180,9 @@ def test_a_payment_shows_its_receipt_and_copies_its_curl(page, desk):
     assert "/v3/payment" in copied
     assert "svc_" not in copied
     assert faults(page) == []
+    page.emulate_media(media="print")
+    expect(page.locator(".slip")).to_be_visible()
+    assert not any(page.locator(other).is_visible() for other in ("nav", ".bar", ".list"))
 
 
 # --- scenarios --------------------------------------------------------------------------------
