@@ -212,6 +212,8 @@ def coming_result(
         # A number rejects that many of the first members.
         named = ids[:rejected] if isinstance(rejected, int) else rejected
         refused = tuple(id for id in named if id in ids)
+        if then["batch"] == "partially_accepted" and not refused:
+            return batches.ACCEPTED  # spec 6.3-batch.partially_accepted; assumed B13
         return Result(answer=then["batch"], reason=then["reason"], rejected=refused)
     result = batches.result_of(members)
     if result == batches.ACCEPTED and _is_number_repeated(context, batch):

@@ -285,6 +285,11 @@ def test_the_refused_members_of_a_batch_can_be_named(sandbox):
     statuses = [sandbox.read(one)["status"] for one in members]
     assert statuses == ["settled", "captured", "settled"]
     assert sandbox.batch(members[0]["batch_id"])["response"] == {"accepted": 2, "rejected": 1}
+    # A batch without any of them is accepted as a whole (spec 6.3-batch.partially_accepted).
+    empty = sandbox.opened_batch()["id"]
+    sandbox.close_batch(empty)
+    result = sandbox.batch(empty)
+    assert (result["status"], result["response"]) == ("accepted", None)
 
 
 def test_a_result_that_an_operator_gave_first_takes_the_place_of_the_one_in_store(sandbox):
