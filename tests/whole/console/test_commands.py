@@ -2,7 +2,6 @@
 
 import shlex
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from tests.cli.proxying import proxying
@@ -46,21 +45,22 @@ def test_a_command_has_all_of_the_request_but_its_key(page, desk):
     assert odd[3:] == ["-H", "x-service-apikey: $API_KEY"]
 
 
-@pytest.mark.parametrize("place", ["journal", "terminal", "api/payments.create"])
-def test_a_command_names_the_host_at_which_the_console_was_opened(page, place):
+def test_a_command_names_the_host_at_which_the_console_was_opened(page):
     options = ("--host", "0.0.0.0", "--control-port", "0", "--token", TOKEN, "--clock", NOW)
     with serving(*options) as server:
         page.goto(f"{server.facts['control_url']}/#token={TOKEN}")
         page.get_by_role("button", name="Tap a first payment").click()
-        page.get_by_role("link", name="Take a payment $10.00").wait_for()
+        paid = page.get_by_role("link", name="Take a payment $10.00")
+        place = paid.get_attribute("href")
 
-        page.goto(f"{server.facts['control_url']}/#/default/{place}")
-        if place == "journal":
-            page.get_by_role("link", name="Take a payment").click()
-        label = {"journal": "Copy", "terminal": "as curl"}.get(place, "Copy a curl command")
-
-        assert f"{server.url}/v3/payment" in copied(page, label)
-        page.goto("about:blank")
+        for label, at in (
+            ("Copy", place),
+            ("as curl", "#/default/terminal"),
+            ("Copy a curl command", "#/default/api/payments.create"),
+        ):
+            page.goto(f"{server.facts['control_url']}/{at}")
+            assert f"{server.url}/v3/payment" in copied(page, label), at
+            page.goto("about:blank")
 
 
 def test_a_command_has_the_prefix_of_a_proxy(page, server):
