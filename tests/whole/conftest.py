@@ -22,6 +22,15 @@ TESTER = (
 """What guides about tests say that one installs beside the sandbox."""
 
 
+LONGEST = ("test_what_was_acknowledged_is_there_once_whatever", "test_schemathesis", "command-line")
+"""What names the tests that take a minute."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the longest, so that no worker has one left when the others are done."""
+    items.sort(key=lambda item: not any(name in item.nodeid for name in LONGEST))
+
+
 @pytest.fixture(scope="session")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of all workers of this run."""
