@@ -16,7 +16,6 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -30,38 +29,20 @@ TOKEN = "a-token-of-the-test"
 INSTALLED, DATA, PORT = "/opt/sandbox", "/data", 8080
 
 
-class Dockerfile:
-    """The instructions of the file, in order."""
-
-    def __init__(self, path: Path) -> None:
-        lines = [line for line in path.read_text().splitlines() if not line.startswith("#")]
-        logical = re.sub(r"\\\n", " ", "\n".join(lines)).splitlines()
-        self.instructions = [tuple(line.split(maxsplit=1)) for line in logical if line.strip()]
-
-    def all(self, word: str) -> list[str]:
-        return [rest for name, rest in self.instructions if name == word]
-
-    def one(self, word: str) -> str:
-        (rest,) = self.all(word)
-        return rest
-
-    @cached_property
-    def build_stage(self) -> list[tuple[str, ...]]:
-        """What is done before the second FROM."""
-        stages = [at for at, row in enumerate(self.instructions) if row[0] == "FROM"]
-        return self.instructions[stages[0] + 1 : stages[1]]
-
-    @cached_property
-    def entrypoint(self) -> list[str]:
-        return list(json.loads(self.one("ENTRYPOINT")))
-
-    @cached_property
-    def health_check(self) -> list[str]:
-        return list(json.loads(self.one("HEALTHCHECK").partition(" CMD ")[2]))
+def instructions() -> list[tuple[str, str]]:
+    """Those of the Dockerfile, in order: each as its word and the rest."""
+    text = re.sub(r"^#.*\n|\\\n", "", (ROOT / "Dockerfile").read_text(), flags=re.MULTILINE)
+    return [(word, rest) for word, rest in re.findall(r"^(\w+)\s+(.+)$", text, re.MULTILINE)]
 
 
-DOCKERFILE = Dockerfile(ROOT / "Dockerfile")
+INSTRUCTIONS = instructions()
 SERVICE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"]["sandbox"]
+
+
+def only(word: str) -> str:
+    """What stands behind this word, which one instruction has."""
+    (rest,) = [rest for name, rest in INSTRUCTIONS if name == word]
+    return rest
 
 
 def reachable_python() -> Path:
@@ -97,7 +78,7 @@ class Image:
         """The image's user, where we may become another."""
         if os.geteuid() != 0:
             return {}
-        user, group = map(int, DOCKERFILE.one("USER").split(":"))
+        user, group = map(int, only("USER").split(":"))
         return {"user": user, "group": group, "extra_groups": []}
 
 
@@ -118,7 +99,9 @@ def built(image: Image) -> Image:
     uv("venv", "--quiet", "--seed", "--python", python, tools, cwd=image.folder)
     (image.folder / "opt").mkdir()
     source.mkdir()
-    for word, rest in DOCKERFILE.build_stage:
+    # The second FROM begins the stage that takes over what was built.
+    first, second = (at for at, (word, _) in enumerate(INSTRUCTIONS) if word == "FROM")
+    for word, rest in INSTRUCTIONS[first + 1 : second]:
         if word == "COPY":
             copy(*rest.split(), to=source)
         elif word == "RUN":
@@ -129,7 +112,7 @@ def built(image: Image) -> Image:
             )
     data = image.folder / "data"
     if image.user:
-        (owner,) = re.findall(r"--chown=(\S+) /data", " ".join(DOCKERFILE.all("COPY")))
+        (owner,) = re.findall(r"--chown=(\S+) /data", (ROOT / "Dockerfile").read_text())
         os.chown(data, *map(int, owner.split(":")))
     return image
 
@@ -157,7 +140,7 @@ def container(
     """The image's command with these options, as its user; the port and the process."""
     port = free_port()
     process = subprocess.Popen(
-        [*DOCKERFILE.entrypoint, *map(image.here, options), "--port", str(port)],
+        [*json.loads(only("ENTRYPOINT")), *map(image.here, options), "--port", str(port)],
         cwd=image.here(DATA),
         env=image.environment | {"SANDBOX_TOKEN": token} | env,
         stdout=subprocess.PIPE,
@@ -179,7 +162,7 @@ def container(
 
 def healthy(image: Image, port: int) -> bool:
     """Whether the image's health check is content."""
-    command = [part.replace(str(PORT), str(port)) for part in DOCKERFILE.health_check]
+    command = json.loads(only("HEALTHCHECK").partition(" CMD ")[2].replace(str(PORT), str(port)))
     done = subprocess.run(
         command, env=image.environment, capture_output=True, timeout=10, check=False, **image.user
     )
@@ -214,11 +197,11 @@ def test_the_dockerfile_has_nothing_that_a_linter_minds():
 
 
 def test_the_image_does_not_run_as_root_and_shows_its_port_and_volume():
-    user, group = DOCKERFILE.one("USER").split(":")
+    user, group = only("USER").split(":")
 
     assert int(user) >= 1000
     assert int(group) >= 1000
-    assert (DOCKERFILE.one("EXPOSE"), DOCKERFILE.one("VOLUME")) == (str(PORT), DATA)
+    assert (only("EXPOSE"), only("VOLUME")) == (str(PORT), DATA)
 
 
 def test_the_compose_file_takes_the_image_and_demands_a_token():
@@ -259,12 +242,12 @@ def test_the_container_is_healthy_takes_a_payment_and_ends_in_order_and_not_as_r
             headers={"x-service-apikey": world["keys"]["merchant"]["key"]},
             json={"amount": 1000, "terminal_id": world["terminals"]["merchant"]},
         )
-        code = ended(process, DOCKERFILE.one("STOPSIGNAL"))
+        code = ended(process, only("STOPSIGNAL"))
 
     assert (was_healthy, healthy(image, port)) == (True, False)
     assert (answer.status_code, answer.json()["status"], code) == (200, "captured", 0)
     if image.user:
-        assert re.findall(r"^[UG]id:\t(\d+)", status, re.M) == DOCKERFILE.one("USER").split(":")
+        assert re.findall(r"^[UG]id:\t(\d+)", status, re.M) == only("USER").split(":")
 
 
 def test_with_the_compose_file_worlds_are_kept_keys_are_known_and_webhooks_go_to_the_service(image):
