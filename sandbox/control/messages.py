@@ -310,10 +310,24 @@ async def wait_for_message(request: ControlRequest, query: WaitQuery) -> Message
         how = "a wait ends with its message, at its timeout_s, or when its client disconnects"
         raise ControlFault(429, "too_many_waits", why, details=how)
 
+    deadline = asyncio.get_running_loop().time() + query.timeout_s
+    found = await _find_until(deadline, request, query)
+    while found is None and request.world is not world:
+        # It was replaced, as by a snapshot, and the wait goes on.
+        world = request.world
+        found = await _find_until(deadline, request, query)
+    if found is None:
+        raise _nothing_came(world, query)
+    return view_message(world, found)
+
+
+async def _find_until(deadline: float, request: ControlRequest, query: WaitQuery) -> Message | None:
+    """Return the first message that fits; None at the deadline, or once the world was replaced."""
+    world = request.world
+
     def is_found(message: Message) -> bool:
         return _is_after(world, message, query.after) and not _mismatch(world, message, query)
 
-    deadline = asyncio.get_running_loop().time() + query.timeout_s
     news = world.subscriptions.join(WAITED)
     try:
         # However short the time is, all existing messages are checked once.
@@ -324,6 +338,8 @@ async def wait_for_message(request: ControlRequest, query: WaitQuery) -> Message
                     if (event := await news.next()) is None:
                         # The world was deleted or replaced, or the server ends this request soon.
                         request.find_world()
+                        if request.world is not world:
+                            return None
                         await asyncio.sleep(query.timeout_s)
                         break
                     came = getattr(event.content, "message", event.content)
@@ -333,9 +349,8 @@ async def wait_for_message(request: ControlRequest, query: WaitQuery) -> Message
     finally:
         world.subscriptions.leave(news)
     # Check once more: the loop may be late, and a message may have come in time.
-    if not found and not (found := await select(world.store.messages(), is_found)):
-        raise _nothing_came(world, query)
-    return view_message(world, found[0])
+    found = found or await select(world.store.messages(), is_found)
+    return found[0] if found else None
 
 
 def _is_after(world: World, message: Message, after: str | None) -> bool:

@@ -7,6 +7,8 @@ import asyncio
 import contextlib
 from urllib.parse import urlencode
 
+import pytest
+
 from sandbox.control.messages import WAITS_MAX
 from sandbox.control.stream import STREAMS_MAX
 from tests.control.reading import reading
@@ -223,11 +225,16 @@ def test_a_wait_ends_with_its_world(sandbox, run):
     assert_refused(waiting.result(), 404, "unknown_world")
 
 
-def test_a_wait_goes_on_when_its_world_is_reset(sandbox, run):
+@pytest.mark.parametrize("begins_again", ["reset", "loaded"])
+def test_a_wait_goes_on_when_its_world_begins_again(sandbox, run, begins_again):
+    saved = sandbox.saved()
     sandbox.emit()
 
     with waits(sandbox, run, 1, event_type="account.deleted") as (waiting,):
-        sandbox.reset()
+        if begins_again == "reset":
+            sandbox.reset()
+        else:
+            sandbox.load(saved).expect(200)
         run(turns())
         id = sandbox.emit("account.deleted")
 
