@@ -90,6 +90,19 @@ def test_lodging_and_car_rental_have_thirty_days_whatever_the_brand(sandbox):
         assert after["history"][-1]["created_at"] == hold["created_at"] + 30 * 86_400_000
 
 
+@pytest.mark.proves("spec 6.1.10", "assumed 8.1, F21, D24")
+def test_a_hold_that_is_approved_after_its_window_ends_then_and_not_before(sandbox):
+    tx = sandbox.paid(operation="auth", outcome="processor_timeout")
+    sandbox.advance("6d")
+
+    sandbox.answer_payment(tx).expect(200)
+
+    assert sandbox.read(tx)["status"] == "canceled"
+    told = [(one["event_type"], one["created_at"]) for one in sandbox.messages()[-2:]]
+    now = to_wire(START + timedelta(days=6))
+    assert told == [("transaction.authorize", now), ("transaction.cancel", now)]
+
+
 @pytest.mark.proves("assumed 8.1, F21, D11, M6")
 def test_an_increment_restarts_no_window_and_a_capture_ends_it(sandbox):
     captured = sandbox.acted(sandbox.in_state("authorized"), "capture")

@@ -78,9 +78,10 @@ def _set_timers(context: OperationContext, was: str, record: Payment) -> None:
     if (status := record.status) not in _TIMERS:
         return
     if status == "authorized":
-        # Counted from the beginning; an increment does not restart it (assumed 8.1).
+        # Counted from the beginning; an increment does not restart it (assumed 8.1). It may have
+        # passed when a late answer comes.
         begun = from_ms(record.transaction.created_at)
-        due = begun + transitions.authorization_lifetime(record)
+        due = max(begun + transitions.authorization_lifetime(record), context.now)
     elif status == "surcharge_pending":
         # Counted from the prompt, after the tap (assumed D24, D39).
         follow = context.choice.follow if context.choice else ()
