@@ -71,23 +71,6 @@ def test_a_world_is_created_with_its_endpoints(sandbox):
     assert (second["url"], second["account_id"]) == (url, partner)
 
 
-def test_an_endpoint_that_cannot_be_registered_leaves_no_world(sandbox):
-    first = {"id": "ours", "url": "http://a.example/"}
-    for wrong, message in (
-        ({"url": "no url"}, "endpoints.1.url: must"),
-        ({"event_types": ["sale"]}, "endpoints.1: event_types: "),
-        ({"account_id": "nobody"}, "endpoints.1: account_id: "),
-        ({"id": "ours"}, "endpoints.1: there is an endpoint 'ours'"),
-    ):
-        endpoints = [first, {"url": first["url"]} | wrong]
-
-        answer = create(sandbox, id="hooked", endpoints=endpoints)
-
-        assert answer.status in (400, 409)
-        assert answer.json()["message"].startswith(message)
-        assert sandbox.control("GET", "/worlds/hooked").status == 404
-
-
 @pytest.mark.proves("assumed D25")
 def test_a_body_that_is_not_an_object_makes_no_world(sandbox):
     bodies = [b"[]", b"5", b"null", b"{", b"\xff", b'{"id":"a","id":"b"}', b'{"seed":NaN}']

@@ -3,6 +3,7 @@ nothing."""
 
 import pytest
 
+from sandbox import library
 from sandbox.control.routes import CONTROL
 from tests.control.refusals import assert_refused, everything, path_of
 from tests.driving import NOW
@@ -19,6 +20,7 @@ LOST = {"outcome": "lost_card"}
 DROPPED = {"then": {"drop": True}}
 TIMES = {"times": ["23:30"], "zone": "UTC"}
 HOOK = {"url": "http://127.0.0.1:9/hooks"}
+DEMO = library.folder("fixtures") / "demo.json"
 
 QUERIES = [
     ("agenda?kind=authorization_expire", "authorization_expires"),
@@ -113,6 +115,21 @@ FIELDS = [
 
 More values of a new one are in tests/store/test_four_doors.py.
 """
+
+INVENTIONS = [
+    ({}, None, "merchants"),
+    *(({"merchants": bad}, None, "merchants") for bad in (-1, 10_001, 1.5, "3", True, None)),
+    *(
+        ({"merchants": 1, each: bad}, None, each)
+        for each in ("terminals_per_merchant", "locations_per_merchant")
+        for bad in (1_001, -1)
+    ),
+    ({"merchants": 51, "terminals_per_merchant": 1_000}, None, "50000"),
+    ({"merchants": 10_000, "locations_per_merchant": 6}, None, "50000"),
+    ({"merchants": 1, "partners": 2}, None, "partners"),
+    ({"merchant": 1}, "merchants", "merchant"),
+]
+"""What cannot be invented, the nearest known word, and what the message names."""
 
 BODIES = {
     "POST /worlds/default/endpoints": [
@@ -219,6 +236,22 @@ BODIES = {
         ({"clock": 5}, None),
         ({"clock": "2026-03-01"}, None),
         ({"id": "default", "seed": 8}, None, "world_taken: "),
+        # A path is no name of a fixture.
+        ({"fixture": str(DEMO)}, None, "unknown_fixture: "),
+        ({"fixture": "../demo"}, "demo", "unknown_fixture: "),
+        ({"fixture": "demo.json"}, "demo", "unknown_fixture: "),
+        ({"fixture": ""}, None, "unknown_fixture: "),
+        *(
+            ({"id": "hooked", "endpoints": [HOOK | {"id": "ours"}, HOOK | wrong]}, near, said)
+            for wrong, near, said in (
+                ({"url": "no url"}, None, ": endpoints.1.url: must"),
+                ({"event_types": ["sale"]}, None, ": endpoints.1: event_types: "),
+                ({"account_id": "nobody"}, None, ": endpoints.1: account_id: "),
+                ({"id": "ours"}, None, "endpoint_taken: endpoints.1: there is an endpoint 'ours'"),
+            )
+        ),
+        *(({"invent": bad}, None, "invent") for bad in (3, [3], "merchants=3")),
+        *(({"invent": bad}, near, said) for bad, near, said in INVENTIONS),
     ],
     "PUT /worlds/default/clock": [
         ({"now": "2026-03-01"}, None),

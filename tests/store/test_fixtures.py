@@ -180,15 +180,3 @@ def test_a_key_that_was_created_too_late_for_any_expiry_is_refused(tmp_path):
 
     with pytest.raises(FixtureError, match="created_at"):
         begun(tmp_path, document)
-
-
-def test_a_path_is_not_a_name_of_a_fixture_for_the_control_surface(sandbox, tmp_path):
-    path = tmp_path / "mine.json"
-    path.write_text(json.dumps(SMALL), encoding="utf-8")
-
-    answers = [
-        sandbox.control("POST", "/worlds", {"fixture": name})
-        for name in (str(path), "../fixtures/demo", "demo.json", "")
-    ]
-
-    assert [answer.status for answer in answers] == [400] * 4
