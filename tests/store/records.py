@@ -22,7 +22,9 @@ def account(id: str, *parents: str, name: str = "A shop") -> Account:
     )
 
 
-def key(id: str, account_id: str = "a", *, lookup: str = "") -> ApiKey:
+def key(
+    id: str, account_id: str = "a", *, lookup: str = "", deleted_at: datetime | None = None
+) -> ApiKey:
     return ApiKey(
         id=id,
         account_id=account_id,
@@ -34,6 +36,7 @@ def key(id: str, account_id: str = "a", *, lookup: str = "") -> ApiKey:
         permissions=("all",),
         expires_at=AT,
         created_at=AT,
+        deleted_at=deleted_at,
     )
 
 

@@ -1,7 +1,7 @@
 """Units of work: a change of records, messages and timers happens as a whole or not at all."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from datetime import timedelta, timezone
 from typing import Any
 
 import pytest
@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from sandbox.domain.clock import TAP_EXPIRES, Timer
+from sandbox.domain.clock import AUTHORIZATION_EXPIRES, BATCH_RESULT, TAP_EXPIRES, Timer
 from sandbox.domain.directory import Account
 from sandbox.domain.events import Message
 from sandbox.domain.keys import ApiKey
@@ -104,7 +104,7 @@ def test_a_unique_value_of_another_record_is_refused_with_nothing_applied(
 ):
     told: list[ApiKey] = []
     store = Store(watchers={ApiKey: told.append})
-    taken = replace(key("1", lookup="x"), deleted_at=AT if is_deleted else None)
+    taken = key("1", lookup="x", deleted_at=AT if is_deleted else None)
     unit = store.begin()
     if is_committed_before:
         put(store, taken)
@@ -173,48 +173,77 @@ def test_clearing_forgets_everything(store):
 # --- finding ----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Change:
-    """A put of the key with this id, on this account, and what becomes of its unit then."""
-
-    id: str
-    account_id: str
-    is_deleted: bool
-    then: str
-
-
-CHANGES = st.builds(
-    Change,
+KEYS = st.builds(
+    key,
     st.sampled_from("123456"),
     st.sampled_from("abc"),
-    st.booleans(),
-    st.sampled_from(["with the next", "commit", "drop"]),
+    deleted_at=st.sampled_from([None, AT]),
 )
+DUE = st.builds(
+    lambda microseconds, hours: (AT + timedelta(microseconds=microseconds)).astimezone(
+        timezone(timedelta(hours=hours))
+    ),
+    st.integers(0, 1),
+    st.sampled_from([0, -5]),
+)
+TIMERS = st.builds(
+    Timer,
+    kind=st.sampled_from([AUTHORIZATION_EXPIRES, BATCH_RESULT]),
+    subject=st.sampled_from("abc"),
+    due=DUE,
+)
+STEPS = st.lists(
+    st.tuples(
+        KEYS | TIMERS,
+        st.sampled_from(["put", "put", "cancel"]),
+        st.sampled_from(["with the next", "with the next", "commit", "drop"]),
+    ),
+    max_size=40,
+)
+"""Keys and timers, what becomes of a timer, and what becomes of the unit then."""
 
 
-@settings(max_examples=examples(300))
+def in_order(store: Store) -> list[Timer]:
+    """Every timer, as they would fall due; none is left."""
+    found = []
+    while (one := store.next_timer()) is not None:
+        assert store.timer(one.kind, one.subject) == one
+        found.append(one)
+        unit = store.begin()
+        unit.cancel(one.kind, one.subject)
+        unit.commit()
+    return found
+
+
+@settings(max_examples=examples(600))
 @given(
-    changes=st.lists(CHANGES, max_size=25),
+    steps=STEPS,
     wanted=st.lists(st.sampled_from("abcd"), max_size=3),
     limit=st.none() | st.integers(0, 8),
     offset=st.integers(0, 8),
 )
-def test_random_puts_are_found_as_in_a_plain_list(changes, wanted, limit, offset):
-    store, model = Store(), dict[str, ApiKey]()
+def test_random_changes_are_found_as_in_plain_lists(steps, wanted, limit, offset):
+    store, model = Store(), dict[str, ApiKey | Timer]()
     unit, changed = store.begin(), dict(model)
 
-    for change in changes:
-        deleted_at = AT if change.is_deleted else None
-        record = replace(key(change.id, change.account_id), deleted_at=deleted_at)
-        unit.put(record)
-        changed[change.id] = record
-        if change.then == "commit":
+    for record, what, then in steps:
+        if isinstance(record, ApiKey):
+            unit.put(record)
+            changed[record.id] = record
+        else:
+            changed.pop(record.id, None)
+            if what == "cancel":
+                unit.cancel(record.kind, record.subject)
+            else:
+                unit.schedule(record)
+                changed[record.id] = record
+        if then == "commit":
             unit.commit()
             model = changed
-        if change.then != "with the next":
+        if then != "with the next":
             unit, changed = store.begin(), dict(model)
 
-    newest_first = list(model.values())[::-1]
+    newest_first = [one for one in model.values() if isinstance(one, ApiKey)][::-1]
     live = [one for one in newest_first if one.deleted_at is None and one.account_id in wanted]
     stop = None if limit is None else offset + limit
     unit = store.begin()
@@ -224,6 +253,9 @@ def test_random_puts_are_found_as_in_a_plain_list(changes, wanted, limit, offset
     for id in "123456":
         assert unit.get(ApiKey, id) == model.get(id)
         assert unit.one(ApiKey, "lookup", f"lookup-{id}") == model.get(id)
+    # Of those that are due together, the one that was set first comes first.
+    timers = [one for one in model.values() if isinstance(one, Timer)]
+    assert in_order(store) == sorted(timers, key=lambda one: one.due)
 
 
 def test_a_record_under_several_of_the_values_is_found_once(store):
