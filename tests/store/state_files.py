@@ -1,7 +1,9 @@
 """What the tests of state files share."""
 
 import json
-from contextlib import closing
+import resource
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -50,3 +52,14 @@ def contents(folder: Path) -> dict[str, bytes]:
         for path in folder.iterdir()
         if path.suffix not in (".lock", ".good")
     }
+
+
+@contextmanager
+def full_disk(room: int = 100_000) -> Iterator[None]:
+    """No file may grow beyond so many bytes, as if the disk were full."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))

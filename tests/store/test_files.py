@@ -2,9 +2,7 @@
 
 import json
 import os
-import resource
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -13,7 +11,16 @@ from sandbox.store.files.file_kinds import copy, open_file
 from sandbox.store.files.json_file import JsonFile
 from sandbox.store.files.port import RECORDS, Change, Document, StoreError
 from sandbox.store.files.sqlite_file import SqliteFile
-from tests.store.state_files import contents, document, ids, loaded, plain, put, write
+from tests.store.state_files import (
+    contents,
+    document,
+    full_disk,
+    ids,
+    loaded,
+    plain,
+    put,
+    write,
+)
 
 KINDS = {"state.json": JsonFile, "state.db": SqliteFile}
 HUGE = (1_795_000_000_000 << 40) + 7
@@ -106,17 +113,6 @@ def test_a_world_that_begins_again_forgets_what_it_had_and_no_other_does(path: P
 
 
 # --- all or nothing ---------------------------------------------------------------------------
-
-
-@contextmanager
-def full_disk(room: int = 100_000) -> Iterator[None]:
-    """No file may grow beyond so many bytes, as if the disk were full."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (room, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def test_on_a_full_disk_nothing_is_lost_and_the_same_changes_can_be_tried_again(path: Path):
