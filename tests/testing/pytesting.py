@@ -2,7 +2,6 @@
 
 import os
 import sys
-import warnings
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -46,20 +45,6 @@ def run_pytest(folder: Path, *arguments: str, **env: str) -> Run:
     return Run(done.returncode, done.stdout + done.stderr)
 
 
-def run_script(folder: Path, program: str) -> Run:
-    """A program in that folder, where pytest is not installed."""
-    done = run(before=partial(_script, folder, program))
-    return Run(done.returncode, done.stdout + done.stderr)
-
-
 def _pytest(folder: Path, arguments: list[str]) -> None:
     os.chdir(folder)
     sys.exit(pytest.main(arguments))
-
-
-def _script(folder: Path, program: str) -> None:
-    os.chdir(folder)
-    sys.modules["pytest"] = None  # type: ignore[assignment]
-    warnings.simplefilter("error")
-    exec(compile(program, "script.py", "exec"), {"__name__": "__main__"})
-    sys.exit()

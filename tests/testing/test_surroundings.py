@@ -12,7 +12,7 @@ from freezegun import freeze_time
 import sandbox
 import uat_sandbox
 from tests.testing.conftest import pay
-from tests.testing.pytesting import run_pytest, run_script
+from tests.testing.pytesting import run_pytest
 from uat_sandbox import NothingCame
 from uat_sandbox.cases import SandboxTestCase
 
@@ -120,20 +120,6 @@ def test_a_case_has_a_world_for_each_test_where_the_environment_says(kit, named,
     unittest.defaultTestLoader.loadTestsFromTestCase(Sales).run(result)
 
     assert (result.testsRun, result.failures, result.errors) == (1, [], [])
-
-
-def test_a_script_works_where_pytest_is_not_installed(tmp_path):
-    program = """
-from uat_sandbox import sandbox_server
-with sandbox_server() as server, server.world(seed=1) as world:
-    body = {"amount": 1000, "terminal_id": world.terminal()}
-    print(world.client().post("/v3/payment", json=body).json()["status"])
-    world.webhooks.wait_for("transaction.sale", status="captured")
-"""
-
-    done = run_script(tmp_path, program)
-
-    assert (done.code, done.output) == (0, "captured\n")
 
 
 def test_the_kit_has_the_version_of_the_server():

@@ -160,16 +160,6 @@ def test_the_journal_has_every_request_and_its_last(world):
 # --- worlds
 
 
-def test_worlds_of_one_seed_are_equal_and_meet_only_in_their_server(world):
-    other = world.new_world(seed=1)
-
-    mine, its = pay(world), pay(other)
-
-    assert mine["transaction_id"] == its["transaction_id"]
-    assert world.key() != other.key()
-    assert len(world.journal) == len(other.journal) == 1
-
-
 def test_another_world_ends_with_the_one_beside_it_and_so_do_their_clients(kit):
     with kit.world() as world:
         other, client = world.new_world(), world.client("merchant_read_only")
@@ -183,16 +173,6 @@ def test_another_world_ends_with_the_one_beside_it_and_so_do_their_clients(kit):
     assert client.is_closed
     with pytest.raises(SandboxRefused, match="there is no world"):
         _ = other.clock
-
-
-def test_reset_brings_back_the_beginning(world):
-    payment = pay(world)
-
-    world.reset()
-
-    assert world.client().get(f"/v1/transactions/{payment['transaction_id']}").status_code == 404
-    assert world.journal.last["status"] == 404
-    assert [one.event_type for one in world.webhooks.arrived] == []
 
 
 def test_a_saved_world_is_loaded_into_another_in_any_form_of_it(world, tmp_path):
@@ -285,6 +265,3 @@ def test_a_world_begins_as_it_is_told(kit):
         assert world.readings()["delete_answers"] == "resource"
         assert world.readings(delete_answers=None)["delete_answers"] == "empty"
         assert world.scenario() is not None
-
-    with pytest.raises(SandboxRefused, match="there is no 'bussy'; did you mean 'busy'"):
-        kit.world(fixture="bussy")
