@@ -104,19 +104,13 @@ def test_a_tip_that_exceeds_the_hold_does_not_tell_whether_a_hold_has_a_tip(tmp_
     assert found["tip_on_a_hold"] is None
 
 
-def test_the_rows_of_probes_ask_about_known_things():
+def test_the_rows_of_probes_have_ids_of_their_own_and_cite_known_clauses():
     entries = tomllib.loads((ROOT / "spec/clauses.toml").read_text(encoding="utf-8"))
     rows = [probe for phase in PHASES for probe in probes_of(phase)]
 
     assert len({probe.id for probe in rows}) == len(rows)
-    for probe in rows:
-        cited = [clause.split(" ", 1) for clause in probe.clauses]
-        assert [id for kind, id in cited if id not in entries[kind]] == [], probe.id
-        things = (probe.profile, probe.reading)
-        assert len([one for one in things if one is not None]) == 1, probe.id
-        if probe.reading:
-            names = set(READINGS[probe.reading].names)
-            assert {one.value for one in probe.values} <= names, probe.id
+    cited = [clause.split(" ", 1) for probe in rows for clause in probe.clauses]
+    assert [(kind, id) for kind, id in cited if id not in entries[kind]] == []
 
 
 # --- a real socket -----------------------------------------------------------------------------

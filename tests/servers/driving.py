@@ -1,13 +1,24 @@
-"""What tests of several servers ask them."""
+"""How tests start several servers on one database, and what they ask them."""
 
-from itertools import count
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
 
 import httpx2
 
 from tests.driving import Served
+from tests.state.remote import Remote
+from tests.state.saved_worlds import SavedWorld, command, serving_with
 
-PAGE = 200
 WAITS_S = 15.0
+
+
+@contextlib.contextmanager
+def serving(url: str, folder: Path, name: str, *options: str) -> Iterator[SavedWorld]:
+    """A server of that name on that database, ready; ended when the block ends."""
+    arguments = command(url, "--name", name, *options)
+    with serving_with(arguments, folder / f"{name}.log") as server:
+        yield server
 
 
 def works(server: Served) -> bool:
@@ -17,12 +28,6 @@ def works(server: Served) -> bool:
         return False
 
 
-def payments(server: Served) -> set[str]:
-    found: set[str] = set()
-    for offset in count(0, PAGE):
-        query = {"limit": PAGE, "offset": offset}
-        page = server.ask("GET", "/v2/transactions", key="merchant", params=query).json()
-        found |= {one["transaction_id"] for one in page["transactions"]}
-        if len(page["transactions"]) < PAGE:
-            break
-    return found
+def payments(server: SavedWorld) -> set[str]:
+    found = Remote(server).list_all("/v2/transactions", "transactions", by="merchant")
+    return {one["transaction_id"] for one in found}

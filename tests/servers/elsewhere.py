@@ -23,8 +23,8 @@ from sandbox.settings import Settings
 from sandbox.worlds.world import Cast
 from tests.driving import FROZEN, NOW, InProcess, Served
 from tests.in_process import Application, Exchange, Response
+from tests.servers.driving import serving
 from tests.servers.postgres import serving_postgres, until_listening
-from tests.servers.serving import serving
 from tests.state.remote import send
 from tests.state.saved_worlds import SavedWorld
 from tests.whole.installing import free_port

@@ -21,8 +21,8 @@ import httpx2
 from tests.driving import until
 from tests.payments.driving_money import check_it_only_grew
 from tests.servers.cutting import Cutter
+from tests.servers.driving import serving
 from tests.servers.postgres import serving_postgres
-from tests.servers.serving import serving
 from tests.state.killing import MERCHANTS, Client, Witness
 from tests.state.saved_worlds import SavedWorld
 from tests.webhooks.receiving import Receiver

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.servers.driving import serving
 from tests.servers.postgres import Postgres, serving_postgres
-from tests.servers.serving import serving
 from tests.state.saved_worlds import SavedWorld
 from tests.whole.installing import Packages, build, install, npm_packages, once, packages_in
 

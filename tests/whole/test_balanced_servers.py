@@ -12,8 +12,8 @@ import httpx2
 import pytest
 
 from tests.driving import until
+from tests.servers.driving import serving
 from tests.servers.postgres import until_listening
-from tests.servers.serving import serving
 from tests.state.saved_worlds import SavedWorld
 from tests.whole.installing import free_port
 

@@ -14,9 +14,8 @@ from sandbox import library
 from sandbox.control.routes import CONTROL
 from tests.driving import NOW, until
 from tests.processes import run
-from tests.servers.driving import WAITS_S, payments, works
+from tests.servers.driving import WAITS_S, payments, serving, works
 from tests.servers.postgres import Postgres
-from tests.servers.serving import serving
 from tests.state.remote import Remote
 from tests.state.saved_worlds import SavedWorld, refused
 from tests.support.open_requests import desk_opens

@@ -32,9 +32,8 @@ from sandbox.store.files.port import Unavailable
 from sandbox.worlds.elsewhere import Peer
 from tests.driving import until
 from tests.servers.cutting import Cutter
-from tests.servers.driving import WAITS_S, payments, works
+from tests.servers.driving import WAITS_S, payments, serving, works
 from tests.servers.postgres import Postgres, serving_postgres
-from tests.servers.serving import serving
 from tests.servers.striking import STRIKES, Campaign
 from tests.state.saved_worlds import refused
 from tests.webhooks.receiving import receiving

@@ -4,6 +4,7 @@ import asyncio
 import gc
 import time
 import weakref
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -87,35 +88,35 @@ def test_worlds_without_an_id_are_numbered_past_those_that_are_taken(sandbox):
     assert ids == ["world-1", "world-3", "world-4"]
 
 
-@pytest.fixture
-def system_clock() -> list[float]:
-    """What the clock of the host says, which a test sets."""
-    return [1_790_000_000.0]
+@dataclass
+class Host:
+    """A machine: what its clock says, and a count of seconds that passes evenly."""
+
+    clock_s: float = 1_790_000_000.0
+    ticks_s: float = 0.0
+
+    def serve(self, **settings: Any) -> InProcess:
+        made = Settings(**settings)
+        return InProcess(build(made, system_clock=lambda: self.clock_s, ticks=lambda: self.ticks_s))
 
 
 @pytest.fixture
-def ticks() -> list[float]:
-    """A count of seconds that passes evenly."""
-    return [0.0]
-
-
-def _server(system_clock: list[float], ticks: list[float], **settings: Any) -> InProcess:
-    made = Settings(**settings)
-    return InProcess(build(made, system_clock=lambda: system_clock[0], ticks=lambda: ticks[0]))
+def host() -> Host:
+    return Host()
 
 
 @pytest.fixture
-def small(system_clock: list[float], ticks: list[float]) -> InProcess:
+def small(host: Host) -> InProcess:
     """A server of at most three worlds."""
-    return _server(system_clock, ticks, limits=Limits(worlds_max=3))
+    return host.serve(limits=Limits(worlds_max=3))
 
 
 def _ids(sandbox: InProcess) -> list[str]:
     return [world["id"] for world in sandbox.look("/worlds")["worlds"]]
 
 
-def test_worlds_that_are_still_being_made_count_for_their_team(system_clock, ticks):
-    worlds = _server(system_clock, ticks, limits=Limits(worlds_per_team_max=1)).sandbox.worlds
+def test_worlds_that_are_still_being_made_count_for_their_team(host):
+    worlds = host.serve(limits=Limits(worlds_per_team_max=1)).sandbox.worlds
     large = replace(worlds.default.spec, generated_data=GeneratedData(merchants=1))
 
     async def make_two() -> list[Any]:
@@ -162,11 +163,11 @@ def test_a_world_does_not_move_to_another_server_while_it_is_restored(sandbox):
 
 
 def test_a_world_in_which_a_client_waits_for_a_message_does_not_move_and_is_not_dropped(
-    system_clock, ticks
+    host,
 ):
-    sandbox = _server(system_clock, ticks)
+    sandbox = host.serve()
     worlds, world = sandbox.sandbox.worlds, sandbox.add_world("awaited").get_world()
-    ticks[0] = time.monotonic() + DAY_S
+    host.ticks_s = time.monotonic() + DAY_S
     world.touched_s = time.monotonic() - 2 * SPREAD_S
 
     waiting = world.subscriptions.join(WAITED)
@@ -194,28 +195,26 @@ DAY_S = 86_400.0
 YEAR_S = 365 * DAY_S
 
 
-def test_worlds_unused_for_a_day_but_default_are_dropped_with_their_keys_and_make_room(
-    small, system_clock, ticks
-):
+def test_worlds_unused_for_a_day_but_default_are_dropped_with_their_keys_and_make_room(small, host):
     forgotten, asked = small.add_world("a"), small.add_world("b")
     key = forgotten.key("merchant")
     # A jump of the host's clock makes no world older.
-    system_clock[0] += YEAR_S
+    host.clock_s += YEAR_S
 
-    ticks[0] += DAY_S - 1
+    host.ticks_s += DAY_S - 1
     assert asked.get("/v5/apikeys", by="merchant").status == 200
     assert _ids(small) == ["default", "a", "b"]
-    ticks[0] += 2
+    host.ticks_s += 2
 
     assert _ids(small) == ["default", "b"]
     assert small.get("/v5/apikeys", by=key).status == 401
-    ticks[0] += DAY_S - 3
+    host.ticks_s += DAY_S - 3
     # Who looks at a world uses it.
     small.control("GET", "/worlds/b/messages")
-    ticks[0] += DAY_S - 1
+    host.ticks_s += DAY_S - 1
     assert small.control("POST", "/worlds", {"id": "a"}).status == 201
     assert _ids(small) == ["default", "b", "a"]
-    ticks[0] += DAY_S + 1
+    host.ticks_s += DAY_S + 1
     assert small.control("POST", "/worlds", {"id": "c"}).status == 201
     assert _ids(small) == ["default", "c"]
     assert small.get("/v5/apikeys", by="merchant").status == 200
@@ -227,19 +226,19 @@ def _dropped(sandbox: InProcess) -> list[str]:
 
 
 def test_a_world_that_a_file_keeps_is_only_dropped_by_a_limit_and_is_as_old_as_its_server(
-    tmp_path, system_clock, ticks
+    tmp_path, host
 ):
     store = tmp_path / "state.json"
-    with looping(_server(system_clock, ticks, store=store)) as sandbox:
+    with looping(host.serve(store=store)) as sandbox:
         sandbox.add_world("a")
-        system_clock[0] += YEAR_S
-        ticks[0] += YEAR_S
+        host.clock_s += YEAR_S
+        host.ticks_s += YEAR_S
         assert _dropped(sandbox) == ["a", "default"]
 
-    ticks[0] = 5.0  # another start of the host
+    host.ticks_s = 5.0  # another start of the host
     limits = Limits(unused_after_s=100.0)
-    with looping(_server(system_clock, ticks, store=store, limits=limits)) as sandbox:
-        ticks[0] += 99
+    with looping(host.serve(store=store, limits=limits)) as sandbox:
+        host.ticks_s += 99
         assert _dropped(sandbox) == ["a", "default"]
-        ticks[0] += 2
+        host.ticks_s += 2
         assert _dropped(sandbox) == ["default"]

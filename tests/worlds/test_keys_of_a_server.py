@@ -90,18 +90,6 @@ def test_secrets_of_endpoints_and_minted_keys_are_of_one_server_as_well():
     assert len({secret for pair in found for secret in pair}) == 6
 
 
-def test_a_snapshot_of_another_server_leaves_a_world_its_keys():
-    one, other = a_server(), a_server()
-    documented = a_server("127.0.0.1")
-    before = keys(other)
-    for server in (one, documented):
-        other.load(server.saved()).expect(200)
-
-        assert keys(other) == before
-        other.reset()
-        assert keys(other) == before
-
-
 # --- in a file --------------------------------------------------------------------------------
 
 
