@@ -41,6 +41,9 @@ def list_all(*, terminal: str | None, stage: Stage) -> output.Result:
     def show(_: Any) -> None:
         columns = _columns(stage.currencies_of_batches())
         output.show_table(listed["batches"], columns, empty=f"{member.name} sees no batch")
+        if more := listed["total"] - len(listed["batches"]):
+            hint = "" if at else "; --terminal lists those of one terminal"
+            output.say(f"and {more:,} more{hint}")
 
     return output.Result(listed, show)
 

@@ -1,5 +1,7 @@
 """`sandbox batch`, `reconcile`, `switch` and `readings`: settlement and how the spec is read."""
 
+import json
+
 import pytest
 
 from tests.cli.asking import Shell, shell_in
@@ -52,6 +54,13 @@ def test_the_settlement_of_a_batch_is_printed_and_written(shell, tmp_path):
     assert f",{paid}," in printed
     assert theirs.endswith("sandbox batch list --as second_merchant\n")
     assert len(shell.json("batch report last")) == 5
+    world = json.loads(shell.saved())
+    batch = world["batches"]["0"]
+    for number in range(2, 504):
+        id = f"{number:08}{batch['id'][8:]}"
+        world["batches"][str(number)] = batch | {"_id": id, "id": id}
+    shell.load(json.dumps(world).encode()).expect(200)
+    assert shell("batch list").endswith("\nand 3 more; --terminal lists those of one terminal\n")
 
 
 def test_reconcile_ends_with_1_if_there_are_differences(shell, tmp_path):
