@@ -10,7 +10,7 @@ import click
 
 from sandbox.cli.arguments import SOME_EVENTS, TARGET
 from sandbox.cli.control_client import RemoteWorld, Unanswered, WorldCommand
-from sandbox.cli.output import is_json, refuse, say, show_json, styled, tell
+from sandbox.cli.output import Result, is_json, refuse, say, show_json, styled, tell
 from sandbox.cli.tail import LIST_MAX, Happened, attempts_at, follow, until_stopped
 from sandbox.cli.webhooks import Received, Receiver, receiving
 from sandbox.domain.json_text import fields_of
@@ -37,7 +37,7 @@ _INDENT: Final = " " * 19
 @click.option("--keep", is_flag=True, help="Do not delete the endpoint at the end.")
 def listen(
     target: str | None, *, print_secret: bool, keep: bool, world: RemoteWorld, **wanted: Any
-) -> None:
+) -> Result | None:
     """Send webhooks to URL and trace them as they happen.
 
     Runs until interrupted. URL may be a port of this machine. Events are shown with `-->`,
@@ -70,14 +70,14 @@ def listen(
         listener = _Listener(world, wanted, receiver, arrived)
         if print_secret:
             listener.register()
-            say(listener.endpoint["secret"])
-            return
+            return Result(listener.endpoint, listener.endpoint["secret"])
         try:
             with until_stopped():
                 listener.run()
         finally:
             if not keep:
                 listener.leave()
+    return None
 
 
 @dataclass(slots=True)
