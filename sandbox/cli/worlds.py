@@ -183,12 +183,16 @@ def _show_first_request(world: dict[str, Any], server: Remote) -> None:
         return
     platform = platform_of(server)
     url, header = platform.url, f"-H '{platform.key_header}: {keys[named]['key']}'"
+    curl, lines = "curl -s", ["", "A first request to paste:"]
+    if server.url.startswith("https:") and server.send("GET", "/ca.pem").is_success:
+        curl = "curl -s --cacert ca.pem"
+        lines.append(f"  curl -sk {server.control_url}/ca.pem -o ca.pem")
     if named == "merchant" and terminal:
         body = json.dumps({"amount": 1000, "terminal_id": terminal})
-        line = f"curl -s {url}/v3/payment {header} --json '{body}'"
+        line = f"{curl} {url}/v3/payment {header} --json '{body}'"
     else:
-        line = f"curl -s {url}/v5/apikeys {header}"
-    output.say_lines(["", "A first request to paste:", f"  {line}"])
+        line = f"{curl} {url}/v5/apikeys {header}"
+    output.say_lines([*lines, f"  {line}"])
 
 
 # --- settings

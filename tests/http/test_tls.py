@@ -74,9 +74,13 @@ def test_commands_trust_the_authority_of_this_machine_or_the_file_that_they_are_
         return run("keys", "--name", "merchant", "--url", server.facts["url"])
 
     here, elsewhere = asked(SANDBOX_TLS_FOLDER=folder), asked(SANDBOX_TLS_FOLDER=tmp_path)
-    given, lost = asked(SANDBOX_CA=folder / "ca.pem"), asked(SANDBOX_CA=tmp_path / "nowhere.pem")
+    given = asked(SANDBOX_CA=folder / "ca.pem")
+    made = run("world", "new", "--url", server.facts["url"]).stdout.splitlines()
+    lost = asked(SANDBOX_CA=tmp_path / "nowhere.pem")
 
     assert here.stdout.strip() == given.stdout.strip() == server.facts["keys"]["merchant"]
+    assert made[-2] == f"  curl -sk {server.facts['control_url']}/ca.pem -o ca.pem"
+    assert made[-1].startswith(f"  curl -s --cacert ca.pem {server.facts['url']}/v3/payment -H")
     assert (elsewhere.exit_code, lost.exit_code) == (2, 2)
     assert "CERTIFICATE_VERIFY_FAILED" in elsewhere.stderr
     assert "SANDBOX_CA" in elsewhere.stderr
