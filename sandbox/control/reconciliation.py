@@ -47,6 +47,9 @@ class ReconciliationBody(Body, example={"text": "transaction_id,amount,status\n"
     status: Words | None = None
 
 
+_Ids = tuple[str | None, str | None]
+"""A transaction_id and an event_id. One of them may be None."""
+
 DifferenceKind = Literal["missing_here", "missing_there", "other_amount", "other_status"]
 
 
@@ -136,6 +139,22 @@ def _attempts(payment: Payment) -> list[_Entry]:
     return list(found.values())
 
 
+def _index(payments: Sequence[Payment]) -> tuple[dict[_Ids, _Entry], set[str | None]]:
+    """Return what is here by its ids, and the event_ids that several transactions have.
+
+    An event_id is unique within a merchant account. Source: assumed 2.6.
+    """
+    known: dict[_Ids, _Entry] = {}
+    shared: set[str | None] = set()
+    for one in payments:
+        known[one.id, None] = _summarize(one)
+        for entry in _attempts(one):
+            if (None, entry.event_id) in known:
+                shared.add(entry.event_id)
+            known[one.id, entry.event_id] = known[None, entry.event_id] = entry
+    return known, shared
+
+
 def _compare(
     theirs: Sequence[_Entry],
     payments: Sequence[Payment],
@@ -143,13 +162,13 @@ def _compare(
     *,
     by_event: bool,
 ) -> Iterator[DifferenceView]:
-    known: dict[tuple[str | None, str | None], _Entry] = {}
-    for one in payments:
-        known[one.id, None] = _summarize(one)
-        for entry in _attempts(one):
-            known[one.id, entry.event_id] = known[None, entry.event_id] = entry
-    named: set[tuple[str | None, str | None]] = set()
+    known, shared = _index(payments)
+    named: set[_Ids] = set()
     for there in theirs:
+        if there.transaction_id is None and there.event_id in shared:
+            about = f"several transactions have the event_id {there.event_id!r}"
+            remedy = "add the transaction_id, or name an account"
+            raise invalid(f"text: line {there.line}: {about}; {remedy}")
         here = known.get((there.transaction_id, there.event_id))
         if here is None:
             yield DifferenceView.of(there, kind="missing_here", there=there.amount, here=None)
@@ -176,7 +195,7 @@ def _read(text: str) -> tuple[list[_Entry], list[str]]:
         raise invalid(f"text: has {len(rows)} rows, and at most {ROWS_MAX} are compared")
     ignored: dict[str, None] = {}
     entries: list[_Entry] = []
-    lines: dict[tuple[str | None, str | None], int] = {}
+    lines: dict[_Ids, int] = {}
     for line, row in rows:
         for name in row:
             # A spreadsheet ends each line with separators if a cell further right was once used.

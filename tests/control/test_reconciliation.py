@@ -161,7 +161,8 @@ def test_records_of_actions_are_transactions_like_others(sandbox):
 
 
 def test_a_file_of_one_account_batch_or_status_lacks_nothing_of_others(sandbox):
-    first, second = sandbox.sold(), sandbox.sold(at="second_merchant")
+    first = sandbox.sold(event_id="same")
+    second = sandbox.sold(at="second_merchant", event_id="same")
     declined = sandbox.paid(outcome="do_not_honor")
     text = as_csv(row(first))
 
@@ -173,6 +174,12 @@ def test_a_file_of_one_account_batch_or_status_lacks_nothing_of_others(sandbox):
     assert_refused(answer, 400, "validation_error")
     both = as_csv(row(first), row(second), row(declined))
     assert compared(sandbox, both, status="captured")["differences"] == []
+    # Each account chooses its event_ids by itself.
+    text = as_csv({"event_id": "same"})
+    assert compared(sandbox, text, batch=second["batch_id"], account="second_merchant")["matched"]
+    answer = sandbox.manage("POST", "/reconciliation", {"text": text})
+    assert_refused(answer, 400, "validation_error")
+    assert "line 2: several transactions have the event_id 'same'" in answer.json()["message"]
 
 
 def test_a_bad_file_is_refused_with_its_line_and_the_nearest_word(sandbox):
