@@ -287,7 +287,8 @@ def update(context: OperationContext, key: ApiKey, body: UpdateKey) -> ApiKeyVie
 
     Its permissions never change.
     """
-    _check_expiry(context, body.expires_at, is_legacy=key.is_legacy)
+    if body.expires_at != key.expires_at:  # What it is already may be sent back: assumed D42.
+        _check_expiry(context, body.expires_at, is_legacy=key.is_legacy)
     changed = structs.replace(
         key, name=body.name or key.name, expires_at=body.expires_at or key.expires_at
     )
