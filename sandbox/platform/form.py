@@ -103,7 +103,7 @@ def _without_known_blanks(context: RequestContext, sent: dict[str, Any]) -> dict
     given = {
         name: value
         for name, value in sent.items()
-        if value not in (None, "") or getattr(record, name, True) not in (None, "")
+        if value not in (None, "") or getattr(record, name, True) not in (None, value)
     }
     address, present = given.get("address"), getattr(record, "address", None)
     if isinstance(address, dict):

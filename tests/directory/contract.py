@@ -152,6 +152,7 @@ ACCOUNTS = Resource(
         ("address", ADDRESS | {"street_line1": "14 Elm St"}),
         ("mcc", "5814"),
         ("tax_id", "98-7654321"),
+        ("tax_id", ""),
         ("organization_id", "org_1"),
         ("available_processor_configs", ["cfg-payroc-001"]),
         ("available_processor_configs", []),
