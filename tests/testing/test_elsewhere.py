@@ -7,7 +7,6 @@ from dataclasses import replace
 import httpx2
 import pytest
 
-from sandbox.domain.profile import Profile
 from sandbox.settings import Settings, SettingsError
 from tests.testing.conftest import pay, sale
 from uat_sandbox import SandboxError, SandboxRefused, sandbox_at, sandbox_server
@@ -28,18 +27,6 @@ def test_its_worlds_are_made_there_and_deleted_and_its_webhooks_come(kit):
         with pytest.raises(SandboxRefused, match="there is no world"):
             kit.control.ask("GET", f"/worlds/{one.id}")
     assert (elsewhere.url, there["seed"]) == (kit.url, 3)
-
-
-def test_a_control_surface_of_its_own_is_named_and_tells_the_header_of_keys():
-    """The options of the plugin are in tests/testing/test_plugin.py."""
-    settings = Settings(control_port=1, profile=replace(Profile(), api_key_header="x-key"))
-    with sandbox_server(settings) as server:
-        named = sandbox_at(server.url, control_url=server.control_url)
-        with named as elsewhere, elsewhere.world() as world:
-            assert not server.control_url.startswith(server.url)
-            assert pay(world)["status"] == "captured"
-        with pytest.raises(SandboxError, match="also name its URL"), sandbox_at(server.url):
-            pass
 
 
 def test_a_receiver_that_the_server_may_not_reach_or_refuses_only_fails_who_wants_webhooks(kit):

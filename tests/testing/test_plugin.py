@@ -8,9 +8,10 @@ from collections import Counter
 
 import pytest
 
+from sandbox.domain.profile import Profile
 from sandbox.settings import Settings
 from tests.testing.pytesting import run_pytest
-from uat_sandbox.server import sandbox_server
+from uat_sandbox import SandboxError, sandbox_at, sandbox_server
 
 TESTS = """
 import pytest
@@ -264,7 +265,10 @@ def test_a_sandbox_elsewhere_is_used_with_its_control_surface_and_needs_its_toke
         "    assert '//localhost:' in sandbox.webhooks.url\n"
     )
     token, kept = "a-token-of-the-test", ("--sandbox-coverage=seen.json", "--sandbox-report=out")
-    with sandbox_server(Settings(control_port=1, token=token)) as server:
+    own_header = Profile(api_key_header="x-key")
+    with sandbox_server(Settings(control_port=1, token=token, profile=own_header)) as server:
+        with pytest.raises(SandboxError, match="also name its URL"), sandbox_at(server.url):
+            pass
         at = [f"--sandbox-url={server.url}", f"--sandbox-control-url={server.control_url}"]
 
         let_in = [f"--sandbox-token={token}", *kept]

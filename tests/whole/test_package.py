@@ -80,7 +80,8 @@ def test_the_wheel_says_what_it_is(packages):
     assert metadata["Description-Content-Type"] == "text/markdown"
     assert str(metadata.get_payload()).startswith("# uat-sandbox\n")
     assert metadata["Requires-Python"] == ">=3.11"
-    assert "sandbox = sandbox.cli.main:main" in entry_points
+    commands = {f"{name} = sandbox.cli.main:main" for name in ("sandbox", "uat-sandbox")}
+    assert commands <= set(entry_points.splitlines())
     assert "pytest11" not in entry_points
 
 
