@@ -16,18 +16,6 @@ from uat_sandbox.control import Control
 from uat_sandbox.plain_client import PlainClient
 
 
-def test_an_async_client_meets_the_same_world_as_the_network(world):
-    async def both():
-        async with world.async_client() as client:
-            return (await client.post("/v3/payment", json=sale(world))).json()
-
-    payment = asyncio.run(both())
-
-    path = f"/v1/transactions/{payment['transaction_id']}"
-    assert world.client().get(path).json()["status"] == "captured"
-    world.webhooks.wait_for("transaction.sale", subject=payment["transaction_id"])
-
-
 def time_out(world):
     with pytest.raises(httpx2.ReadTimeout):
         world.client().post("/v3/payment", json=sale(world), timeout=0.5)
