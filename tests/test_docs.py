@@ -188,13 +188,6 @@ def test_no_recipe_has_more_than_eight_files():
     assert [recipe.splitlines()[0] for recipe in recipes if "\n9. " in recipe] == []
 
 
-def test_the_go_program_of_the_guide_is_the_one_that_is_run():
-    guide = (ROOT / "docs" / "guides" / "testing-from-other-languages.md").read_text("utf-8")
-    program = (ROOT / "tests" / "whole" / "clients" / "main.go").read_text("utf-8")
-
-    assert re.findall(r"^```go\n(.*?)^```$", guide, re.M | re.S) == [program]
-
-
 BY_NAME = re.compile(
     r"(uvx|pipx run|uv tool run|pip install|pipx install|uv add)( -\S+)* "
     r"['\"]?(pytest-)?uat-sandbox"

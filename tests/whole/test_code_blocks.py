@@ -151,7 +151,7 @@ LANGUAGES: dict[str, Callable[[Narrative, Block], None]] = {
     "js": as_javascript,
     "java": as_program,
     "ts": as_program,
-    # test_generated_clients.py runs it, and test_docs.py compares it.
+    # test_generated_clients.py runs it, beside the client that it takes.
     "go": not_at_all,
     "yaml": as_yaml,
     "text": as_transcript,

@@ -178,7 +178,8 @@ def test_a_go_client_takes_payments(served, tmp_path):
     # Its own tests need a module that would have to be fetched.
     shutil.rmtree(client / "test")
     (client / "cmd").mkdir()
-    shutil.copy(CLIENTS / "main.go", client / "cmd")
+    (program,) = [one.text for one in blocks_of(GUIDE) if one.language == "go"]
+    (client / "cmd" / "main.go").write_text(program, encoding="utf-8")
     cache = ROOT / "build" / "go"
     said = run(
         *(go, "run", *QUICK_GO, "./cmd"),
