@@ -28,23 +28,17 @@ Serve = Callable[..., AbstractContextManager[SavedWorld]]
 """Starts a server with these options, each time on the same file or database."""
 
 
-def _serve(request: pytest.FixtureRequest, folder: Path) -> Serve:
-    where: Path | str = folder / f"state.{request.param}"
-    if request.param == "postgres":
-        where = request.getfixturevalue("postgres").new_database()
-    return lambda *options: serving_with(command(where, *options), folder / "log")
-
-
 @pytest.fixture(params=[*KINDS, "postgres"])
 def serve(request: pytest.FixtureRequest, tmp_path: Path) -> Serve:
     """Serves on a file of a kind, or on a database."""
-    return _serve(request, tmp_path)
+    where: Path | str = tmp_path / f"state.{request.param}"
+    if request.param == "postgres":
+        where = request.getfixturevalue("postgres").new_database()
+    return lambda *options: serving_with(command(where, *options), tmp_path / "log")
 
 
-@pytest.fixture(params=[*KINDS[1:], "postgres"])
-def serve_db(request: pytest.FixtureRequest, tmp_path: Path) -> Serve:
-    """The same, for what is the same for both kinds of file."""
-    return _serve(request, tmp_path)
+on_databases = pytest.mark.parametrize("serve", [*KINDS[1:], "postgres"], indirect=True)
+"""For what is the same for both kinds of file."""
 
 
 def another(server: SavedWorld, id: str, **more: Any) -> Remote:
@@ -90,14 +84,15 @@ def test_every_world_is_there_again_as_it_was(serve: Serve):
 # --- clocks -----------------------------------------------------------------------------------
 
 
-def test_what_fell_due_while_the_server_was_down_happens_at_its_own_moment_unasked(serve_db: Serve):
+@on_databases
+def test_what_fell_due_while_the_server_was_down_happens_at_its_own_moment_unasked(serve: Serve):
     with receiving() as receiver:
-        with serve_db() as server:
+        with serve() as server:
             world = Remote(server)
             held, nearly, due = nearly_expired(world, receiver)
             set_at = time()
             server.kill()
-        with serve_db() as server:
+        with serve() as server:
             (told,) = receiver.wait_for(1)
 
             now = Remote(server).read(held)
@@ -125,8 +120,9 @@ def nearly_expired(world: Remote, receiver: Receiver) -> tuple[str, datetime, da
     return held, nearly, due
 
 
-def test_a_world_that_was_put_in_place_lets_things_happen_unasked(serve_db: Serve):
-    with receiving() as receiver, serve_db() as server:
+@on_databases
+def test_a_world_that_was_put_in_place_lets_things_happen_unasked(serve: Serve):
+    with receiving() as receiver, serve() as server:
         world = another(server, "first")
         nearly_expired(world, receiver)
         saved = world.saved()
@@ -166,13 +162,13 @@ def waiting_after_a_tap(world: Remote) -> tuple[threading.Thread, str]:
 
 
 @pytest.mark.parametrize(
-    ("serve_db", "how"),
+    ("serve", "how"),
     [("db", "kill"), ("db", "end"), ("postgres", "kill")],
-    indirect=["serve_db"],
+    indirect=["serve"],
 )
-def test_a_payment_that_waited_ends_as_timed_out_and_that_is_all(serve_db: Serve, how: str):
+def test_a_payment_that_waited_ends_as_timed_out_and_that_is_all(serve: Serve, how: str):
     waits = (waiting_for_the_processor, waiting_for_a_tap, waiting_after_a_tap)
-    with serve_db(*FROZEN) as server:
+    with serve(*FROZEN) as server:
         waiting = {
             wait.__name__: wait(another(server, wait.__name__.replace("_", "-"))) for wait in waits
         }
@@ -180,7 +176,7 @@ def test_a_payment_that_waited_ends_as_timed_out_and_that_is_all(serve_db: Serve
         for thread, _ in waiting.values():
             thread.join()
 
-    with serve_db() as server:
+    with serve() as server:
         for name, (_, id) in waiting.items():
             world = Remote(server, name.replace("_", "-"))
             world.manage("DELETE", "/scenario")
@@ -230,9 +226,10 @@ def test_whatever_was_just_done_is_kept_when_the_server_is_killed(serve: Serve):
         assert world.pay().json()["status"] == "captured"
 
 
-def test_undelivered_webhooks_go_on_with_their_attempts_counted(serve_db: Serve):
+@on_databases
+def test_undelivered_webhooks_go_on_with_their_attempts_counted(serve: Serve):
     with receiving(503) as receiver:
-        with serve_db(*FROZEN) as server:
+        with serve(*FROZEN) as server:
             world = Remote(server)
             secret = world.add_endpoint(id="ep", url=receiver.url)["secret"]
             message = world.emit()
@@ -240,7 +237,7 @@ def test_undelivered_webhooks_go_on_with_their_attempts_counted(serve_db: Serve)
             before = world.look(f"messages/{message}")["deliveries"]
             server.kill()
         receiver.behave(200)
-        with serve_db() as server:
+        with serve() as server:
             world = Remote(server)
             assert world.look(f"messages/{message}")["deliveries"] == before
             world.advance("1h")

@@ -24,18 +24,14 @@ def file(tmp_path: Path) -> Path:
 # --- a server ---------------------------------------------------------------------------------
 
 
-def test_a_token_comes_from_an_option_before_a_variable_and_guards_the_control_surface(file):
-    for options, env in (
-        ((), {"SANDBOX_TOKEN_FILE": str(file)}),
-        (("--token-file", str(file)), {"SANDBOX_TOKEN": OTHER}),
-        (("--token", TOKEN), {"SANDBOX_TOKEN_FILE": "nowhere"}),
-    ):
-        with pytest.MonkeyPatch.context() as patch:
-            for name, value in env.items():
-                patch.setenv(name, value)
-            with serving(*options) as server:
-                answers = [server.control("GET", "/worlds", headers=one) for one in ({}, BEARER)]
-                assert [one.status_code for one in answers] == [401, 200], (options, env)
+def test_a_token_comes_from_an_option_before_a_variable_and_guards_the_control_surface(
+    file, monkeypatch
+):
+    monkeypatch.setenv("SANDBOX_TOKEN", OTHER)
+    with serving("--token-file", str(file)) as server:
+        answers = [server.control("GET", "/worlds", headers=one) for one in ({}, BEARER)]
+
+    assert [one.status_code for one in answers] == [401, 200]
 
 
 @pytest.mark.proves("assumed D25-token")
@@ -53,7 +49,6 @@ def test_an_empty_variable_has_one_made_up_where_one_is_needed(monkeypatch):
 
 REFUSED = {
     ("--token", ""): ["--token", "is empty", "--token-file"],
-    ("--host", "0.0.0.0", "--token", ""): ["--token", "is empty", "--token-file"],
     ("--token", "fifteen-letters"): ["--token", "only 15 characters", "at least 16"],
     ("--token", TOKEN, "--token-file", "x"): ["--token and --token-file: give one"],
     ("--token-file", "nowhere"): ["--token-file", "nowhere: cannot be read: No such file"],
@@ -63,11 +58,9 @@ REFUSED = {
     ("--allow-host", "http://a.example"): ["--allow-host", "http://a.example", "not a host name"],
 }
 NO_TOKENS = {
-    b"": "is empty",
     b" \n\n": "is empty",
     b"one\ntwo\n": "more than one line",
     b"x" * 5_000: "more than one line",
-    b"\xff\xfe": "save it as UTF-8",
 }
 
 
@@ -139,7 +132,7 @@ def test_commands_take_the_token_from_a_file_a_variable_or_an_option(file):
     assert_refused(unreadable, 2, "--token-file", "nowhere")
 
 
-# --- who counts as loopback, and as the host that was meant ---------------------------------------
+# --- who counts as loopback -----------------------------------------------------------------------
 
 
 def test_what_is_bound_to_loopback_needs_no_token():
@@ -159,16 +152,3 @@ def test_what_is_bound_to_more_than_loopback_needs_one_and_guards_the_network_in
             answer = server.control("POST", path, json=internal, headers=bearer)
 
             assert (answer.status_code, "--webhooks-to" in answer.text) == (400, True), host
-
-
-def test_a_server_answers_for_the_hosts_that_it_is_given_by_option_before_variable(monkeypatch):
-    monkeypatch.setenv("SANDBOX_ALLOW_HOST", "one.example two.example")
-    hosts = ("one.example", "two.example:443", "three.example", "evil.example")
-    for options, expected in (
-        ((), [200, 200, 421, 421]),
-        (("--allow-host", "three.example"), [421, 421, 200, 421]),
-    ):
-        with serving(*options) as server:
-            answers = [server.control("GET", "/worlds", headers={"host": one}) for one in hosts]
-
-            assert [answer.status_code for answer in answers] == expected, options
