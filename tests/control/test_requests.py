@@ -89,17 +89,6 @@ def test_an_entry_says_which_program_asked_and_about_what(sandbox):
     assert set(sale["headers"]) | set(reading["headers"]) <= kept
 
 
-def test_a_cursor_pages_back_through_the_requests_that_fit(day):
-    sandbox, id = day
-    first = sandbox.look("requests", subject=id, limit=2)
-    rest = sandbox.look("requests", subject=id, limit=2, before=first["next"])
-
-    assert (first["total"], rest["total"], rest["next"]) == (3, 3, None)
-    assert [one["id"] for one in rest["requests"] + first["requests"]] == [
-        one["id"] for one in sandbox.look("requests", subject=id)["requests"]
-    ]
-
-
 @pytest.mark.proves("assumed D25")
 def test_a_request_that_waits_for_a_card_is_listed_without_a_status(sandbox, requests):
     sandbox.get("/v5/apikeys", by="merchant")
