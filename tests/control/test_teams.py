@@ -255,14 +255,6 @@ def test_a_browser_signs_in_for_a_team_and_loses_its_session_with_the_token(shar
     assert browser.look("/session")["signed_in"] is False
 
 
-def test_where_no_token_is_needed_a_team_still_sees_its_own_worlds_alone():
-    sandbox = Caller(build(Settings()))
-    issued = sandbox.control("POST", "/tokens", {"team": "mobile"}).json()
-
-    assert with_token(sandbox, issued["token"]).ids() == []
-    assert sandbox.ids() == ["default"]
-
-
 @pytest.mark.parametrize("name", ["state.db", "state.json"])
 def test_tokens_and_worlds_of_teams_outlive_a_server_that_is_killed(tmp_path, name):
     path = tmp_path / name

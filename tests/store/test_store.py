@@ -62,19 +62,6 @@ def test_a_unit_sees_its_changes_at_once_and_others_see_them_once_it_commits(sto
     assert store.timer(TAP_EXPIRES, "t") is None
 
 
-def test_of_two_commits_the_later_one_wins(store):
-    first, second = store.begin(), store.begin()
-    for unit, name in ((first, "1"), (second, "2")):
-        unit.put(account("a", name=name))
-        unit.emit(message(name))
-
-    second.commit()
-    first.commit()
-
-    assert store.get(Account, "a") == account("a", name="1")
-    assert [one.id for one in store.messages()] == ["2", "1"]
-
-
 USES: list[Callable[[UnitOfWork], None]] = [
     lambda unit: unit.put(account("b")),
     lambda unit: unit.emit(message("m")),
