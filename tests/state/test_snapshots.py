@@ -301,7 +301,6 @@ REFUSED: list[tuple[Change, str, *tuple[str, ...]]] = [
         _set("world", "webhook_faults", to=[{"id": "next_1", "then": {"dropp": True}}]),
         *("world, default: webhook_faults, next_1: ", "then.dropp"),
     ),
-    (_set("endpoints", "secret", to=""), "endpoints", "secret"),
     (
         lambda whole: whole | {"endpoints": dict.fromkeys(range(101), _first("endpoints")(whole))},
         "endpoints: has 101, and a world can have at most 100",
