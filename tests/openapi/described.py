@@ -3,11 +3,12 @@
 import json
 import re
 from functools import cache, cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from jsonschema import Draft202012Validator
 from referencing import Registry
 from referencing.jsonschema import DRAFT202012
+from starlette.routing import compile_path
 
 from sandbox.app import Sandbox, build
 from sandbox.control.routing import PREFIX
@@ -21,15 +22,13 @@ CONSOLE = re.compile(rf"{PREFIX}/(docs|assets/[^/]*/[^/]*)?")
 FORMATS = Draft202012Validator.FORMAT_CHECKER
 
 
-class _Path:
-    """An operation of the document, as the router takes it."""
+class _Path(NamedTuple):
+    """An operation of the document, with the pattern by which the router takes it."""
 
-    def __init__(self, method: str, path: str, operation: dict[str, Any]) -> None:
-        self.method, self.path, self.operation = method.upper(), path, operation
-        self._pattern = re.compile(re.sub(r"\{[^}]*\}", "[^/]+", path))
-
-    def fits(self, path: str) -> bool:
-        return self._pattern.fullmatch(path) is not None
+    method: str
+    path: str
+    operation: dict[str, Any]
+    pattern: re.Pattern[str]
 
 
 class Described:
@@ -56,14 +55,14 @@ class Described:
     def _paths(self) -> list[_Path]:
         paths: dict[str, Any] = self.document["paths"]
         return [
-            _Path(method, path, operation)
+            _Path(method.upper(), path, operation, compile_path(path)[0])
             for path, item in paths.items()
             for method, operation in item.items()
         ]
 
     def _path(self, method: str, path: str) -> _Path | None:
         """The operation of a request: literal paths come before those with parameters."""
-        fitting = [one for one in self._paths if one.method == method and one.fits(path)]
+        fitting = [one for one in self._paths if one.method == method and one.pattern.match(path)]
         return min(fitting, key=lambda one: one.path.count("{"), default=None)
 
     def check(self, method: str, path: str, answer: Response) -> None:
@@ -72,7 +71,7 @@ class Described:
             # Answered as GET is; only a server leaves the body out (assumed D44).
             method = "GET"
         found = self._path(method, path)
-        is_known = any(one.fits(path) for one in self._paths)
+        is_known = any(one.pattern.match(path) for one in self._paths)
         if not is_known and CONSOLE.fullmatch(path):
             return  # The document leaves out what is for a browser.
         if found is None:
@@ -94,7 +93,7 @@ class Described:
         response = responses[status]
         if "$ref" in response:
             pointer = response["$ref"].removeprefix("#")
-            response = self._at(pointer)
+            response = self._registry.resolver("urn:document").lookup(response["$ref"]).contents
         self._check_body(name, pointer, response, answer)
         self.seen.add((name, status))
 
@@ -124,12 +123,6 @@ class Described:
             self._validators[pointer] = validator
         wrong = [f"{error.json_path}: {error.message}" for error in validator.iter_errors(value)]
         assert wrong == [], f"{name}: {wrong}"
-
-    def _at(self, pointer: str) -> Any:
-        found: Any = self.document
-        for part in pointer.split("/")[1:]:
-            found = found[part]
-        return found
 
 
 class Checked(InProcess):
