@@ -90,10 +90,8 @@ def _booleans() -> Iterator[tuple[str, str]]:
         match node:
             case ast.AnnAssign(target=ast.Name(id=name) | ast.Attribute(attr=name)):
                 kind = node.annotation
-            case ast.FunctionDef(name=name, returns=kind) if kind:
-                pass
-            case ast.AsyncFunctionDef(name=name, returns=kind) if kind:
-                pass
+            case ast.FunctionDef(returns=kind) | ast.AsyncFunctionDef(returns=kind) if kind:
+                name = node.name
             case _:
                 continue
         if re.match(r"(Annotated\[)?bool\b", ast.unparse(kind)):

@@ -1,6 +1,5 @@
 """State files in which bytes were lost or changed: refused in words, or served without failing."""
 
-import json
 import shutil
 from pathlib import Path
 
@@ -12,9 +11,8 @@ from starlette.testclient import TestClient
 from sandbox.app import create_app
 from sandbox.settings import Settings
 from sandbox.store.files.port import StoreError
-from tests.driving import fresh
 from tests.properties import examples
-from tests.state.filling import a_sandbox, fill, looping
+from tests.state.filling import a_sandbox, fill
 from tests.state.saved_worlds import KINDS
 
 LISTS = (
@@ -91,23 +89,3 @@ def statuses(client: TestClient) -> list[int]:
         sale = {"amount": 1000, "terminal_id": "none"}
         found.append(client.post("/v3/payment", json=sale, headers=headers).status_code)
     return found
-
-
-@pytest.mark.parametrize("which", [1, -1])
-def test_a_message_can_be_taken_out_of_a_file_by_hand(tmp_path: Path, which: int):
-    path = tmp_path / "state.json"
-    with looping(fresh(store=path)) as sandbox:
-        sandbox.sold()
-    document = json.loads(path.read_text(encoding="utf-8"))
-    number = list(document["default.messages"])[which]
-    gone = document["default.messages"].pop(number)["_id"]
-    del document["default.records"][number]
-    path.write_text(json.dumps(document), encoding="utf-8")
-
-    with looping(fresh(store=path)) as sandbox:
-        sandbox.sold()
-        after = [one["id"] for one in sandbox.messages()]
-
-    with looping(fresh(store=path)) as sandbox:
-        assert [one["id"] for one in sandbox.messages()] == after
-        assert gone not in after
