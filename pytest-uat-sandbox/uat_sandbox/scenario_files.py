@@ -31,7 +31,7 @@ def document_of(which: Scenario) -> str | dict[str, Any]:
         raise SandboxError(f"{file}: is not UTF-8; save it as UTF-8") from None
     except ValueError as error:
         raise SandboxError(f"{file}: {error}") from None
-    # The server reads it, because it may have dates, which JSON has not.
+    # The server parses it, because it may have dates, which JSON lacks.
     return {"toml": text}
 
 

@@ -111,7 +111,7 @@ def state_of(key: ApiKey) -> str:
 
 
 def why_unusable(key: ApiKey, account: Account | None, now: datetime) -> tuple[str, str] | None:
-    """Return why this key of the account does not authenticate now, and the clause, or None."""
+    """Return why this key of `account` does not authenticate now, with the clause, or None."""
     if account is None or account.deleted_at is not None:
         return "its account was deleted", "assumed C4"
     if key.deleted_at is not None:

@@ -113,7 +113,7 @@ async def wait_for_answer(
 
 
 async def _wait_up_to(delay_ms: int, is_over: asyncio.Event) -> None:
-    """Wait this long; a reset of the world, or its end, sets the event before."""
+    """Wait this long, or until a reset or the end of the world sets the event."""
     with suppress(TimeoutError):
         async with asyncio.timeout(delay_ms / 1000):
             await is_over.wait()

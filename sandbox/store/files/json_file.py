@@ -124,7 +124,7 @@ class JsonFile(StateFile):
         self._hold.must_be_as_seen()
         # A file that cannot be read is never overwritten.
         self._read_head()
-        # TinyDB puts new tables in the place of those that it changes.
+        # TinyDB replaces the tables that it changes, so this copy keeps the former ones.
         before = copy(self._storage.cache)
         try:
             head = {**self.head, "program": port.PROGRAM, "format": port.FORMAT}
@@ -136,7 +136,7 @@ class JsonFile(StateFile):
                 self._apply(change)
             self._storage.flush()
         except (OSError, ValueError) as error:
-            # Not read again from the file, which may be gone by now, and is then written whole.
+            # Do not read the file again: it may be gone by now, and is then written whole.
             self._storage.cache = before
             raise disk.cannot(self._path, disk.WRITING, error, disk.TRY_AGAIN) from error
         self._hold.look()
