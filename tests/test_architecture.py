@@ -1,4 +1,4 @@
-"""The rooms and who may import whom."""
+"""The layers of the code, and which module may import which."""
 
 import ast
 import re
@@ -25,12 +25,12 @@ LAYERS = (
     {"app", "http_client", "middleware", "scenario_examples", "settings", "startup"},
     {"__main__", "cli", "conformance", "doctor", "server"},
 )
-"""A module imports rooms of lower layers and its own."""
+"""A module imports packages of lower layers and its own."""
 
-ROOM_AT = 6
+FREE_FROM = 6
 """From this layer up, the modules of one layer may import each other."""
 
-RANKS = {room: rank for rank, rooms in enumerate(LAYERS) for room in rooms}
+RANKS = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 
 THIRD_PARTIES = {
     "pydantic": ("",),
@@ -133,19 +133,19 @@ def _imports_with(files: Iterable[Path], is_wrong: Callable[[str, str], bool]) -
 
 
 def _may_import(name: str, module: str) -> bool:
-    room, other = name.split("/")[0].removesuffix(".py"), module.split(".")[1]
-    is_lower = RANKS[other] < RANKS[room]
-    return room == other or is_lower or RANKS[other] == RANKS[room] >= ROOM_AT
+    own, other = name.split("/")[0].removesuffix(".py"), module.split(".")[1]
+    is_lower = RANKS[other] < RANKS[own]
+    return own == other or is_lower or RANKS[other] == RANKS[own] >= FREE_FROM
 
 
-def test_a_module_imports_only_lower_rooms_and_its_own():
+def test_a_module_imports_only_lower_packages_and_its_own():
     def is_wrong(name: str, module: str) -> bool:
         return module.startswith("sandbox.") and not _may_import(name, module)
 
     assert _imports_with(FILES, is_wrong) == []
 
 
-def test_no_import_circle_exists_not_even_inside_a_room():
+def test_no_import_circle_exists_not_even_inside_a_package():
     """Imports inside functions and under TYPE_CHECKING count."""
     graph = {
         module: {one for _, one in _imports(path) if one in MODULES}
@@ -186,12 +186,12 @@ def _classes() -> Iterator[tuple[str, str]]:
                 yield node.name, _name(path)
 
 
-def test_a_class_name_is_used_once_in_a_room():
-    rooms: dict[tuple[str, str], list[str]] = {}
+def test_a_class_name_is_used_once_in_a_package():
+    users: dict[tuple[str, str], list[str]] = {}
     for name, path in _classes():
-        rooms.setdefault((path.split("/")[0], name), []).append(path)
+        users.setdefault((path.split("/")[0], name), []).append(path)
 
-    assert {name: paths for name, paths in rooms.items() if len(paths) > 1} == {}
+    assert {name: paths for name, paths in users.items() if len(paths) > 1} == {}
 
 
 @pytest.mark.parametrize("name", ["Answer", "Page", "Outcome", "Server"])

@@ -106,7 +106,7 @@ def _rooms_of_the_console():
     return re.findall(r'\["[a-z]+", "([A-Z][a-z]+)"', script)
 
 
-def _rooms_of_the_package():
+def _parts_of_the_package():
     for path in (ROOT / "sandbox").iterdir():
         if not path.name.startswith("_") and path.suffix in ("", ".py"):
             yield path.name if path.suffix else f"{path.name}/"
@@ -120,7 +120,7 @@ NAMED = [
     ("guides/control-api.md", [f"{one.method} {one.path[len(PREFIX) :]}" for one in CONTROL]),
     ("guides/control-api.md", [f"`{name}`" for name in SWITCHES]),
     ("guides/console.md", [f"\n| {room} |" for room in _rooms_of_the_console()]),
-    ("architecture.md", [f"`{room}`" for room in _rooms_of_the_package()]),
+    ("architecture.md", [f"`{part}`" for part in _parts_of_the_package()]),
     ("design/README.md", [f"]({name})" for name in _names("design")]),
     ("README.md", [f"(guides/{name})" for name in _names("guides")]),
 ]
