@@ -225,8 +225,8 @@ def _show_settlement(detail: Mapping[str, Any]) -> None:
 def reconcile(file: Path, *, world: RemoteWorld, **about: str | None) -> output.Result:
     """Compare the transactions of a world with those in FILE.
 
-    FILE is a CSV or JSON of your own. A row has a transaction_id or an event_id, and an amount and
-    a status, if you like. The exit status is 1 if there are differences.
+    FILE is your own CSV or JSON file. Each row has a transaction_id or an event_id, and optionally
+    an amount and a status. The exit status is 1 if there are differences.
 
     \b
     Examples:

@@ -183,16 +183,16 @@ def maintenance(lasts: str | None, *, end: bool, world: RemoteWorld) -> Result:
 
 
 @click.command(cls=WorldCommand)
-@click.option("--until", type=INSTANT, help="Only what falls due until this instant.")
-@click.option("--kind", help="Only this kind of thing, like authorization_expires.")
-@click.option("--subject", help="Only what happens to the payment, batch or key with this id.")
+@click.option("--until", type=INSTANT, help="Only events until this instant.")
+@click.option("--kind", help="Only events of this kind, like authorization_expires.")
+@click.option("--subject", help="Only events of the payment, batch or key with this id.")
 @click.option(
     "--limit", type=click.IntRange(1, 500), default=_SHOWN, help="List at most this many."
 )
 def agenda(*, world: RemoteWorld, **wanted: Any) -> Result:
-    """List what falls due in a world, the soonest first, and what it leads to.
+    """List the events that fall due in a world, soonest first, with their effects.
 
-    This changes nothing. To make it happen, use `sandbox clock advance`.
+    This changes nothing. `sandbox clock advance` makes the events happen.
 
     \b
     Examples:

@@ -154,8 +154,8 @@ def verify(
     the transactions of --tx. A run deletes everything that it created, even if it is interrupted;
     `--clean RUN` deletes what a crash left behind. --plan prints every request.
 
-    At most two requests a second are sent, and 300 in all. If the platform is in trouble, the run
-    ends, and writes the results so far. Production is refused, by key and by host.
+    At most two requests a second are sent, and 300 in all. If the platform fails three times,
+    the run ends and writes the results so far. Production is refused, by key and by host.
 
     The exit status is 0 without a difference, 1 with differences, and 2 if the run could not start,
     ended early, or left something behind.

@@ -92,7 +92,7 @@ def load(file: Path, *, world: RemoteWorld) -> output.Result:
 @click.argument("source")
 @click.argument("target")
 def convert(source: str, target: str) -> output.Result:
-    """Convert a state file to another kind, which the name of TARGET selects.
+    """Convert a state file to the kind that the name of TARGET selects.
 
     Either may be a URL like postgresql://user@host/name. No server may be using SOURCE or TARGET,
     and TARGET must not hold worlds.
@@ -209,7 +209,7 @@ _out_option = click.option(
 
 @click.group(cls=Group)
 def export() -> None:
-    """Write the platform, or requests to it, in the formats of other tools."""
+    """Export the platform's operations, or requests to it, in formats of other tools."""
 
 
 @export.command()

@@ -72,11 +72,11 @@ def _exports(world: dict[str, Any], keys: dict[str, str], usual: str) -> Iterato
 @click.argument("operation", required=False)
 @click.argument("target", required=False, type=MEMBER)
 def lens(key: str, *, world: RemoteWorld, **asked: str | None) -> output.Result:
-    """Show what answer a key would get, and which keys could do it.
+    """Show the answer that a key would get for an operation, and the keys that could do it.
 
-    KEY and TARGET are ids or names of the cast, OPERATION is one like payments.capture. Without an
-    operation, shows all of them. No request is sent to the platform, and nothing changes. Exits
-    with status 1 if the key may not do it.
+    KEY and TARGET are ids or names of the cast; OPERATION is a name like payments.capture. Without
+    it, shows all operations. No request is sent to the platform, and nothing changes. Exits with
+    status 1 if the key may not do the operation.
 
     \b
     Examples:

@@ -46,13 +46,13 @@ def _parse_currency(value: str) -> str:
     type=arguments.ParsedType("CODE", _parse_currency),
     help="Currency. Default: the terminal's.",
 )
-@click.option("--event-id", help="The event_id, to repeat a payment.")
+@click.option("--event-id", help="The event_id of the payment; repeat one to repeat a payment.")
 def pay(
     amount: str, *, card: str | None, tip: str | None, is_auth: bool, stage: Stage, **given: Any
 ) -> output.Result:
     """Take a payment of AMOUNT, and print its result.
 
-    AMOUNT is in units of the currency: 10 is 10.00 dollars. The merchant acts, at its own
+    AMOUNT is in units of the currency: 10 is ten dollars. The merchant acts, at its own
     terminal. A member without a key acts through its parent. If the payment waits for a card, tap
     one with `sandbox tap` in another shell.
 

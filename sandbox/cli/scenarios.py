@@ -389,7 +389,7 @@ def schema() -> None:
 @scenario.command(cls=WorldCommand)
 @click.argument("name", type=SOME_SCENARIO)
 def run(name: str, *, world: RemoteWorld) -> output.Result:
-    """Run a scenario in a world, in place of the one that runs there.
+    """Run a scenario in a world, in place of the running one.
 
     NAME is a name or title of the library, or a file.
 

@@ -202,7 +202,7 @@ _COLORS: Final = {"2": "green", "3": "cyan", "4": "yellow", "5": "red"}
 
 
 @click.command(cls=WorldCommand)
-@click.option("--route", help="Only requests of this row, like payments.create.")
+@click.option("--route", help="Only requests of this operation, like payments.create.")
 @click.option("--status", "statuses", type=STATUSES, help="Only these: 402, 4xx or 401,5xx.")
 @click.option("--method", help="Only this method.")
 @click.option("--path", help="Only paths with this text in them.")

@@ -41,7 +41,7 @@ def trigger(
 ) -> output.Result:
     """Send a sample of EVENT as a webhook.
 
-    It goes to all endpoints of the world that subscribe to the event, with a signature.
+    The webhook is signed, and goes to every endpoint of the world that subscribes to the event.
 
     The exit status is 1 if an endpoint refused it.
 
@@ -74,7 +74,7 @@ def trigger(
 def resend(
     message: str, *, endpoint: str | None, timeout_s: float, world: RemoteWorld
 ) -> output.Result:
-    """Send a webhook once more, with the same id and body.
+    """Send a webhook again, with the same id and body.
 
     MESSAGE is the id of a message or of its payment, the beginning of such an id, `last`, or
     `failed`: the last message that an endpoint has not accepted. Without MESSAGE it is `failed`.

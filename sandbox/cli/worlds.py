@@ -249,9 +249,8 @@ def _text(value: Any) -> str:
 def readings(choices: tuple[tuple[str, str | None], ...], *, world: RemoteWorld) -> output.Result:
     """Show or choose how a world reads the spec.
 
-    Some sentences of the spec can be read in several ways, and each of them is a reading.
-
-    The value null resets a reading to that of the profile.
+    Where a sentence of the spec can be understood in several ways, a reading chooses one. The value
+    null resets a reading to that of the profile.
 
     \b
     Examples:
