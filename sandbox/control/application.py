@@ -57,7 +57,7 @@ _REFUSED: Final[dict[type[Exception], tuple[int, str, str, str]]] = {
     QueueFull: (409, "queue_full", "", "DELETE .../scenario/next forgets them"),
     WebhookFaultsFull: (409, "queue_full", "", "DELETE .../webhooks/next forgets them"),
 }
-"""The errors of other rooms: status, code, prefix of the message, and details."""
+"""The errors of other packages: status, code, prefix of the message, and details."""
 
 
 class Control:
@@ -163,7 +163,7 @@ class Control:
             why, headers = f"this path serves {served}", {"allow": served}
             raise ControlFault(405, "method_not_allowed", why, headers=headers)
         if match.row.is_for_operator and (who is None or who.team != OPERATOR):
-            why = "this needs the token of the operator of the server; yours is that of a team"
+            why = "this needs the server operator's token; yours is a team's"
             raise ControlFault(403, "operator_only", why)
         services, sessions, who = self._services, self._sessions, who or identity.ANONYMOUS
         return match.row, ControlRequest(services, match.params, scope, sessions, who)

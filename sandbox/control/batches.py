@@ -282,7 +282,7 @@ def answer_batch(request: ControlRequest, body: BatchAnswer) -> Written[batches.
     if batch.status != "submitted":
         how = (
             "only a submitted batch waits for its result; with the switch "
-            "batch.settlement at manual it does so until this is called"
+            "batch.settlement at manual it waits until you answer"
         )
         raise conflict("not_submitted", f"the batch is {batch.status}", details=how)
     members = settlement.members_of(context, batch)
@@ -295,9 +295,9 @@ def answer_batch(request: ControlRequest, body: BatchAnswer) -> Written[batches.
 
 def _parse_result(body: BatchAnswer, members: list[Payment]) -> batches.Result:
     if body.reason is not None and body.answer != "rejected":
-        raise invalid("reason: belongs to the answer rejected only")
+        raise invalid("reason: is only for the answer rejected")
     if body.rejected is not None and body.answer != "partially_accepted":
-        raise invalid("rejected: belongs to the answer partially_accepted only")
+        raise invalid("rejected: is only for the answer partially_accepted")
     # A sentence is passed on unchanged; a single word must be a known one.
     if " " not in (body.reason or " "):
         must_be_known("reason", body.reason, batches.REASONS)

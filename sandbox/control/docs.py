@@ -101,18 +101,18 @@ ANSWERS: Final = Path(__file__).parent / "answers.json"
 """The recorded answers of a demo world, by row."""
 
 _TAGS: Final = {
-    "health": "Whether the server is there",
-    "servers": "The servers that share worlds, where several do",
-    "tokens": "Tokens of teams, each of which reaches its own worlds and no other",
-    "worlds": "Isolated worlds, each with accounts, keys and a clock of its own",
+    "health": "The health of the server",
+    "servers": "The servers that share worlds, if there are several",
+    "tokens": "Tokens of teams, each of which reaches only the worlds of its team",
+    "worlds": "Isolated worlds, each with its own accounts, keys and clock",
     "snapshot": "A world as one document, to keep and to restore",
     "clock": "The time of a world",
-    "maintenance": "A time in which the platform refuses every request",
-    "switches": "Settings that tell a world to do something otherwise",
+    "maintenance": "A time during which the platform refuses every request",
+    "switches": "Settings that change how a world behaves",
     "readings": "Sentences of the spec that can be read in several ways",
     "scenarios": "The library of scenarios",
-    "scenario": "The scenario that runs in a world",
-    "next": "How the next requests end",
+    "scenario": "The running scenario of a world",
+    "next": "Outcomes and faults of the next requests",
     "taps": "Payments that wait for a card",
     "batches": "Batches, their records, and what the processor answers",
     "schedules": "When batches close by themselves",
@@ -121,18 +121,18 @@ _TAGS: Final = {
     "triggers": "Amounts that choose an outcome",
     "overview": "A world at a glance",
     "payments": "Payments of all accounts, their stories, and what can be done with them",
-    "lens": "What a key would be answered, without a request",
+    "lens": "The answer that a key would get, without a request",
     "directory": "Accounts, terminals, locations and keys of a world",
     "machines": "The state machines of the platform",
     "fixtures": "What a world can begin with",
     "find": "Anything by its id",
-    "messages": "Webhooks: what happened, and where it was delivered",
+    "messages": "Events, and the deliveries of their webhooks",
     "applications": "Webhook applications of accounts, to which endpoints belong",
     "endpoints": "Receivers of webhooks",
     "receivers": "Receivers inside the process, with programmed answers",
-    "metrics": "What a server counts and measures of itself, for Prometheus",
+    "metrics": "The metrics of a server, for Prometheus",
     "requests": "The journal: each request with the reasons for its answer",
-    "capture": "All that can be seen of a world, to read elsewhere",
+    "capture": "Everything visible in a world, to read elsewhere",
     "report": "The console as a file, for the report of a test run",
     "stream": "What happens in a world, as it happens",
     "coverage": "Which parts of the platform were used",
@@ -142,7 +142,7 @@ _TAGS: Final = {
     "send": "Requests to the platform, sent by the sandbox itself",
     "agenda": "What falls due in a world",
     "verify": "Signatures of webhooks",
-    "marks": "Moments of a world to return to",
+    "marks": "Earlier states of a world to return to",
     "webhooks": "Faults of the next deliveries",
     "session": "Signing in with a browser",
 }
@@ -151,9 +151,9 @@ _SAID: Final = {
     401: "This server asks for its bearer token, which you gave it or it printed at its start.",
     403: "A browser sent this for a page of another origin.",
     404: "There is no such world, or it has nothing with this id.",
-    408: "Nothing came in time; `near_misses` came nearest, the newest first.",
-    409: "It conflicts with existing state.",
-    413: "The body is larger than 1 MiB, that of a snapshot larger than 256 MiB.",
+    408: "No message matched in time; `near_misses` came close, newest first.",
+    409: "The request conflicts with the present state.",
+    413: "The body is larger than 1 MiB, or a snapshot larger than 256 MiB.",
     421: "The Host header names a host that this server does not answer for, see `--allow-host`.",
     429: "Too many requests of this kind are open; one of them has to end first.",
     507: "The state file cannot be written.",
@@ -245,7 +245,7 @@ def _successes(writer: Writer, row: ControlRow) -> Schema:
     found = {str(row.status): shown}
     if row.accepted is not None:
         content = {JSON: {"schema": writer.describe(row.accepted)}}
-        found["202"] = {"description": "It goes on.", "content": content}
+        found["202"] = {"description": "The work goes on after the answer.", "content": content}
     return found
 
 

@@ -140,7 +140,7 @@ def view_endpoint(world: World, endpoint: webhooks.Endpoint) -> EndpointView:
 def create_endpoint(request: ControlRequest, body: CreateEndpoint) -> EndpointView:
     """Register a webhook endpoint."""
     if body.id is not None and body.id in request.world.outbox.endpoints:
-        raise conflict("endpoint_taken", f"there is an endpoint {body.id!r} already")
+        raise conflict("endpoint_taken", f"an endpoint {body.id!r} already exists")
     made = add_endpoint(request, body.model_dump(exclude_unset=True))
     return view_endpoint(request.world, made)
 

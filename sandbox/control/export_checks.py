@@ -83,9 +83,9 @@ _LATE_S: Final = 5.0
 
 YOUR_RECORD: Final = '''
 def your_record(sandbox, webhook):
-    """What your software says of the payment or batch of a webhook, once it has the webhook.
+    """Return what your software knows of the payment or batch, once it has the webhook.
 
-    As it stands it believes the webhook, so the test fails. Hand your software webhook.raw and
+    As written, it believes the webhook, so the test fails. Hand your software webhook.raw and
     webhook.headers instead, and return what it says then.
     """
     return webhook.body
@@ -177,9 +177,9 @@ def _check_lines(wait: str, differ: Iterable[str], path: str | None, client: str
 
 YOUR_RETRY: Final = '''
 def your_retry(sandbox, send):
-    """What your software does after a time-out, while it does not know how the attempt ended.
+    """Do what your software does after a time-out, when it does not know how the attempt ended.
 
-    As it stands it sends the request again, so the test fails. Have your software look the attempt
+    As written, it sends the request again, so the test fails. Have your software look the attempt
     up by its event_id instead, and return None if it sends nothing.
     """
     return send()
@@ -187,9 +187,9 @@ def your_retry(sandbox, send):
 
 YOUR_WAIT: Final = '''
 def your_retry_after(sandbox, answer, send):
-    """What your software does with an answer that says when to come again.
+    """Do what your software does with an answer that says when to try again.
 
-    As it stands it gives up, so the test fails. Have your software wait for the seconds of the
+    As written, it gives up, so the test fails. Have your software wait for the seconds of the
     header Retry-After on the world's clock, as sandbox.advance("600s") does, and send the request
     again. Return the last answer.
     """

@@ -203,7 +203,7 @@ async def _write_scenario(case: ExportCase) -> tuple[str, int]:
     if mistake is not None:
         raise conflict(
             "not_exportable",
-            f"a scenario of these requests does not come true in a demo world: {mistake}",
+            f"a scenario of these requests does not pass in a demo world: {mistake}",
             details="`pytest` exports them with the world's own fixture, switches and readings",
         )
     lines = [f"# Left out, as scenarios have no word for it: {one}" for one in left_out]
@@ -299,7 +299,7 @@ def build_scenario(case: ExportCase) -> tuple[dict[str, Any], int, list[str]]:
     if not count:
         raise conflict(
             "nothing_to_export",
-            "no request is a payment, or something that is done to one",
+            "no request is a payment, or an action on one",
             details="a scenario can express only these; `pytest` exports any request",
         )
     about = f"{count} of the requests to the world {case.world.spec.id}."

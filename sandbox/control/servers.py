@@ -110,7 +110,7 @@ def read_health(request: ControlRequest) -> Health:
     """
     services, elsewhere = request.services, request.services.elsewhere
     if elsewhere is not None and not elsewhere.is_current:
-        raise unavailable(Unavailable("this server has no contact with the others, or is shutting down"))
+        raise unavailable(Unavailable("this server has lost the others, or is shutting down"))
     return Health.of(services, status="ok", server="" if elsewhere is None else elsewhere.name)
 
 

@@ -210,7 +210,7 @@ _WORK_LATER: Final = (
 _NO_ANSWER: Final = {
     Way.SILENT: f"{_WORK_LATER} After 15 seconds a delivery counts as failed.",
     Way.CLOSED: (
-        "Look into the receiver's log: it closes the connection before its answer is complete. "
+        "Check the receiver's log: it closes the connection before its answer is complete. "
         "That may be a crashed worker, or a proxy whose upstream is down."
     ),
     Way.NOT_HTTP: (
@@ -240,7 +240,7 @@ ADVICE_TAKEN: Final[Mapping[Way, str]] = {
     Way.SLOW: _WORK_LATER,
 }
 
-_REFUSE: Final = "Answer 4xx, best 401, and nothing else"
+_REFUSE: Final = "Answer 4xx, preferably 401, and nothing else"
 
 ADVICE_REFUSED: Final[Mapping[Way, str]] = {
     **_NO_ANSWER,

@@ -372,7 +372,7 @@ def _quick(builder: ProbeBuilder) -> list[Webhook]:
 
 
 @_probe(
-    wants="refuses it with 4xx, best 405",
+    wants="refuses it with 4xx, preferably 405",
     expects="refused",
     severity=ADVICE,
     otherwise=ADVICE,

@@ -26,7 +26,7 @@ RATE_MAX: Final = 86_400.0
 
 def _possible(now: datetime) -> datetime:
     if not EARLIEST <= now <= LATEST:
-        raise ValueError(f"must lie between the years {EARLIEST.year} and {LATEST.year}")
+        raise ValueError(f"must be between the years {EARLIEST.year} and {LATEST.year}")
     return now
 
 

@@ -196,7 +196,7 @@ def _http_url(url: str) -> str:
         try:
             program_of(url)
         except ValueError as error:
-            raise ValueError(f"a receiver inside: {error}") from None
+            raise ValueError(f"a built-in receiver: {error}") from None
     return url
 
 

@@ -1,6 +1,6 @@
 """The operations of the platform's API, as rules for requests name them.
 
-The platform adds its rows when it is imported, so that rooms below it can check the names in a
+The platform adds its rows when it is imported, so that packages below it can check the names in a
 rule. In the path of a rule, `*` stands for any text.
 """
 

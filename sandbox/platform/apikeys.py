@@ -185,7 +185,7 @@ def _check_expiry(
         return
     is_past = expires_at <= context.now
     if is_past and context.world.readings["past_expiry"] == "refused":  # assumed D35-past
-        raise Refusal(VALIDATION_ERROR, "expires_at: must lie in the future", source="assumed D19")
+        raise Refusal(VALIDATION_ERROR, "expires_at: must be in the future", source="assumed D19")
     if is_legacy and expires_at > keys.LEGACY_EXPIRY:
         end = f"expires_at: legacy keys end at {to_wire(keys.LEGACY_EXPIRY)}"
         raise Refusal(VALIDATION_ERROR, end, source="assumed D33", step="rule")
@@ -196,7 +196,7 @@ def _supplied_key(context: RequestContext, body: CreateKey) -> str | None:
     field, supplied = context.world.profile.supplied_key_field, body.supplied_key
     if not body.always_retrievable:
         if supplied is not None:
-            raise Refusal(VALIDATION_ERROR, f"{field}: goes only with always_retrievable true")
+            raise Refusal(VALIDATION_ERROR, f"{field}: requires always_retrievable true")
         return None
     if supplied is None:
         raise Refusal(VALIDATION_ERROR, f"{field}: required when always_retrievable is true")
@@ -209,10 +209,10 @@ def _supplied_key(context: RequestContext, body: CreateKey) -> str | None:
             f"and {keys.SECRET_CHARS} letters or digits",
         )
     if context.unit.one(ApiKey, "lookup", parsed.lookup) is not None:
-        raise Refusal(VALIDATION_ERROR, f"{field}: its lookup segment is used already")
+        raise Refusal(VALIDATION_ERROR, f"{field}: its lookup segment is already used")
     if supplied in context.incoming.taken_keys or not context.world.key_is_free(supplied):
         # A key finds its world, so one key cannot belong to two worlds.
-        raise Refusal(VALIDATION_ERROR, f"{field}: this key is used already")
+        raise Refusal(VALIDATION_ERROR, f"{field}: this key is already used")
     return supplied
 
 

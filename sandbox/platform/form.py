@@ -204,8 +204,8 @@ def read_object(context: RequestContext) -> dict[str, Any]:
     coding = (context.incoming.header(b"content-encoding") or b"identity").lower()
     if body and coding != b"identity":
         what = f"Content-Encoding: {wire.quote(coding)}"
-        context.note(f"{what} is not read; send the body as it is")
-        why = f"{what}: a body is taken without an encoding"
+        context.note(f"{what} is not supported")
+        why = f"{what}: send the body without an encoding"
         raise Refusal(faults.UNSUPPORTED_MEDIA_TYPE, why, source="assumed D46")
     content_type = context.incoming.header(b"content-type")
     if body and content_type and not wire.is_json(content_type):
@@ -281,7 +281,7 @@ def _forced_outcome(context: RequestContext, row: Row) -> str | None:
         why_not = why_not_for(word, row.attempts)
     elif word != APPROVED.key:
         why_not = (
-            f"{word} cannot happen here: no processor is asked; what can is a transport fault, "
+            f"{word} cannot happen here: no processor is asked; only a transport fault can: "
             f"{', '.join(TRANSPORT_FAULTS)}"
         )
     if why_not is not None:

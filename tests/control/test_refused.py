@@ -15,7 +15,7 @@ NOT_FOUND = "not_found: "
 SWITCH = "unknown_switch: "
 READING = "unknown_reading: "
 DISABLED = "endpoint_disabled: the endpoint is disabled: disabled by hand"
-INSIDE = "a receiver inside"
+INSIDE = "a built-in receiver"
 LOST = {"outcome": "lost_card"}
 DROPPED = {"then": {"drop": True}}
 TIMES = {"times": ["23:30"], "zone": "UTC"}
@@ -247,7 +247,7 @@ BODIES = {
                 ({"url": "no url"}, None, ": endpoints.1.url: must"),
                 ({"event_types": ["sale"]}, None, ": endpoints.1: event_types: "),
                 ({"account_id": "nobody"}, None, ": endpoints.1: account_id: "),
-                ({"id": "ours"}, None, "endpoint_taken: endpoints.1: there is an endpoint 'ours'"),
+                ({"id": "ours"}, None, "endpoint_taken: endpoints.1: an endpoint 'ours'"),
             )
         ),
         *(({"invent": bad}, None, "invent") for bad in (3, [3], "merchants=3")),

@@ -192,14 +192,14 @@ def test_a_token_is_shown_once_and_kept_as_a_digest(shared):
 
 
 @pytest.mark.proves("assumed D25-metrics")
-def test_only_the_operator_has_a_hand_in_tokens_and_reads_metrics(shared):
+def test_only_the_operator_manages_tokens_and_reads_metrics(shared):
     rows = [row for row in CONTROL if row.is_for_operator]
     assert {"tokens.create", "tokens.list", "tokens.delete", "metrics"} < {row.name for row in rows}
     for row in rows:
         body = {"team": "mobile"} if row.body is not None else ...
         refused = shared.mobile.control(row.method, path_of(row), body)
         assert refused.error() == (403, "operator_only"), row.name
-        assert "of the operator" in refused.json()["message"]
+        assert "operator's token" in refused.json()["message"]
 
 
 def test_a_deleted_token_is_worthless_at_once_and_its_worlds_stay(shared):

@@ -62,4 +62,4 @@ def test_an_encoded_body_is_a_415_that_names_the_encoding(sandbox):
     assert answer.status == 415
     assert "Content-Encoding: 'gzip'" in answer.json()["details"]
     assert answer.headers["accept-encoding"] == "identity"
-    assert "Content-Encoding: 'gzip' is not read" in str(sandbox.journal(answer)["notes"])
+    assert "Content-Encoding: 'gzip' is not supported" in str(sandbox.journal(answer)["notes"])

@@ -91,7 +91,7 @@ def test_a_fixture_with_an_impossible_endpoint_is_refused_and_says_where(tmp_pat
         ({"account": "merchnt"}, "did you mean 'merchant'"),
         ({"sekret": "x"}, "did you mean 'secret'"),
         ({"filters": {"status": ["caught"]}}, "endpoints.1.filters"),
-        ({"url": IMPOSSIBLE}, "endpoints.1.url: a receiver inside: answers"),
+        ({"url": IMPOSSIBLE}, "endpoints.1.url: a built-in receiver: answers"),
     ):
         with pytest.raises(FixtureError) as caught:
             started(fixture=fixture_with(tmp_path, **wrong))
@@ -141,7 +141,7 @@ def test_an_impossible_endpoint_of_a_scenario_is_refused_with_its_place_and_regi
 ):
     for wrong, nearest, said in (
         ({"url": "nonsense"}, None, "endpoint 1 'mine', url: "),
-        ({"url": IMPOSSIBLE}, None, "a receiver inside: answers"),
+        ({"url": IMPOSSIBLE}, None, "a built-in receiver: answers"),
         ({"event_types": ["transaction.sales"]}, "transaction.sale", "endpoint 1 'mine', "),
         ({"acount": "merchant"}, "account", "endpoint 1"),
         ({"account": "merchnt"}, "merchant", "account: "),

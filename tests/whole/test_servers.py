@@ -78,7 +78,7 @@ def test_a_world_is_had_by_the_server_at_which_it_was_made_and_found_from_all(do
         for by in (made["keys"]["partner"]["key"], "partner")
     )
     assert (bring.status_code, again.status_code) == (201, 400), bring.text
-    assert "is used already" in again.text
+    assert "is already used" in again.text
     assert one.control("DELETE", "/worlds/mine").status_code == 204
     again = one.ask("POST", "/v5/apikeys", key="partner", json=body)
     assert again.status_code == 201, again.text

@@ -127,7 +127,7 @@ def _does(card: Card) -> str:
 def triggers() -> str:
     """Return the amounts that choose an outcome."""
     rows = [
-        (code(str(row.amount)), dollars(row.amount), row.kind, row.about, _heeded_by(row))
+        (code(str(row.amount)), dollars(row.amount), row.kind, row.about, _followed_by(row))
         for _, row in sorted(TRIGGERS.items())
     ]
     return page(
@@ -141,7 +141,7 @@ def triggers() -> str:
     )
 
 
-def _heeded_by(row: Trigger) -> str:
+def _followed_by(row: Trigger) -> str:
     """Return the operations for which an amount chooses the outcome."""
     if row.kind == "outcome":
         return _operations(row.key)

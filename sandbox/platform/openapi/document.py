@@ -45,8 +45,7 @@ _ABOUT: Final = (
     "Every endpoint of the platform, as the sandbox serves it under the profile `{}`. A method "
     "that a path does not serve answers 405, and so does a retired endpoint. With a scenario, a "
     "queued outcome or the header `x-sandbox-outcome`, an answer of a payment can also be late, "
-    "cut off or missing. A world that has chosen other readings can answer otherwise than this "
-    "document says."
+    "cut off or missing. A world that has chosen other readings can differ from this document."
 )
 _ABOUT_PURE: Final = (
     "Every endpoint of the platform. A method that a path does not serve answers 405, and so does "
@@ -57,14 +56,14 @@ _TAGS: Final = {
     "credentials": "Codes with which a merchant's staff signs in",
     "terminals": "Where cards are read",
     "locations": "Where merchants do business",
-    "payments": "Sales and authorizations, and what is done to them",
+    "payments": "Sales and authorizations, and the actions on them",
     "refunds": "Refunds of a payment that the body names",
-    "transactions": "What became of payments",
-    "batches": "What a terminal settles at once",
+    "transactions": "The records of payments: search, detail, history",
+    "batches": "Payments that a terminal settles together",
     "apikeys": "Keys, and what they may do",
-    "webhooks": "What the platform sends by itself",
+    "webhooks": "Events that the platform sends",
 }
-_DONE: Final = {201: "Made.", NO_CONTENT: "Done; there is nothing to show."}
+_DONE: Final = {201: "Created.", NO_CONTENT: "Done, with an empty answer."}
 _ABOUT_PAGES: Final = "Which part of a list this is, and how long the list is."
 _REQUEST_ID: Final[Schema] = {
     "description": "Finds the request in the journal. Left out with --no-explain-headers.",

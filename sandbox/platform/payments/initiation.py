@@ -340,10 +340,10 @@ class _Initiation:
             if context.forced in OUTCOMES and context.forced != APPROVED.key:
                 raise points_of_sale.invalid(
                     f"x-sandbox-outcome: {context.forced} cannot happen here: no processor is "
-                    f"asked; PUT /v1/transactions/{{id}} tells the outcome",
+                    f"asked; PUT /v1/transactions/{{id}} reports the outcome",
                     "assumed D41",
                 )
-            context.explain("outcome", "pending", "the processor is told of later", "assumed I7")
+            context.explain("outcome", "pending", "the outcome is reported later", "assumed I7")
             return None
         platform = platform_of(self.body.platform, self.body.apple_transaction_id)
         return attempts.decide(
