@@ -210,7 +210,7 @@ class _Told(NamedTuple):
 
 @get(f"{WORLD}/agenda", "agenda.read")
 async def list_agenda(request: ControlRequest, query: AgendaQuery) -> Agenda:
-    """List what falls due in a world, and what it leads to.
+    """List the events that fall due in a world, with their effects.
 
     With `until` it is what an advance to that moment begins with. What follows from that, such as
     webhooks and their retries, is not listed.
@@ -392,7 +392,7 @@ def read_maintenance(request: ControlRequest) -> Maintenance:
 
 @put(f"{WORLD}/maintenance", "maintenance.begin")
 def begin_maintenance(request: ControlRequest, body: MaintenanceBody) -> Maintenance:
-    """Begin a maintenance of a world, or change how long it lasts.
+    """Begin maintenance of a world, or change how long it lasts.
 
     Source: assumed 5.3-gateway.
     """

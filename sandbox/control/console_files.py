@@ -106,7 +106,7 @@ def _as_function(code: str) -> str:
 @get(f"{PREFIX}/docs", "docs.page", is_open=True, media_type=HTML, kind=AnswerKind.CONSOLE)
 @get(f"{PREFIX}/", "console.page", is_open=True, media_type=HTML, kind=AnswerKind.CONSOLE)
 def read_console_page(request: ControlRequest) -> Written[str]:
-    """Return the web console, which shows its room of the API at `docs`.
+    """Return the web console, which opens at its room API under `docs`.
 
     The names of its files have their version, and it can be mounted anywhere.
     """

@@ -102,7 +102,7 @@ def key_name(world: World, key: ApiKey) -> KeyName:
 
 @post(f"{WORLD}/lens", "lens.simulate")
 async def simulate_permission(request: ControlRequest, body: LensBody) -> LensView:
-    """Find out what answer a key would get, without a request."""
+    """Find out the answer that a key would get, without a request."""
     world = request.world
     must_be_known("operation", body.operation, PERMITTED)
     row, key = PERMITTED[body.operation], request.get_named(ApiKey, body.key)
@@ -247,7 +247,7 @@ class Moves(View):
 
 @get(f"{WORLD}/payments/{{id}}/moves", "payments.moves")
 def list_available_actions(request: ControlRequest, query: MovesQuery) -> Moves:
-    """List what can be done with a payment now, and what cannot and why.
+    """List the actions that a payment allows now, and why it refuses the others.
 
     With `key`, list what that key can do.
     """

@@ -93,7 +93,7 @@ class RunningScenario(View):
 
 @get(f"{WORLD}/scenario", "scenario.read")
 def read_scenario(request: ControlRequest) -> RunningScenario:
-    """Read the scenario that runs in a world."""
+    """Read the running scenario of a world."""
     if (view := view_running(request.world)) is None:
         raise _no_scenario()
     return view

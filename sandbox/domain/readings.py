@@ -40,7 +40,7 @@ class Reading:
 READINGS: Final[Mapping[str, Reading]] = {
     "status_after_partial_refund": Reading(
         "assumed D35-partial-refund",
-        "The status of a payment after a part of it was refunded.",
+        "The status of a payment after a partial refund.",
         unchanged="The payment stays captured or settled.",
         refunded="The payment is refunded; the rest of it can still be refunded.",
     ),
@@ -48,7 +48,7 @@ READINGS: Final[Mapping[str, Reading]] = {
         "assumed D35-duplicate",
         "An event_id that was used before.",
         reject="The attempt is refused with 400 duplicate_event.",
-        replay="The attempt is answered with the payment as it is, where operation and amount are "
+        replay="The attempt is answered with the payment as it is, if operation and amount are "
         "the same. Any other attempt is refused with 400.",
         failed_attempt="The attempt fails with status error and reason duplicate_event, under an "
         "event_id of its own, and its event fires. What the payment's state forbids is still "
@@ -103,8 +103,8 @@ READINGS: Final[Mapping[str, Reading]] = {
         "assumed D35-receipt",
         "The additional_details of a payment.",
         none="They have no receipt data.",
-        emv="Once the processor answered, they have rrn, stan, entry_mode and emv, for printing "
-        "receipts. The values are made up from the event_id.",
+        emv="Once the processor has answered, they have rrn, stan, entry_mode and emv, for "
+        "printing receipts. The values are made up from the event_id.",
     ),
     "response_fields": Reading(
         "assumed D35-response",
@@ -115,7 +115,7 @@ READINGS: Final[Mapping[str, Reading]] = {
     ),
     "status_of_partial_reverse": Reading(
         "assumed D35-partial-reverse",
-        "The status after a part of a hold or of a captured payment was reversed.",
+        "The status after a partial reversal of a hold or a captured payment.",
         unchanged="Answer and event say authorized or captured.",
         reversed="Answer and event say reversed. The payment itself stays authorized or captured, "
         "because the rest is still held.",
@@ -153,7 +153,7 @@ READINGS: Final[Mapping[str, Reading]] = {
         "assumed D35-terminal",
         "The transactions of a terminal.",
         empty="The list is always empty.",
-        latest="A read of one terminal lists its latest 20 payments, to a key that holds "
+        latest="A read of one terminal lists its latest 20 payments, if the key holds "
         "payments:read. Other answers and events have an empty list.",
     ),
     "reversal_of_a_timeout": Reading(
@@ -166,7 +166,7 @@ READINGS: Final[Mapping[str, Reading]] = {
     "decline_status": Reading(
         "assumed D35-decline",
         "The HTTP status of an attempt that was declined.",
-        http_200="It is 200, as of every attempt that the processor answered.",
+        http_200="It is 200, as for every attempt that the processor answered.",
         http_400="It is 400. The body is still the transaction.",
         http_402="It is 402. The body is still the transaction.",
         http_422="It is 422. The body is still the transaction.",
@@ -182,7 +182,7 @@ READINGS: Final[Mapping[str, Reading]] = {
         "assumed D35-capture",
         "The amount of a capture with a tip.",
         with_tip="The tip is a part of it.",
-        without_tip="The tip is added to it, and so is that of a breakdown.",
+        without_tip="The tip is added to it, including that of a breakdown.",
     ),
     "record_of_an_action": Reading(
         "assumed D35-action",
@@ -229,7 +229,7 @@ READINGS: Final[Mapping[str, Reading]] = {
         "assumed D35-routes",
         "Every request is authenticated by API key.",
         path="Unknown paths answer 404, wrong methods and retired routes 405, without a key.",
-        key="Without a usable key they answer 401. A request without a key is one to the world "
+        key="Without a usable key they answer 401. A request without a key goes to the world "
         "default, so choose this for that world or in the profile.",
     ),
     "expiry_without_offset": Reading(

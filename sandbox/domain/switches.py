@@ -73,7 +73,7 @@ SWITCHES: Final[dict[str, Switch]] = {
         _former(
             "refund.partial_status",
             READINGS["status_after_partial_refund"],
-            "The status of a payment after a part of it was refunded.",
+            "The status of a payment after a partial refund.",
         ),
         _former(
             "idempotency.duplicate",

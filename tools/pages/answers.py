@@ -131,7 +131,7 @@ def triggers() -> str:
         for _, row in sorted(TRIGGERS.items())
     ]
     return page(
-        "Amounts that choose",
+        "Amounts that choose an outcome",
         f"They are between {dollars(FIRST_AMOUNT)} and {dollars(LAST_AMOUNT)}. Any other amount\n"
         "is ordinary. The amount in the request counts, before automatic tax and surcharge\n"
         "(assumed 6.2-amount). Other choices, such as a [card](cards.md), come first (assumed\n"

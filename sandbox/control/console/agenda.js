@@ -50,7 +50,7 @@ export function Preview({ to }) {
   }, [to, agenda.value]);
   if (error) return html`<${Trouble} error=${error} />`;
   if (!found) return html`<p class="q">Looking ahead</p>`;
-  const many = found.total === 1 ? "1 thing happens" : `${found.total} things happen, in order`;
+  const many = found.total === 1 ? "1 event happens" : `${found.total} events happen, in order`;
   return html`<p><b>Advance to ${day(to)} ${time(to)}</b>${found.total ? ` and ${many}: ${counted(found.by_kind)}.${endpoints.value.length ? " Webhooks that fail are sent again on the way." : ""}`
     : " and nothing falls due."}</p>`;
 }

@@ -156,7 +156,7 @@ function First({ example, all, onId }) {
     const made = answer.body;
     const id = made.transaction_id ?? made.id ?? made.terminal_id;
     onId(id);
-    return `Made ${id}`;
+    return `Created ${id}`;
   };
   return html`<${Act} type="button" class="btn" run=${make} done=${(text) => text}>First: ${operation}<//>`;
 }

@@ -279,7 +279,7 @@ def test_the_clock_opens_over_a_room_and_stops_just_before_what_falls_due(page, 
     expect(clock).to_contain_text("12:00:00")
 
     clock.get_by_role("button", name="Hold of $444.06").click()
-    expect(clock).to_contain_text("and 1 thing happens: 1 hold expires.")
+    expect(clock).to_contain_text("and 1 event happens: 1 hold expires.")
     assert faults(page) == []
     status = page.get_by_role("region", name="Payment").locator(".st").first
     clock.get_by_role("button", name="Stop just before it").click()
