@@ -278,9 +278,11 @@ def edit(context: OperationContext, payment: Payment, body: EditTransaction) -> 
     )
     is_final = payment.status not in edits.EDITABLE and not can_be_refunded
     if is_final or settlement.is_closed(context, payment.batch_id):
+        why = f"its status is {payment.status}" if is_final else "its batch was closed"
         raise Refusal(
             faults.INVALID_TRANSACTION_STATE,
             f"Its status is {payment.status}.",
+            reason=f"nothing more can be told of the payment: {why}",
             source="assumed F8",
             step="rule",
         )

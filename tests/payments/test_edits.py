@@ -124,6 +124,11 @@ def test_what_was_told_is_captured_like_any_other_and_what_was_not_waits_for_goo
     sandbox.acted(other, "capture", amount=900)
     after = sandbox.edited(other["transaction_id"], status="refunded")
     assert (kind(after), ledger(after)) == ("refund/refunded/approved", (1000, 900, 900, 0))
+    sale = told(sandbox, "status=captured")
+    sandbox.set_switch("batch.settlement", "manual")
+    sandbox.close_batch(sale["batch_id"]).expect(200)
+    refused = sandbox.put(f"/v1/transactions/{sale['transaction_id']}", {"refunded": 1})
+    assert sandbox.journal(refused)["decisions"][-1]["reason"].endswith(": its batch was closed")
     sandbox.set_clock("2030-01-01T00:00:00.000Z")
     assert sandbox.read(waiting) == waiting
 

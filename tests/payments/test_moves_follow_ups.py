@@ -68,13 +68,11 @@ CONDITIONS = {
     "confirm": """
 F3;surcharge_pending;confirm=False;-;canceled/surcharge_declined_by_payer;0 0 0 0
 F2;surcharge_pending;confirm=True;do_not_honor;declined/declined;0 0 0 0
-F2;surcharge_pending;confirm=True;processor_timeout;error/processor_timeout;0 0 0 0
 """,
     "capture": """
 F11;authorized;amount=1001;-;400 error/exceeds_original_auth;1000 0 0 0
 F11;authorized, 300 reversed;amount=701;-;400 error/exceeds_original_auth;1000 0 0 300
 F12;authorized;-;capture_declined;declined/declined;1000 0 0 0
-F12;authorized;-;network_connectivity_error;error/network_connectivity_error;1000 0 0 0
 F10;authorized;amount=400;-;captured/approved;1000 400 0 0;opens
 F10;authorized, 300 reversed;-;-;captured/approved;1000 700 0 300;opens
 """,
@@ -82,18 +80,15 @@ F10;authorized, 300 reversed;-;-;captured/approved;1000 700 0 300;opens
 F14;authorized;amount=500;incremental_auth_declined;declined/incremental_auth_declined;1000 0 0 0
 F14;authorized;amount=500;insufficient_funds;declined/incremental_auth_declined;1000 0 0 0
 F15;authorized;amount=500;issuer_unavailable;error/payment_failed;1000 0 0 0
-F15;authorized;amount=500;timed_out;error/timed_out;1000 0 0 0
 F13;authorized, 300 reversed;amount=50;-;authorized/approved;1050 0 0 300
 """,
     "adjust": """
 F24;captured, 300 refunded;amount=100;-;400 error/invalid_tip_adjustment;1000 1000 300 0
 F24;captured, 300 reversed;amount=100;-;400 error/invalid_tip_adjustment;1000 1000 0 300
 F24;captured, batch submitted;amount=100;-;400 error/invalid_tip_adjustment;1000 1000 0 0
-F24;settled, 300 refunded;amount=100;-;400 error/invalid_tip_adjustment;1000 1000 300 0
 F24;reversed after capture;amount=100;-;400 error/invalid_tip_adjustment;1000 1000 0 1000
 F23;captured;amount=1001;-;400 error/exceeds_original_auth;1000 1000 0 0
 F41;captured;amount=100;invalid_amount;declined/declined;1000 1000 0 0
-F41;captured;amount=100;format_error;error/format_error;1000 1000 0 0
 F22;captured, batch rejected;amount=100;-;captured/approved;900402 900502 0 0
 """,
     "reverse": """
@@ -104,17 +99,12 @@ F5;pending, kept;amount=1000;-;canceled/merchant_canceled;0 0 0 0
 F18;authorized;amount=1001;-;400 reverse_exceeds_available;1000 0 0 0
 F18;authorized, 300 reversed;amount=701;-;400 reverse_exceeds_available;1000 0 0 300
 F40;authorized;-;invalid_transaction;declined/declined;1000 0 0 0
-F40;authorized;-;already_reversed;error/payment_failed;1000 0 0 0
 F40;captured;-;invalid_transaction;declined/declined;1000 1000 0 0
-F40;captured;-;already_reversed;error/payment_failed;1000 1000 0 0
 F16;authorized, 300 reversed;amount=700;-;reversed/approved;1000 0 0 1000
 F17;authorized;amount=999;-;authorized/approved;1000 0 0 999
 F27;captured, 300 refunded;-;-;400 invalid_transaction_state;1000 1000 300 0
 F27;captured, batch submitted;-;-;400 invalid_transaction_state;1000 1000 0 0
-F27;settled;-;-;400 invalid_transaction_state;1000 1000 0 0
 F27;captured, 300 refunded;amount=5000;-;400 invalid_transaction_state;1000 1000 300 0
-F27;captured, batch submitted;amount=5000;-;400 invalid_transaction_state;1000 1000 0 0
-F27;settled;amount=5000;-;400 invalid_transaction_state;1000 1000 0 0
 F39;captured;amount=1001;-;400 reverse_exceeds_available;1000 1000 0 0
 F39;captured, 300 reversed;amount=701;-;400 reverse_exceeds_available;1000 1000 0 300
 F25;captured, 300 reversed;amount=700;-;reversed/approved;1000 1000 0 1000
@@ -129,9 +119,7 @@ F30;captured, 300 reversed;amount=701;-;400 refund_exceeds_captured;1000 1000 0 
 F30;settled;amount=1001;-;400 refund_exceeds_captured;1000 1000 0 0
 F30;settled, 300 refunded;amount=701;-;400 refund_exceeds_captured;1000 1000 300 0
 F31;captured;-;refund_declined;declined/declined;1000 1000 0 0
-F31;captured;-;invalid_gateway_response;error/invalid_gateway_response;1000 1000 0 0
 F31;settled;-;refund_declined;declined/declined;1000 1000 0 0
-F31;settled;-;invalid_gateway_response;error/invalid_gateway_response;1000 1000 0 0
 F28;captured, 300 refunded;-;-;refunded/approved;1000 1000 1000 0
 F28;captured, 300 refunded;amount=700;-;refunded/approved;1000 1000 1000 0
 F28;captured, 300 reversed;-;-;refunded/approved;1000 1000 700 300
@@ -143,6 +131,15 @@ F35;reversed after capture;-;-;400 invalid_transaction_state;1000 1000 0 1000
 """,
 }
 
+
+REASONS = {
+    "capture;F11;authorized;amount=1001": "captured above the limit: it asks for 1001.",
+    "reverse;F7;pending;amount=999": "A pending payment cannot be reversed in part.",
+    "reverse;F27;captured, 300 refunded;-": "reversed once it was refunded in part.",
+    "reverse;F27;captured, batch submitted;-": "reversed once its batch was closed.",
+    "adjust;F24;captured, 300 reversed;amount=100": "adjusted once it was reversed in part.",
+}
+"""Operation, row, state and body of some refusals, and how the journal's reason ends."""
 
 TYPES = {"confirm": "sale", "increment": "incremental_auth", "adjust": "tip_adjust"}
 """The transaction type of an operation, where that has another name."""
@@ -203,6 +200,8 @@ def test_every_operation_in_every_state_does_what_its_row_says(sandbox, case):
     after, told = sandbox.read(before), sandbox.messages(offset=seen)
     assert answer.status == (400 if is_refused else 200), answer.body
     assert not is_refused or answer.json()["error"] == reason
+    why = sandbox.journal(answer)["decisions"][-1]["reason"]
+    assert why.endswith(REASONS.get(f"{operation};{row};{state};{body}", ""))
     # What is called off is the sale itself, by whatever operation.
     event = "cancel" if status == "canceled" else EVENTS.get(operation, operation)
     events = ["batch.opened"] * bool(opens) + [f"transaction.{event}"] * bool(status)

@@ -202,6 +202,10 @@ def test_a_partial_approval_that_leaves_nothing_over_is_an_approval(sandbox):
 @pytest.mark.proves("assumed 5.2-forced, 2.1-rule, 2.1-silent, Q3, Q4, D35-rule-failures")
 def test_a_rule_failure_is_an_event_and_by_the_reading_the_failed_transaction(sandbox):
     # By default it is a 400 (assumed Q3): test_moves_follow_ups.
+    refused = sandbox.operate(
+        sandbox.ready_for("capture"), "capture", outcome="invalid_capture_sequence"
+    )
+    sandbox.refused(refused, 400, "invalid_capture_sequence", clause="assumed 5.2-forced")
     sandbox.set_switch("lifecycle.rule_failures", "http_200")
     for key, operation, forced in (
         ("exceeds_original_auth", "capture", True),

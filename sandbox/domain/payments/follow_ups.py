@@ -97,6 +97,7 @@ class Case:
 CONDITIONS: Final[Mapping[str, Callable[[Case], bool]]] = {
     "": lambda case: True,
     "before settlement": lambda case: True,
+    "in part": lambda case: not case.plan.is_full,
     "the payer declines": lambda case: not case.action.is_confirmed,
     "above the limit": lambda case: case.plan.is_excessive,
     "in full": lambda case: case.plan.is_full,
@@ -135,21 +136,33 @@ def rule_for(case: Case) -> Transition | None:
     return None
 
 
-def refusal(case: Case, taken: Transition) -> Refusal:
-    """Return the refusal of a row, silent or announced."""
+def refusal(case: Case, taken: Transition, forced: Outcome | None = None) -> Refusal:
+    """Return the refusal of a row, silent or announced; `forced` is the outcome that chose it."""
     assert taken.fault
-    status, operation = case.payment.status, case.action.operation
+    status, source = case.payment.status, taken.source
     # `A declined payment cannot be captured`, for example.
-    reason = f"{_PAYMENTS.get(status, f'A {status} payment')} cannot be {_DONE[operation]}"
-    if taken.when:
-        reason += f" {'' if taken.when.startswith('above') else 'once it was '}{taken.when}"
+    reason = f"{_PAYMENTS.get(status, f'A {status} payment')} cannot be "
+    reason += f"{_DONE[case.action.operation]}{_circumstance(case, taken)}."
+    if forced is not None:
+        reason, source = f"{forced.key} was requested", "assumed 5.2-forced"
     return Refusal(
-        taken.fault,
-        f"Its status is {status}.",
-        reason=f"{reason}.",
-        source=taken.source,
-        step="rule",
+        taken.fault, f"Its status is {status}.", reason=reason, source=source, step="rule"
     )
+
+
+def _circumstance(case: Case, taken: Transition) -> str:
+    """Return what forbids the action besides the status, as the end of a sentence."""
+    ledger = case.payment.ledger
+    if taken.when == "above the limit":
+        return f" above the limit: it asks for {case.plan.amount}"
+    if "its batch closed" not in taken.when:
+        return f" {taken.when}" if taken.when else ""
+    causes = {
+        "it was refunded in part": ledger.refunded > 0,
+        "it was reversed in part": ledger.reversed > 0 and "reversed" in taken.when,
+        "its batch was closed": case.is_batch_closed,
+    }
+    return f" once {' and '.join(cause for cause, holds in causes.items() if holds)}"
 
 
 _DONE: Final = {

@@ -184,7 +184,7 @@ F23 | tip_adjust | captured | above the limit | - | same | exceeds_original_auth
 F41 | tip_adjust | captured | - | failed | same | as answered | - | own | - | - | -
 F22 | tip_adjust | captured | - | approved | same | approved | planned | own | - | - | -
 F5 | reverse | waiting | in full | - | canceled | merchant_canceled | released | transaction.cancel | - | - | -
-F7 | reverse | waiting | - | - | same | - | - | - | INVALID_TRANSACTION_STATE | - | -
+F7 | reverse | waiting | in part | - | same | - | - | - | INVALID_TRANSACTION_STATE | - | -
 F18 | reverse | authorized | above the limit | - | same | - | - | - | REVERSE_EXCEEDS_AVAILABLE | - | -
 F40 | reverse | authorized | - | failed | same | as answered | - | own | - | - | -
 F16 | reverse | authorized | in full | approved | reversed | approved | planned | own | - | - | -

@@ -319,4 +319,4 @@ def _conclude(
         late_answers.remember(context, case, event_id)
     if not taken.is_rule_failure or context.world.readings["rule_failures"] == "http_200":
         return conclusion.shown
-    return follow_ups.refusal(case, taken)
+    return follow_ups.refusal(case, taken, outcome)
