@@ -204,7 +204,9 @@ def _why_not_added(context: OperationContext, batch: Batch, payment: Payment | N
         return "is not a transaction of this account"
     if payment.transaction.tid != batch.terminal_id:
         return "belongs to another terminal"
-    if payment.status not in ("captured", "refunded") or payment.original_id is not None:
+    if payment.original_id is not None:
+        return f"is the record of an action on {payment.original_id}, not a payment"
+    if payment.status not in ("captured", "refunded"):
         return f"is {payment.status}, not captured"
     present = context.unit.get(Batch, payment.batch_id) if payment.batch_id else None
     if present is not None and (present.id == batch.id or present.status != "rejected"):

@@ -143,7 +143,8 @@ def test_the_records_move_and_settle_with_the_batch_of_their_payment(own):
     assert Counter(listed) == Counter(one["transaction_id"] for one in (sale, capture, whole))
     assert own.edit_batch(id, removed_transactions=moved).json()["captured_amount"] == 1000
     assert own.read(capture)["batch_id"] is None
-    assert own.edit_batch(id, added_transactions=[whole["transaction_id"]]).status == 400
+    refused = own.edit_batch(id, added_transactions=[whole["transaction_id"]])
+    assert f"is the record of an action on {sale['transaction_id']}" in refused.json()["detail"]
     twice = own.edit_batch(id, added_transactions=[*moved, hold["transaction_id"]])
     assert "named twice" in twice.json()["detail"]
     own.edit_batch(id, added_transactions=moved)
