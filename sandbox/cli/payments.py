@@ -20,11 +20,14 @@ _NEXT: Final[Mapping[str, str]] = {
     "authorized": "sandbox capture {id}",
     "captured": "sandbox batch close {batch}",
     "settled": "sandbox refund {id}",
-    "pending": "sandbox tap",
+    "pending": "sandbox answer {id}",
     "surcharge_pending": "sandbox confirm {id} yes",
     **dict.fromkeys(("declined", "error"), "sandbox tail --no-follow --limit 1"),
 }
 """The usual next command for a payment, by its status."""
+
+_OF_SUBMITTED: Final = "sandbox batch answer {batch} accepted"
+"""The next command for a captured payment whose batch was submitted."""
 
 
 def _parse_currency(value: str) -> str:
@@ -107,7 +110,7 @@ def _send(
             parts.append(f"{payment['card_brand']} {payment['card']}")
         if payment["status"] in ("declined", "error") and OUTCOME_HEADER in reply.headers:
             parts.append(_describe_choice(reply.headers[OUTCOME_HEADER]))
-        if step := _next(payment, stage.options_of(member, payment["tid"])):
+        if step := _next(payment, stage, member):
             parts.append(f"next: {with_options(step)}")
         output.say_parts(parts)
 
@@ -138,17 +141,19 @@ def _describe_choice(outcome: str) -> str:
     return f"{key}, chosen by the {by}" if by else key
 
 
-def _next(payment: Mapping[str, Any], options: str) -> str:
-    """Return the usual next command; an empty text if there is none.
-
-    `options` are those with which the same member pays again at the same terminal.
-    """
+def _next(payment: Mapping[str, Any], stage: Stage, member: Member) -> str:
+    """Return the usual next command; an empty text if there is none."""
     remaining = payment["additional_details"].get("remaining_amount")
     if remaining and payment["status"] in ("captured", "authorized"):
+        # The same member pays again at the same terminal.
+        options = stage.options_of(member, payment["tid"])
         return f"sandbox pay {in_units(remaining, payment['currency'])}{options}"
-    batch = (payment["batch_id"] or "")[:_SHORT]
-    step = _NEXT.get(payment["status"], "")
-    return step.format(id=payment["transaction_id"][:_SHORT], batch=batch).rstrip()
+    batch, step = payment["batch_id"] or "", _NEXT.get(payment["status"], "")
+    if payment["status"] == "captured" and batch:
+        # What is refunded may be in a batch that waits for its result.
+        found = stage.remote.read("GET", "batches", batch)["batch"]
+        step = _OF_SUBMITTED if found["status"] == "submitted" else step
+    return step.format(id=payment["transaction_id"][:_SHORT], batch=batch[:_SHORT]).rstrip()
 
 
 # --- actions on a payment

@@ -168,9 +168,8 @@ def _show_message(message: dict[str, Any], world: RemoteWorld) -> None:
     for delivery in message["deliveries"]:
         output.say("  ", *_result(delivery), f"  {urls.get(delivery['endpoint_id'], '')}")
     if not message["deliveries"]:
-        output.tell(
-            "no endpoint of the world subscribes to this event; `sandbox listen URL` registers one"
-        )
+        listen = with_options("sandbox listen URL")
+        output.tell(f"no endpoint of the world subscribes to this event; `{listen}` registers one")
 
 
 def _result(delivery: dict[str, Any]) -> tuple[str, str]:

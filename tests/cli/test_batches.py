@@ -24,6 +24,7 @@ def test_a_batch_is_closed_answered_and_listed_without_its_id(manual):
     nothing = manual("batch list --terminal second_merchant")
     manual("pay 10 --as second_merchant")
     other = manual("batch close --as second_merchant").split()[0]
+    waiting = manual("refund last 1")
     rejected = manual(f"batch answer {other[:10]} rejected --reason comms")
 
     assert (status, words[:4]) == ("submitted", ["2", "payments", "captured", "30.00"])
@@ -33,6 +34,7 @@ def test_a_batch_is_closed_answered_and_listed_without_its_id(manual):
     assert row.split()[:2] == [id, "partially_accepted"]
     assert row.endswith("1 accepted, 1 rejected")
     assert nothing == "merchant sees no batch\n"
+    assert waiting.endswith(f"  next: sandbox batch answer {other[:8]} accepted\n")
     assert "COMMUNICATIONS ERROR" in rejected
 
 

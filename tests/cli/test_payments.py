@@ -41,30 +41,22 @@ def test_the_next_step_names_the_server_and_the_world_if_the_command_line_did(ti
     assert closed.endswith(f"next: sandbox {steps}")
     options = f"--url {till.server.url} --world {till.world}"
     assert f"; `sandbox resend last {options}` sends" in ask("resend", *there).stderr
+    assert (
+        f"; `sandbox listen URL {options}` registers"
+        in ask("trigger", "batch.accepted", *there).stderr
+    )
     assert f"; `sandbox batch list {options}` lists" in ask("batch", "report", "0", *there).stderr
 
 
-def test_the_rest_of_a_partial_approval_is_paid_at_the_same_terminal(till):
-    terminal = till.view["terminals"]["tax_merchant"]
-    pay = "pay 80 --card tok_mc_prepaid --as partner"
-
-    elsewhere = till(f"{pay} --terminal tax_merchant")
-    usual = till(pay)
-
-    assert elsewhere.endswith(f" --as partner --terminal {terminal}\n")
-    assert usual.endswith(" --as partner\n")
-
-
-def test_a_payment_that_met_no_card_shows_none(till):
-    line = till("pay 10 --outcome user_canceled")
-
-    assert line.split("  ")[1:] == ["canceled: user_canceled", "10.00 USD\n"]
-
-
 def test_a_payment_shows_what_is_special_about_it(till):
+    prepaid, terminal = "pay 80 --card tok_mc_prepaid", till.view["terminals"]["tax_merchant"]
     for line, words in {
-        "pay 80 --card tok_mc_prepaid": ["30.00 still to pay", "next: sandbox pay 30.00"],
+        prepaid: ["30.00 still to pay", "next: sandbox pay 30.00"],
+        f"{prepaid} --as partner": [" --as partner\n"],
+        f"{prepaid} --as partner --terminal tax_merchant": [f" --terminal {terminal}\n"],
+        "pay 10 --outcome user_canceled": ["  canceled: user_canceled  10.00 USD\n"],
         "pay 10 --tip 2": ["12.00 USD (tip 2.00)"],
+        "pay 10 --outcome pending_forever": ["pending  10.00", "next: sandbox answer "],
         "pay 9000.51": ["declined: insufficient_funds", "chosen by the amount 900051", "tail"],
         "pay 10 --outcome lost_card": ["lost_card, chosen by the header"],
         "pay 10 --as partner --terminal tax_merchant": ["USD (tax 0."],
