@@ -22,7 +22,7 @@ from sandbox.domain.currencies import format_amount
 from sandbox.domain.directory import TERMINALS
 from sandbox.domain.events import Message
 from sandbox.domain.instants import Instant, parse_duration
-from sandbox.domain.keys import KEY_LIFE, ApiKey
+from sandbox.domain.keys import KEY_LIFE, ApiKey, expiry_of
 from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.payments.transitions import transitions_from
 from sandbox.domain.text import expects
@@ -113,16 +113,30 @@ async def set_clock(request: ControlRequest, body: ClockBody) -> ClockView:
 
     When it moves ahead, everything due on the way happens at its own time (assumed D23).
     """
-    world, now = request.world, body.now
+    world, now, before = request.world, body.now, request.world.now()
     busy = world.busy
     if now is not None and now > world.clock.now():
         await advance(world, lambda: now)
     # Not if the world was reset meanwhile.
     if world.busy is busy:
         world.clock.set(ClockSetting(**vars(body)))
+        _schedule_expiries(world, before)
     world.watched = None
     await catch_up(world)
     return read_clock(request)
+
+
+def _schedule_expiries(world: World, before: Instant) -> None:
+    """Schedule the expiries that lie ahead again after the clock was set back.
+
+    A key has no state of being expired, so it can be used until then. Source: spec 3.1-expiry.
+    """
+    unit = world.store.begin()
+    for key in world.store.all(ApiKey).values():
+        timer = expiry_of(key)
+        if key.deleted_at is None and world.now() < timer.due <= before:
+            unit.schedule(timer)
+    unit.commit()
 
 
 @post(f"{WORLD}/clock/advance", "clock.advance")

@@ -75,6 +75,10 @@ def test_a_clock_is_advanced_to_an_instant_by_nothing_and_on_while_it_runs(sandb
     nothing = sandbox.manage("POST", "/clock/advance", {"to": "next"})
     assert_refused(nothing, 400, "validation_error")
     assert nothing.json()["message"] == "to: nothing falls due in this world"
+    # A key can be used again until its expiry once the clock is set back.
+    sandbox.set_clock(NOW)
+    (again,) = agenda(sandbox, subject=sandbox.key_id("legacy"))
+    assert again["due"] == "2026-07-31T00:00:00.000Z"
 
 
 @pytest.mark.proves("assumed D23")
