@@ -70,6 +70,9 @@ def write_curl(case: ExportCase) -> str:
     used = {case.key_name(view.key_id) for view in case.views} - {None}
     lines = ["#!/bin/sh", "# Set these first; `sandbox keys` shows the keys of a world."]
     lines += sorted(f': "${{{_variable(str(name))}:?is not set}}"' for name in used)
+    if case.services.ca is not None:
+        lines.append("# The server has this file at /_sandbox/ca.pem: save it here, or name yours.")
+        lines.append('export CURL_CA_BUNDLE="${CURL_CA_BUNDLE:-ca.pem}"')
     for view in case.views:
         lines += ["", f"# {view.id} was answered {view.status}", _curl_of(case, view)]
     return "\n".join(lines) + "\n"
