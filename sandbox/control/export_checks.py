@@ -41,17 +41,14 @@ def fault_of(view: JournalEntry) -> str | None:
 OUTCOME_HEADER: Final = form.OUTCOME_HEADER.decode()
 
 
-def outcome_header(view: JournalEntry) -> str | None:
-    """Return the outcome or fault that the header of a request chose, if it did."""
-    chosen = view.outcome
-    if chosen is None or chosen.source != "header":
-        return None
-    return fault_of(view) or chosen.key
+def is_outcome_refused(view: JournalEntry) -> bool:
+    """Whether a request was refused for the outcome that its header named."""
+    return view.decisions[-1].reason.startswith(f"{OUTCOME_HEADER}: ")
 
 
 def is_spared(view: JournalEntry) -> bool:
     """Whether a lookup asked to be spared from faults."""
-    return view.method == "GET" and outcome_header(view) == APPROVED.key
+    return view.method == "GET" and view.headers.get(OUTCOME_HEADER) == APPROVED.key
 
 
 def queue_again(view: JournalEntry) -> dict[str, Any]:

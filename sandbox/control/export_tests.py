@@ -247,8 +247,10 @@ def _build_steps(case: ExportCase) -> Iterator[dict[str, Any]]:
         # Without a scenario, the fault of a request came from its header or the queue.
         is_queued = fault is not None and scenario is None
         is_chosen = view.outcome is not None and view.outcome.source in checks.CHOSEN
+        headers = unusual_headers(view.headers)
         if (is_chosen or is_queued) and not is_spared(view):
             before.append(("POST", "/scenario/next", checks.queue_again(view)))
+            headers.pop(checks.OUTCOME_HEADER, None)
         is_whole = isinstance(response, dict) and fault not in (*LOST, *NEED_BODY)
         answer = response if is_whole else {}
         asserted = _ASSERTED if view.id > newest or not is_spared(view) else ()
@@ -261,8 +263,7 @@ def _build_steps(case: ExportCase) -> Iterator[dict[str, Any]]:
             "query": quote(view.query, safe=IN_A_QUERY),
             "key": case.key_of_cast(view) or (None if view.key is None else UNKNOWN_KEY),
             "body": body,
-            "headers": unusual_headers(view.headers)
-            | ({checks.OUTCOME_HEADER: "approved"} if is_spared(view) else {}),
+            "headers": headers,
             "status": 0 if fault in LOST else view.status,
             "is_whole": is_whole,
             "is_found": is_found,

@@ -17,7 +17,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field
 
 from sandbox.control.context import ControlRequest, cast_names, conflict, exclusive_world, invalid
-from sandbox.control.export_checks import OUTCOME_HEADER, fault_of, outcome_header, queue_again
+from sandbox.control.export_checks import OUTCOME_HEADER, fault_of, is_outcome_refused, queue_again
 from sandbox.control.export_tests import STEP_S, ExportCase, add_needed, write_proved_test
 from sandbox.control.journal import JournalEntry, is_about, unusual_headers, view_entry
 from sandbox.control.models import Body, View
@@ -52,8 +52,8 @@ def _curl_of(case: ExportCase, view: JournalEntry) -> str:
     parts.append(f"-H {shlex.quote('accept: ' + headers['accept'])}")
     if (name := case.key_name(view.key_id)) is not None:
         parts.append(f'-H "{case.world.profile.api_key_header}: ${_variable(name)}"')
-    if (outcome := outcome_header(view)) is not None:
-        parts.append(f"-H '{OUTCOME_HEADER}: {outcome}'")
+    if (outcome := headers.get(OUTCOME_HEADER)) is not None:
+        parts.append(f"-H {shlex.quote(f'{OUTCOME_HEADER}: {outcome}')}")
     if view.request is not None:
         parts.append(f"-H {shlex.quote('content-type: ' + headers['content-type'])}")
         parts.append(f"--data-raw {shlex.quote(body_text(view.request))}")
@@ -95,7 +95,7 @@ def _har_entry(case: ExportCase, view: JournalEntry) -> dict[str, Any]:
     headers = [{"name": "accept", "value": said["accept"]}]
     if view.key is not None:
         headers.append({"name": case.world.profile.api_key_header, "value": view.key})
-    if (outcome := outcome_header(view)) is not None:
+    if (outcome := said.get(OUTCOME_HEADER)) is not None:
         headers.append({"name": OUTCOME_HEADER, "value": outcome})
     asked = {"method": view.method, "url": case.address(view), "queryString": [], **_NOT_SEEN}
     if view.request is not None:
@@ -321,6 +321,8 @@ def _send(
     body, row = view.request or {}, API.get(view.route or "")
     words = row.words if row is not None else ()
     if not words or words[0] not in {*Operation} or not isinstance(body, dict):
+        return None
+    if is_outcome_refused(view):
         return None
     # A payment says whether it is a sale or an authorization.
     operation = body["type"] if body.get("type") in words else words[0]

@@ -205,11 +205,11 @@ def _has_text(entry: Entry, text: str) -> bool:
 
 
 def unusual_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    """Return what a request said about its body and the answer, other than that both are JSON."""
+    """Return the headers that change the answer: an outcome, and media types other than JSON."""
     return {
         name: value
         for name, value in headers.items()
-        if name in ("accept", "content-type") and value not in ("*/*", "application/json")
+        if name != "user-agent" and value not in ("*/*", "application/json")
     }
 
 

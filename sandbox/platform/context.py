@@ -80,8 +80,9 @@ class IncomingRequest(Struct):
     def shown_headers(self) -> tuple[bytes | None, ...]:
         """The values of the journal's SHOWN_HEADERS: of one that was sent twice, the last."""
         fields = dict(self.headers) if self.fields is None else self.fields
+        get = fields.get
         # Written out, because this is done for every request.
-        return fields.get(b"user-agent"), fields.get(b"accept"), fields.get(b"content-type")
+        return get(b"user-agent"), get(b"accept"), get(b"content-type"), get(b"x-sandbox-outcome")
 
     def list_header(self, name: bytes) -> bytes | None:
         """Return the value of a header that is a list, as `wire.list_header` finds it."""

@@ -38,7 +38,7 @@ MASK: Final = b"****"
 
 _ESCAPE: Final = re.compile(r"\\u([0-9a-fA-F]{4})")
 
-SHOWN_HEADERS: Final = (b"user-agent", b"accept", b"content-type")
+SHOWN_HEADERS: Final = (b"user-agent", b"accept", b"content-type", b"x-sandbox-outcome")
 """The headers in an entry. Others are not kept, since one of them is the key."""
 
 Headers = tuple[tuple[str, str], ...]

@@ -40,16 +40,18 @@ def test_no_file_holds_a_key(told):
 
 def test_curl_takes_keys_from_variables_and_sends_what_was_sent(told):
     sandbox, id = told
-    sandbox.act(id, "refund", amount=1, outcome="malformed_json")
+    for outcome in ("malformed_json", "what's that"):
+        sandbox.act(id, "refund", amount=1, outcome=outcome)
 
     script = exported(sandbox, "curl", subject=id)["content"]
     lines = script.replace("\\\n", "").splitlines()
-    first, *_, last = [shlex.split(line) for line in lines if line.startswith("curl")]
+    first, *_, fault, last = [shlex.split(line) for line in lines if line.startswith("curl")]
     unset = subprocess.run(["sh"], input=script, text=True, capture_output=True, check=False)
 
     assert "x-service-apikey: $KEY_PARTNER" in first
     assert json.loads(first[first.index("--data-raw") + 1])["amount"] == 1000
-    assert "x-sandbox-outcome: malformed_json" in last
+    assert "x-sandbox-outcome: malformed_json" in fault
+    assert "x-sandbox-outcome: what's that" in last
     assert (unset.returncode != 0, "KEY_PARTNER: is not set" in unset.stderr) == (True, True)
 
 
@@ -126,8 +128,8 @@ def test_a_scenario_makes_the_same_outcomes_happen(sandbox):
     sandbox.act(tipped, "adjust", type="percentage", percentage=18)
     sandbox.act(tipped, "adjust", type="amount", amount=0)
     sandbox.act(tipped, "reverse")
-    sandbox.pay(outcome="lost_card")
-    sandbox.pay(outcome="partial_approval")
+    for outcome in ("lost_card", "lost_crad", "partial_approval"):
+        sandbox.pay(outcome=outcome)
     sandbox.manage("POST", "/scenario/next", {"outcome": "stolen_card"})
     sandbox.pay()
     sandbox.pay(900051, type="auth", outcome="http_504_after")

@@ -42,17 +42,17 @@ def ran_all(folder: Path, tests: dict[str, str]) -> dict[str, tuple[str, str]]:
 
 
 def day():
-    """A refund in part, a decline that was queued, a partial approval, a lost answer to a sale that
-    its amount declines, a hold that is captured an hour later, a batch that closes, a request
-    without a key, one that wants no JSON, and one that says that its body is none."""
+    """A refund in part, a decline, an outcome that is refused, a partial approval, a lost answer to
+    a sale that its amount declines, a hold that is captured an hour later, a batch that closes, and
+    requests without a key, for another type than JSON, and with a body that is said to be none."""
     sandbox = fresh()
     sandbox.choose(status_after_partial_refund="refunded")
     sandbox.set_switch("batch.settlement", "manual")
     run_scenario(sandbox, name="approve_all")
     sale = sandbox.paid()
     sandbox.act(sale, "refund", amount=300)
-    sandbox.pay(outcome="lost_card")
-    sandbox.pay(outcome="partial_approval")
+    for outcome in ("lost_card", "lost_crad", "partial_approval"):
+        sandbox.pay(outcome=outcome)
     sandbox.manage("DELETE", "/scenario")
     assert sandbox.pay(900051, outcome="http_504_after").status == 504
     held = sandbox.pay(operation="auth").json()

@@ -120,11 +120,13 @@ def test_a_request_is_sent_again_as_it_was_or_with_changes(sandbox):
 
 def test_a_request_is_sent_again_with_what_it_said_of_its_body_and_the_answer(sandbox):
     text, html = {"content-type": "text/plain"}, {"accept": "text/html"}
-    listed = {"method": "GET", "path": "/v5/apikeys", "key": "merchant"}
-    first = send(sandbox, **sale(sandbox, headers=text)).json()["request_id"]
-    other = send(sandbox, **listed, headers=html).json()["request_id"]
+    misspelt = {"x-sandbox-outcome": "lost_crad"}
+    listed = {"method": "GET", "path": "/v5/apikeys", "key": "merchant", "headers": html}
+    sent = [*(sale(sandbox, headers=one) for one in (text, misspelt)), listed]
+    first, second, other = (send(sandbox, **one).json()["request_id"] for one in sent)
 
-    assert [replay(sandbox, one).json()["status"] for one in (first, other)] == [415, 406]
+    again = [replay(sandbox, one).json()["status"] for one in (first, second, other)]
+    assert again == [415, 400, 406]
     assert replay(sandbox, first, body=sale(sandbox)["body"]).json()["status"] == 200
     assert replay(sandbox, other, headers={"Accept": "*/*"}).json()["status"] == 200
 

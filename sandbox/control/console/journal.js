@@ -34,15 +34,14 @@ const Row = ({ entry, on }) => html`<li><${Go} room="journal" id=${entry.id} que
   <${What} entry=${entry} />${entry.status === null ? html`<span class="tag">waits</span>` : html`<${Code} status=${entry.status} />`}
   <span></span><span class="qq el sm">${entry.why ?? decider(entry)} ${entry.payment?.merchant ?? ""}</span><span class="qq sm r">${entry.origin === "console" ? "console" : ""}</span><//></li>`;
 
-/** What a request said about its body and the answer, other than that both are JSON. */
+/** The headers of a request that change the answer: an outcome, and media types other than JSON. */
 const unusual = ({ headers }) => Object.fromEntries(Object.entries(headers)
-  .filter(([name, value]) => ["accept", "content-type"].includes(name) && !["*/*", "application/json"].includes(value)));
+  .filter(([name, value]) => name !== "user-agent" && !["*/*", "application/json"].includes(value)));
 
 function asCurl(entry) {
   const path = entry.path.split("/").map(encodeURIComponent).join("/");
   const query = entry.query ? `?${encodeURI(entry.query).replaceAll("%25", "%").replaceAll("#", "%23")}` : "";
-  const chosen = entry.outcome?.source === "header" ? { "x-sandbox-outcome": entry.outcome.key } : {};
-  return curl({ method: entry.method, url: platformUrl() + path + query, headers: { ...unusual(entry), ...chosen },
+  return curl({ method: entry.method, url: platformUrl() + path + query, headers: unusual(entry),
     header: session.value.api_key_header, key: entry.key && "$API_KEY",
     body: entry.method === "GET" ? null : entry.request });
 }
