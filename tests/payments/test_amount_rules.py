@@ -277,6 +277,8 @@ def test_an_adjustment_is_limited_by_what_was_held_and_the_headroom(sandbox):
 
     assert too_much.error() == (400, "exceeds_original_auth")
     assert (parts(after), ledger(after)) == ((400, 0, 1000, 0, 1400), (1000, 1400, 0, 0))
+    all_tip = sandbox.paid(300, breakdown={"subtotal": 0, "tipAmount": 300})
+    assert sandbox.act(all_tip, "adjust", **fixed(0)).error() == (400, "validation_error")
     # assumed M3: the headroom is that of the subtotal that is captured
     for tip in (100, 101, 1000):
         tx = sandbox.held()

@@ -217,8 +217,7 @@ def _raise_hold(payment: Payment, amounts: Amounts) -> Ledger:
 def _adjust(payment: Payment, action: ActionRequest) -> Plan:
     """Plan a new tip, which replaces the old one.
 
-    The surcharge stays the same (assumed 2.5-adjust). An adjustment that would leave nothing
-    captured exceeds the limit too.
+    The surcharge stays the same (assumed 2.5-adjust).
     """
     tip, tip_type = action.amount or 0, "fixed"
     if action.percentage is not None:
@@ -228,12 +227,14 @@ def _adjust(payment: Payment, action: ActionRequest) -> Plan:
     if payment.status == "authorized":
         # The hold changes with the tip (assumed D35-tip).
         ledger = _raise_hold(payment, amounts)
-        is_excessive = ledger.held < 1 or tip > limit
+        left, is_excessive = ledger.held, tip > limit
     else:
         ledger = _record_capture(payment, payment.ledger.captured + tip - payment.amounts.tip)
         if action.limit == "tip_tax_and_surcharge":
             limit += amounts.tax
-        is_excessive = not 0 < ledger.captured <= ledger.held + limit
+        left, is_excessive = ledger.captured, ledger.captured > ledger.held + limit
+    if left < 1:
+        raise ValueError("amount: leaves nothing of the payment")
     changes = {"amounts": amounts, "ledger": ledger, "tip_type": tip_type}
     return Plan(tip, {**changes, "tip_capture_mode": "adjust" if tip else None}, is_excessive)
 
