@@ -90,7 +90,9 @@ def list_all(context: OperationContext, query: ListBatches) -> Any:
 def read(context: OperationContext, batch: Batch, query: ReadBatch) -> Any:
     """Read a batch, with its transactions for a key that may read payments.
 
-    A key that may not read payments gets the batch without them. Source: spec 5.6; assumed D31.
+    A payment is in the batch of its capture, so a refund may count in a batch that does not show
+    its payment. A key that may not read payments gets the batch without them. Source: spec 5.6;
+    assumed B3, D31.
     """
     if not query.include_transactions:
         return batch
