@@ -319,8 +319,8 @@ READINGS: Final[Mapping[str, Reading]] = {
         payments="New payments, actions on payments, and the opening and closing of batches. "
         "Refunds count as actions. Reading and management still work.",
         new_payments="Only new payments. Others can still be captured, refunded and settled.",
-        changes="Everything that changes something below the account. Reading still works, and so "
-        "do changes of the account itself, such as lifting the block.",
+        changes="Everything that changes something below the account, but no change of an account "
+        "itself, such as lifting the block. Reading still works.",
     ),
     "block_reaches": Reading(
         "assumed D35-block-reaches",
