@@ -34,7 +34,11 @@ VAR_SHEET_FIELDS = {
 
 _SHEET_TEXT: dict[str, Any] = {"type": "string", "minLength": 1}
 
-_NUMBERS = dict.fromkeys(("merchant_number", "terminal_number"), _SHEET_TEXT)
+_NUMBERS = (
+    dict.fromkeys(("merchant_number", "terminal_number"), _SHEET_TEXT),
+    dict.fromkeys(("processing_merchant_id", "processing_terminal_id"), _SHEET_TEXT),
+)
+"""The fields of each processor's sheet that give mid and tid."""
 
 _SHEET: dict[str, Any] = {
     "type": ["object", "null"],
@@ -94,7 +98,7 @@ class CreateTerminal(CreateBody, _TerminalBody):
             "required": ["account_id", "processor_config_id", "name"],
             "anyOf": [
                 requires(mid=_SHEET_TEXT, tid=_SHEET_TEXT),
-                requires(var_sheet={"type": "object"} | requires(**_NUMBERS)),
+                *(requires(var_sheet={"type": "object"} | requires(**form)) for form in _NUMBERS),
             ],
         }
     )
