@@ -195,7 +195,7 @@ def test_a_class_name_is_used_once_in_a_package():
 
 
 @pytest.mark.parametrize("name", ["Answer", "Page", "Outcome", "Server"])
-def test_the_commonest_names_mean_one_thing_in_the_whole_package(name):
+def test_the_most_common_names_mean_one_thing_in_the_whole_package(name):
     assert len([path for found, path in _classes() if found == name]) <= 1
 
 
@@ -260,7 +260,7 @@ def test_the_domain_imports_only_what_is_pure_of_the_standard_library():
     assert _imports_with(FILES, is_wrong) == []
 
 
-def test_the_domain_does_not_ask_for_the_time():
+def test_the_domain_does_not_read_the_time():
     wrong = [
         f"{_name(path)}:{node.lineno}"
         for path in FILES

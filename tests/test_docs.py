@@ -63,7 +63,7 @@ LIMITS = {
 """The rows of docs/limits.md that have a number, in their order, and the constant of each."""
 
 
-def test_what_is_generated_is_what_the_tables_say_now():
+def test_generated_files_match_the_tables():
     old = [
         path.name
         for path, text in of_tables().items()

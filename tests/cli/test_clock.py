@@ -53,7 +53,7 @@ def test_an_advance_lists_what_happened_and_the_agenda_what_will(shell):
     assert fired["kind"] == "authorization_expires"
 
 
-def test_a_maintenance_is_begun_shown_and_ended(shell):
+def test_maintenance_is_begun_shown_and_ended(shell):
     none = shell("maintenance")
     begun = shell("maintenance 10m")
     refused = shell.get("/v2/terminals")

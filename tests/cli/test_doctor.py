@@ -36,7 +36,7 @@ def test_a_healthy_receiver_has_one_line_for_every_probe_and_nothing_to_change()
     assert [line.split()[:2] for line in rest if line] == [["ok", name] for name in PROBES]
 
 
-def test_a_failure_is_shown_with_what_came_back_what_to_change_and_the_rule():
+def test_a_failure_is_shown_with_the_answer_the_remedy_and_the_rule():
     def strict(one: Received) -> Answer | None:
         said = f"\x1b[31munexpected field\nkey {SECRET} or {OTHER_SECRET}"
         return Answer(500, body=said.encode()) if "added_later" in one.json() else None
@@ -109,7 +109,7 @@ def test_the_secret_is_read_from_an_option_the_environment_or_a_file(tmp_path):
     assert [one.exit_code for one in done] == [0, 0, 0]
 
 
-def test_a_wrong_secret_is_told_and_neither_is_shown():
+def test_a_wrong_secret_is_reported_and_no_secret_is_shown():
     def tells(one: Received) -> Answer:
         return Answer(401, body=f"expected {SECRET}, not {OTHER_SECRET[6:]}".encode())
 
@@ -160,7 +160,7 @@ REFUSED = (
 )
 
 
-def test_what_cannot_be_used_is_refused_in_words():
+def test_unusable_input_is_refused_in_a_sentence():
     for arguments, words in REFUSED:
         done = doctor(*arguments, secret=None)
 
@@ -169,7 +169,7 @@ def test_what_cannot_be_used_is_refused_in_words():
         assert "svc_live_abcdef" not in done.stderr
 
 
-def test_at_a_terminal_a_secret_is_made_for_the_receiver_to_be_configured_with():
+def test_at_a_terminal_a_secret_is_generated_for_the_receiver():
     configured: list[str] = []
     with (
         receiving(lambda one: 204 if one.is_signed_by(configured[0]) else 401) as one,

@@ -129,7 +129,7 @@ def test_no_command_prints_what_a_terminal_would_obey_whatever_is_answered(hosti
             assert is_told, (line, hostile.shape)
 
 
-def test_json_for_programs_is_as_the_server_has_it(hostile):
+def test_json_output_equals_the_answer_of_the_server(hostile):
     done = run(hostile, "world show --json")
 
     assert json.loads(done.stdout)["id"] == "default" + POISON

@@ -54,7 +54,7 @@ def test_stopped_in_any_way_it_deletes_its_endpoint_unless_that_is_kept(shell, n
     assert endpoints(shell) == (before if number is None else [])
 
 
-def test_a_failure_is_shown_with_what_was_said_and_when_it_is_tried_again_or_that_it_is_not(shell):
+def test_a_failed_attempt_is_shown_with_its_answer_and_its_next_retry_if_any(shell):
     behaviour = Answer(500, body=b"the \x1b[31mdatabase is away")
     with (
         receiving(behaviour) as receiver,
@@ -115,7 +115,7 @@ def test_a_printed_secret_belongs_to_an_endpoint_that_is_followed_later(shell):
     assert as_json["secret"] == secret
 
 
-def test_as_much_of_a_url_as_says_where_is_enough(shell):
+def test_a_partial_url_is_enough(shell):
     for target, url in (
         ("9000", "http://127.0.0.1:9000/"),
         (":9001/hook", "http://127.0.0.1:9001/hook"),
@@ -244,7 +244,7 @@ def test_without_a_url_it_receives_and_verifies_the_webhooks_itself(shell):
     assert endpoints(shell) == []
 
 
-def test_a_webhook_with_a_wrong_signature_is_refused_and_said(shell):
+def test_a_webhook_with_a_wrong_signature_is_refused_and_reported(shell):
     with shell.following("listen --json") as listening:
         listening.until('"ready"')
         shell.manage("PUT", "/scenario", {"name": "forged_webhooks"})

@@ -94,7 +94,7 @@ def test_keys_are_shown_in_full_bare_as_json_and_as_variables_of_a_shell(shell):
 # --- a running server ---------------------------------------------------------------------------
 
 
-def test_the_lens_says_what_a_key_would_be_answered_and_who_could(shell):
+def test_the_lens_shows_the_answer_that_a_key_would_get_and_who_could(shell):
     allowed = shell("lens merchant accounts.read merchant")
     refused = shell.invoke("lens other_partner accounts.read merchant")
     whole = shell("lens merchant_read_only")
@@ -108,7 +108,7 @@ def test_the_lens_says_what_a_key_would_be_answered_and_who_could(shell):
     assert {row["operation"] for row in rows} >= {"payments.capture", "accounts.read"}
 
 
-def test_find_shows_what_has_an_id_and_fails_where_nothing_has(shell):
+def test_find_shows_the_record_with_an_id_and_fails_without_one(shell):
     nothing = shell.invoke("find no-such-id")
 
     assert "account" in shell("find merchant")

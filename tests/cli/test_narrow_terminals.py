@@ -63,7 +63,7 @@ def test_a_list_has_all_its_names_and_no_line_that_is_too_long(monkeypatch):
                 assert [line for line in lines if len(line) > columns] == [], (name, columns)
 
 
-def test_a_help_text_has_all_its_options_and_no_sentence_that_is_cut():
+def test_a_help_text_has_all_options_and_no_cut_sentence():
     for words, command in commands().items():
         lines = shown(f"{words} --help", 60)
         options = [option for param in command.params for option in param.opts if "--" in option]

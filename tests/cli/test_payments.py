@@ -126,7 +126,7 @@ def test_amounts_are_units_of_their_currency():
 
 
 @pytest.mark.proves("assumed D35-decline")
-def test_a_decline_is_a_result_whatever_its_status_is(served):
+def test_a_decline_is_a_result_whatever_its_http_status(served):
     till = shell_in(served, "declines", readings={"decline_status": "http_402"})
 
     declined = till("pay 9000.51")
@@ -162,7 +162,7 @@ def test_amounts_are_read_and_shown_in_the_currency_of_the_terminal(served):
 # --- next and tap -------------------------------------------------------------------------------
 
 
-def test_the_next_attempt_that_fits_ends_as_was_said_unless_that_is_forgotten(shell):
+def test_the_next_matching_attempt_gets_the_queued_outcome_unless_it_is_cleared(shell):
     shown = shell("next partial_approval --operation sale --approved-amount 400")
     paid = shell.paid()
     empty = shell("next")

@@ -97,7 +97,7 @@ def test_on_a_terminal_each_step_waits_for_a_key(served, story):
         assert process.wait(WAIT_S) == 1
 
 
-def test_what_cannot_be_played_is_refused_in_one_sentence(served, tmp_path):
+def test_an_unplayable_scenario_is_refused_in_one_sentence(served, tmp_path):
     bare = tmp_path / "bare.toml"
     bare.write_text('name = "Bare"\n')
 

@@ -135,7 +135,7 @@ REFUSED = (
 )
 
 
-def test_what_cannot_be_done_is_refused_with_the_reason(shell: Shell):
+def test_an_impossible_change_is_refused_with_the_reason(shell: Shell):
     shell("pay 10")
     shell("pay 10")
     for line, code, words in REFUSED:

@@ -42,7 +42,7 @@ def python(script, *, keep, **env):
     return run("run", "--keep", str(keep), "--", sys.executable, "-c", script, **env)
 
 
-def test_a_command_takes_a_payment_with_what_it_finds_in_its_environment(tmp_path):
+def test_a_command_takes_a_payment_with_its_environment_alone(tmp_path):
     done = python(SALE, keep=tmp_path / "kept")
 
     assert (done.returncode, done.stdout, done.stderr) == (0, "captured\n", "")
@@ -101,7 +101,7 @@ def test_a_killed_command_ends_as_in_shells_and_a_folder_that_cannot_be_written_
     assert "cannot be kept there" in done.stderr
 
 
-def test_what_cannot_run_is_refused_as_shells_do(tmp_path, monkeypatch):
+def test_a_command_that_cannot_run_is_refused_as_in_shells(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("a file").write_text("no program")
     for arguments, code, words in (

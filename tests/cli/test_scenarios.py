@@ -50,7 +50,7 @@ def write(tmp_path):
 # --- check ------------------------------------------------------------------------------------
 
 
-def test_an_example_that_is_wrong_is_told_with_what_came_instead(write):
+def test_a_wrong_example_is_reported_with_the_actual_result(write):
     good, wrong = write("good.toml", GOOD), write("wrong.toml", WRONG)
 
     done, both = scenario("check", good, wrong), scenario("check", "--json", good, wrong)

@@ -177,7 +177,7 @@ VARIABLES = {
 MISSPELT = {"SANDBOX_PROT": "9000", "SANDBOX_LOG_REQUEST": "1"}
 
 
-def test_variables_set_a_server_up_and_those_of_others_or_misspelt_ones_are_told(monkeypatch):
+def test_variables_configure_a_server_and_misspelt_ones_are_reported(monkeypatch):
     for name, value in (SERVICES | VARIABLES | MISSPELT).items():
         monkeypatch.setenv(name, value)
 
@@ -232,7 +232,7 @@ def test_a_profile_and_a_port_for_the_control_api_change_what_is_served_where(tm
     assert f"curl -s {server.url}/v3/payment -H 'X-Acme-Token: acme_" in world
 
 
-def test_what_is_said_at_the_start_is_the_world_that_is_served(served):
+def test_the_banner_describes_the_served_world(served):
     world = served.control("GET", "/worlds/default").json()
 
     facts = served.facts

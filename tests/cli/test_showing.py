@@ -78,7 +78,7 @@ def test_on_a_narrow_terminal_texts_are_wrapped_and_columns_left_out_but_no_word
     assert blocks[4:] == ["second", "  about:", "    a b c", "    d", "  more: x"]
 
 
-def test_what_would_move_the_cursor_is_written_out():
+def test_control_characters_are_written_as_escapes():
     assert printable("a\x1b[2J\n\u202eb") == r"a\x1b[2J\n\u202eb"
 
 
@@ -132,7 +132,7 @@ def test_ctrl_c_before_it_is_done_ends_with_130_and_no_complaint():
     assert ended == (130, "", "")
 
 
-def test_an_output_that_is_full_is_said_in_a_sentence(served):
+def test_a_full_disk_under_the_output_is_reported_in_a_sentence(served):
     for words in (["outcomes"], ["world", "save", "-"]):
         at = ["--url", served.url] if "-" in words else []
         command = [sys.executable, "-m", "sandbox", *words, *at]
@@ -162,7 +162,7 @@ def test_a_command_runs_without_a_standard_stream(served, words, closed):
     assert "isatty" not in ended.stderr
 
 
-def test_a_defect_of_a_command_that_asked_no_server_is_not_blamed_on_one():
+def test_a_defect_of_a_command_is_not_blamed_on_a_server_that_it_did_not_ask():
     broken = ServerCommand("broken", callback=lambda server: int("ten"))
     assert isinstance(CliRunner().invoke(broken).exception, ValueError)
 

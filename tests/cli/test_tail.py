@@ -45,7 +45,7 @@ def test_reasons_stand_below_with_their_clauses(tailed):
     assert "\x1b" not in text
 
 
-def test_only_what_fits_the_filters_is_shown(tailed):
+def test_only_matching_requests_are_shown(tailed):
     for filters, found in {
         "--status 4xx": "34",
         "--status 401,2xx": "124",
@@ -90,7 +90,7 @@ STREAM = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n" + "".join(
 )
 
 
-def test_what_came_faster_than_it_was_read_is_fetched_and_nothing_comes_twice():
+def test_events_that_came_too_fast_are_fetched_and_nothing_comes_twice():
     """The second of three requests is not in the stream, as for a reader that was too slow."""
     asked = []
 

@@ -26,7 +26,7 @@ def test_a_sample_arrives_with_its_changes_and_its_result_is_printed(shell):
     assert [one["status"] for one in message["deliveries"]] == ["delivered"]
 
 
-def test_a_missing_listener_is_reported_and_not_a_failure(shell):
+def test_a_missing_endpoint_is_reported_but_no_failure(shell):
     done = shell.invoke("trigger batch.accepted")
 
     assert done.exit_code == 0
@@ -42,7 +42,7 @@ def test_the_events_that_there_are_can_be_listed_without_a_server():
     assert [one["event"] for one in listed] == list(EVENTS)
 
 
-def test_a_receiver_that_refuses_is_a_failure_and_is_sent_the_same_once_more(shell):
+def test_a_refusal_of_a_receiver_is_a_failure_and_the_webhook_is_resent_unchanged(shell):
     shell.refuses("resend", 1, "no webhook of", "`sandbox resend last`")
     shell.refuses("resend last", 1, "has no message yet")
     shell.refuses("resend msg_zz", 2, "begins with 'msg_zz'", "`last` or `failed`")

@@ -165,7 +165,7 @@ def test_a_file_that_is_not_a_capture_is_refused_and_nothing_is_written(file, tm
         assert list(tmp_path.iterdir()) == [bad]
 
 
-def test_files_that_cannot_be_are_refused(served, file, tmp_path):
+def test_impossible_files_are_refused(served, file, tmp_path):
     missing, deep, dated = (tmp_path / name for name in ("missing.gz", "deep.toml", "dated.toml"))
     deep.write_text("name = " + "[" * 5_000)
     dated.write_text("name = 'Dated'\n[[rule]]\nwhen.from = 2026-03-01T12:00:00Z\n")

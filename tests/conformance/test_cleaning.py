@@ -49,7 +49,7 @@ LOOKED = sum(len(probe.requests) for probe in PROBES) + 1
 @pytest.mark.thorough
 @pytest.mark.parametrize("phase", ["keys", "directory"])
 @pytest.mark.parametrize("trouble", TROUBLE.values(), ids=TROUBLE)
-def test_nothing_is_left_on_a_platform_that_is_in_trouble_for_a_while(trouble, phase, tmp_path):
+def test_nothing_is_left_on_a_platform_that_fails_for_a_while(trouble, phase, tmp_path):
     uat = Uat()
     for at in range(LOOKED, LOOKED + 5, 1 if IS_THOROUGH else 4):
         uat.trouble = _once(trouble, at=at, times=7)
@@ -105,7 +105,7 @@ def test_a_key_of_another_account_ends_the_run_before_anything_is_asked(tmp_path
     assert len(uat.asked) == 1
 
 
-def test_a_key_that_may_not_make_anything_tells_nothing_and_says_why(tmp_path):
+def test_a_key_that_may_not_create_anything_decides_nothing_and_the_reason_is_given(tmp_path):
     uat = Uat()
     uat.keys["own"] = uat.key("merchant_read_only")
 

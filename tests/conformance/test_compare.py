@@ -104,7 +104,7 @@ PLANTED = {
 }
 
 
-def test_a_planted_difference_is_found_and_no_other(har, play, casting):
+def test_only_a_planted_difference_is_found(har, play, casting):
     for name, (number, changes, kind, place) in PLANTED.items():
         recording = parse_har(_changed(har, number, **changes), Profile())
 
@@ -179,7 +179,7 @@ def test_a_recording_without_keys_is_replayed_with_a_key_that_fits(har, tmp_path
     assert done.exit_code == 0, done.output
 
 
-def test_what_browsers_leave_out_or_add_does_not_count(har, tmp_path):
+def test_files_as_browsers_write_them_are_read(har, tmp_path):
     listed = copy.deepcopy(har)
     entries = listed["log"]["entries"]
     lost = entries[-1] | {"response": {"status": -1}}

@@ -62,7 +62,7 @@ def told(folder: Path, phase: str, probe: Probe, value: object) -> dict[str, obj
 
 
 @pytest.mark.parametrize("phase", PHASES)
-def test_a_usual_sandbox_is_told_by_its_usual_readings(phase, tmp_path):
+def test_a_default_sandbox_is_recognized_by_its_default_readings(phase, tmp_path):
     probe = probes_of(phase)[0]
 
     found = told(tmp_path, phase, probe, USUAL[probe.id])
@@ -80,9 +80,7 @@ def test_a_usual_sandbox_is_told_by_its_usual_readings(phase, tmp_path):
         if one.value != USUAL[id]
     ],
 )
-def test_a_sandbox_with_one_reading_turned_is_told_by_that_reading_and_no_other(
-    id, value, tmp_path
-):
+def test_a_sandbox_with_one_changed_reading_is_found_by_that_reading_only(id, value, tmp_path):
     found = told(tmp_path, *ALL[id], value)
 
     assert found.pop(id) == value
@@ -188,7 +186,7 @@ PAST, FUTURE = "Thu, 01 Jan 2026 00:00:00 GMT", "Thu, 01 Jan 2126 00:00:00 GMT"
         (HttpAnswer(200, {}, "<html>"), 3, "no platform answers at this address"),
     ],
 )
-def test_a_platform_in_trouble_is_left_alone(answer, sent, why):
+def test_a_failing_platform_is_left_alone(answer, sent, why):
     time = Time()
 
     done = run(PROBES, lambda request: answer, time.pace())
@@ -199,7 +197,7 @@ def test_a_platform_in_trouble_is_left_alone(answer, sent, why):
     assert [finding.value for finding in done.findings if finding.value is not None] == []
 
 
-def test_a_good_key_that_may_not_do_all_ends_nothing_and_pages_tell_nothing():
+def test_a_valid_key_with_few_permissions_does_not_end_the_run_and_pages_decide_nothing():
     def refuse(request: Asked) -> HttpAnswer:
         return HttpAnswer(403 if request.path == "/v2/transactions" else 200, {}, "{}")
 
@@ -212,7 +210,7 @@ def test_a_good_key_that_may_not_do_all_ends_nothing_and_pages_tell_nothing():
     assert [one.value for one in pages.findings if one.value is not None] == []
 
 
-def test_requests_are_half_a_second_apart_and_a_wish_to_wait_is_applied():
+def test_requests_are_half_a_second_apart_and_retry_after_is_respected():
     time, statuses = Time(), iter([429])
 
     def send(request: Asked) -> HttpAnswer:
@@ -243,7 +241,7 @@ def test_the_plan_lists_every_request_and_sends_none():
     assert [one["method"] for one in requests] == ["GET"] * 22
 
 
-def test_a_key_or_an_address_that_cannot_be_used_is_refused_and_not_shown():
+def test_an_unusable_key_or_address_is_refused_and_not_shown():
     named = "svc_uat_demomerchant_" + "x" * 32
     secret = "whsec_" + "x" * 32
     for key, option, words in (
@@ -295,7 +293,7 @@ def test_a_condition_compares_what_was_answered():
         assert is_met(parse_condition(text), {**answer, "answers": [answer]}) is expected, text
 
 
-def test_what_was_learnt_is_in_the_profile_and_other_names_stay():
+def test_the_findings_are_in_the_profile_and_other_names_stay():
     own = parse_profile({"name": "ours", "api_key_header": "x-ours"})
     probe = next(one for one in PROBES if one.id == "date_filters.start")
 
@@ -378,7 +376,7 @@ def test_a_host_of_production_is_refused(tmp_path):
         assert_refused(done, 2, "is a production host")
 
 
-def test_a_step_that_could_change_what_is_not_the_runs_is_refused():
+def test_a_step_that_could_change_anything_outside_the_run_is_refused():
     making = {"method": "POST", "path": "/v5/apikeys", "makes": "key"}
     for step, words in (
         ({"method": "DELETE", "path": "/v1/accounts/7"}, "path: a request that changes something"),

@@ -32,7 +32,7 @@ def test_on_loopback_a_token_is_asked_for_only_if_it_was_given():
 
 
 @pytest.mark.proves("assumed D25")
-def test_elsewhere_a_token_is_made_up_that_cannot_be_guessed():
+def test_off_loopback_a_random_token_is_generated():
     # Nothing is looked up, and a name may begin like an address.
     names = ("127.evil.example", "127.0.0.1.nip.io", "127.1", "2130706433", "localhost.example")
     tokens = set()
@@ -98,7 +98,7 @@ WRONG = [
 
 
 @pytest.mark.proves("assumed D25")
-def test_without_the_token_everything_is_a_401_that_tells_nothing(guarded):
+def test_without_the_token_everything_is_a_401_that_reveals_nothing(guarded):
     for method, path in (
         ("GET", "/worlds"),
         ("POST", "/worlds"),

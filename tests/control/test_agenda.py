@@ -18,7 +18,7 @@ def advance(sandbox, **how):
 
 
 @pytest.mark.proves("assumed D23, F21")
-def test_what_was_told_about_payments_happens_in_order_at_its_own_moment(sandbox):
+def test_follow_ups_happen_in_order_at_their_own_time(sandbox):
     amex = sandbox.paid_id(operation="auth", card="tok_amex")
     visa = sandbox.paid_id(operation="auth", card="tok_visa_credit")
     prompt = sandbox.paid_id(at="surcharge_merchant")
@@ -61,7 +61,7 @@ def test_the_clock_goes_to_what_falls_due_next_or_stops_just_before_it(sandbox):
     assert advance(sandbox, by="2d", before=True)["fired"] == []
 
 
-def test_a_clock_is_advanced_to_an_instant_by_nothing_and_on_while_it_runs(sandbox):
+def test_a_clock_advances_to_an_instant_by_zero_and_while_it_runs(sandbox):
     for how in ({"by": "0s"}, {"to": NOW}, {"by": "0s", "before": True}):
         assert advance(sandbox, **how) == {"now": NOW, "fired": []}
     moved = advance(sandbox, to="2026-03-02T00:00:00Z")
@@ -93,7 +93,7 @@ def test_two_advances_at_once_are_both_made_in_full(sandbox, requests):
     assert came == ["2026-03-07T12:00:00.000Z", "2026-03-13T12:00:00.000Z"]
 
 
-def test_a_payment_s_amount_is_told_in_its_own_currency(sandbox):
+def test_an_amount_of_a_payment_is_shown_in_its_own_currency(sandbox):
     shop = f"/v1/locations/{sandbox.location_id('merchant')}"
     for currency, written in (("USD", "79.42 USD"), ("JPY", "7942 JPY"), ("BHD", "7.942 BHD")):
         sandbox.put(shop, {"currency": currency})
@@ -109,7 +109,7 @@ def test_a_payment_s_amount_is_told_in_its_own_currency(sandbox):
 
 
 @pytest.mark.proves("assumed D24")
-def test_a_late_answer_leads_where_the_agenda_says(sandbox):
+def test_a_late_answer_has_the_effect_that_the_agenda_announces(sandbox):
     for first, outcome in (
         ("processor_timeout", "approved"),
         ("pending_forever", "insufficient_funds"),
@@ -129,7 +129,7 @@ def test_a_late_answer_leads_where_the_agenda_says(sandbox):
         assert rest[0]["says"] == f"nothing happens: the payment is {tx['status']} by now"
 
 
-def test_keys_and_terminals_are_told_by_name(sandbox):
+def test_keys_and_terminals_are_named_by_the_cast(sandbox):
     blocking = after("1m", "block_terminal"), after("2m", "unblock_terminal")
     follows(sandbox, after("1m", "revoke_key"), *blocking, outcome="approved", times=1)
     sandbox.pay()

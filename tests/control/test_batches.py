@@ -82,7 +82,7 @@ def test_each_result_of_a_batch_has_its_payments_settled_or_not_and_says_what_it
 
 
 @pytest.mark.proves("assumed D4")
-def test_a_batch_and_the_agenda_say_what_comes_and_when(sandbox):
+def test_a_batch_and_the_agenda_show_the_next_event_and_its_time(sandbox):
     then = {"batch": "rejected", "reason": "comms", "after": "2h"}
     running(sandbox, {"when": {"operation": "close_batch"}, "then": then})
     id = sandbox.paid()["batch_id"]

@@ -176,7 +176,7 @@ def mark(sandbox, name=""):
 
 
 @pytest.mark.proves("assumed D25")
-def test_a_world_returns_to_its_mark_as_often_as_one_likes(sandbox):
+def test_a_world_returns_to_its_mark_any_number_of_times(sandbox):
     id = sandbox.paid_id(operation="auth")
     first = mark(sandbox, "before")
 
@@ -211,7 +211,7 @@ def test_ten_marks_are_kept_and_one_can_be_removed(sandbox):
 
 
 @pytest.mark.proves("assumed D25")
-def test_a_copy_has_the_same_data_and_goes_its_own_way(sandbox):
+def test_a_copy_has_the_same_data_and_changes_alone(sandbox):
     id = sandbox.paid_id(operation="auth")
     names = {"id": "copy", "name": "A copy"}
 

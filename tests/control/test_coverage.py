@@ -33,7 +33,7 @@ def total(sandbox: InProcess) -> dict[str, dict[str, int]]:
 
 
 @pytest.mark.parametrize("world", ["default", None])
-def test_at_first_nothing_was_exercised_and_all_of_every_table_never_was(sandbox, world):
+def test_at_first_nothing_is_covered_and_every_table_is_listed_as_never(sandbox, world):
     shown = sandbox.look("/coverage" if world is None else "coverage")
 
     listed = sandbox.look("/scenarios")["scenarios"]
@@ -68,7 +68,7 @@ def test_every_reason_and_status_that_a_payment_can_have_is_in_the_tables():
 # --- what was exercised -----------------------------------------------------------------------
 
 
-def test_a_sale_is_counted_in_every_section_that_it_belongs_to_and_left_out_of_never(sandbox):
+def test_a_sale_is_counted_in_every_section_that_it_belongs_to(sandbox):
     before = sandbox.look("coverage")
     sandbox.pay()
     sandbox.pay()
@@ -159,7 +159,7 @@ def test_a_part_of_a_key_in_the_name_of_a_scenario_is_masked(sandbox):
 # --- whose it is ------------------------------------------------------------------------------
 
 
-def test_what_reaches_no_world_or_no_operation_is_counted_as_its_refusal_alone(sandbox):
+def test_requests_without_a_world_or_operation_count_as_refusals_only(sandbox):
     sandbox.ask("GET", "/v5/apikeys")
     sandbox.get("/v5/apikeys", by="svc_uat_nobody0has1it_" + "a" * 40)
     sandbox.ask("GET", "/v5/nothing")
@@ -208,7 +208,7 @@ def test_a_world_that_begins_again_or_is_gone_counts_nothing_and_the_total_keeps
     assert total(sandbox) == before
 
 
-def test_what_a_fixture_brings_along_was_not_exercised(sandbox):
+def test_content_of_a_fixture_is_not_covered(sandbox):
     sandbox.add_world("mine", fixture="busy", clock=None)
 
     assert sandbox.look("/worlds/mine/messages")["total"] > 0

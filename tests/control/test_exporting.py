@@ -171,7 +171,7 @@ def test_a_sale_that_a_maintenance_refused_is_refused_in_the_scenario(sandbox):
 
 
 @pytest.mark.proves("assumed D25-export")
-def test_what_does_not_come_true_is_refused_with_what_differs(sandbox):
+def test_a_scenario_that_fails_is_refused_with_the_difference(sandbox):
     sandbox.choose(status_after_partial_refund="refunded")
     sale = sandbox.paid()
     sandbox.act(sale, "refund", amount=300)
@@ -182,7 +182,7 @@ def test_what_does_not_come_true_is_refused_with_what_differs(sandbox):
     assert "2 refund: status: expected 'refunded', got 'captured'" in answer.json()["message"]
 
 
-def test_what_scenarios_have_no_word_for_is_refused(sandbox):
+def test_requests_without_a_scenario_word_are_refused(sandbox):
     assert_refused(export(sandbox, "scenario"), 409, "nothing_to_export")
     sandbox.ask("GET", "/v5/apikeys")
     assert_refused(export(sandbox, "scenario"), 409, "nothing_to_export")

@@ -181,7 +181,7 @@ def stories():
 
 
 @pytest.mark.proves("assumed D24-late, D25-export")
-def test_a_test_passes_where_all_is_right_and_fails_where_something_is_otherwise(stories, tmp_path):
+def test_an_exported_test_passes_only_against_the_same_behaviour(stories, tmp_path):
     rows = [("right", name, *change, None) for name, change in SOFTWARE.items()]
     rows += [("wrong", name, *change) for name, change in WRONG.items()]
     rows += [("hurried", name, *change) for name, change in HURRIED.items()]
@@ -199,7 +199,7 @@ def test_a_test_passes_where_all_is_right_and_fails_where_something_is_otherwise
 # --- what is exported -------------------------------------------------------------------------
 
 
-def test_requests_come_with_those_that_made_what_they_name(sandbox):
+def test_an_export_adds_the_requests_that_created_the_named_records(sandbox):
     sale = sandbox.paid()
     sandbox.paid(777)
     sandbox.act(sale, "refund", amount=300)
@@ -233,7 +233,7 @@ def test_a_key_that_only_this_world_has_is_refused(sandbox):
     assert_refused(sandbox.manage("POST", "/export", {"as": "pytest"}), 409, "not_exportable")
 
 
-def test_whatever_was_sent_the_test_is_a_program(sandbox):
+def test_an_exported_test_is_always_valid_python(sandbox):
     id = sandbox.paid()["transaction_id"]
     for path in (f"/v1/transactions/{id}", "/v1/it's {odd}", '/"', "/a\\b", "/a?b#c\n"):
         sandbox.get(path, query="q='{x}%22&y=1\"")

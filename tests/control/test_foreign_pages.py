@@ -64,7 +64,7 @@ def test_a_route_that_is_open_answers_any_page(shared):
 
 
 @pytest.mark.proves("assumed D25-origins")
-def test_what_is_not_the_origin_that_was_asked_is_foreign(shared):
+def test_any_other_origin_is_foreign(shared):
     for headers in (
         {"sec_fetch_site": "Same-Origin"},
         {"sec_fetch_site": ""},

@@ -69,7 +69,7 @@ def test_the_table_of_an_admin_that_sees_all_says_what_the_platform_answers():
         assert sandbox.get("/v5/apikeys", by=key["key"], query=query).status == status
 
 
-def test_a_deletion_is_said_to_be_answered_as_the_readings_of_the_world_have_it():
+def test_the_lens_answers_a_deletion_by_the_readings_of_the_world():
     sandbox = fresh()
     sandbox.choose(delete_answers="resource")
     terminal = sandbox.terminal_id("merchant")
@@ -82,7 +82,7 @@ def test_a_deletion_is_said_to_be_answered_as_the_readings_of_the_world_have_it(
     assert (seen["status"], rows["terminals.delete"]["own"]) == (answer.status, answer.status)
 
 
-def test_looking_changes_nothing_and_is_not_a_use_of_a_key(sandbox):
+def test_the_lens_changes_nothing_and_does_not_use_a_key(sandbox):
     id = sandbox.paid_id()
     before = everything(sandbox)
 

@@ -74,7 +74,7 @@ def test_messages_are_filtered_by_what_they_are_about_and_what_became_of_them(sa
 # --- the journal ------------------------------------------------------------------------------
 
 
-def test_an_entry_tells_a_request_from_its_beginning_to_its_answer(sandbox):
+def test_an_entry_describes_a_request_up_to_its_answer(sandbox):
     answer = sandbox.post("/v5/apikeys", KEY, by="merchant", query="x=1%202")
 
     entry = sandbox.journal(answer)

@@ -34,7 +34,7 @@ def test_a_new_world_needs_no_attention_and_says_which_scenario_runs(sandbox):
     assert sandbox.look("overview")["scenario"] == running
 
 
-def test_the_feed_tells_who_decided_and_why_something_was_refused(sandbox):
+def test_the_feed_shows_who_decided_and_why_a_request_was_refused(sandbox):
     hook = sandbox.add_endpoint()["id"]
     sale = sandbox.paid(1250, outcome="insufficient_funds")
     sandbox.post("/v3/payment", {"amount": 5})
@@ -80,7 +80,7 @@ def test_the_feed_has_the_newest_requests_only(sandbox):
     assert seen["requests_total"] == FEED_MAX + 2
 
 
-def test_an_unanswered_surcharge_is_a_need(sandbox):
+def test_an_unanswered_surcharge_needs_attention(sandbox):
     tx = sandbox.prompted(2000)
 
     (need,) = sandbox.look("overview")["needs"]
@@ -89,7 +89,7 @@ def test_an_unanswered_surcharge_is_a_need(sandbox):
     assert (need["amount"], need["currency"]) == (tx["total_amount"], "USD")
 
 
-def test_a_batch_is_a_need_until_what_came_back_is_in_a_batch_again(sandbox):
+def test_a_batch_needs_attention_until_its_returned_records_are_in_a_batch(sandbox):
     sandbox.set_switch("batch.settlement", "manual")
     kept, back = sandbox.paid(2500), sandbox.paid(700)
     first = kept["batch_id"]
@@ -109,7 +109,7 @@ def test_a_batch_is_a_need_until_what_came_back_is_in_a_batch_again(sandbox):
     assert needs(sandbox) == [("batch", second)]
 
 
-def test_a_batch_is_a_need_however_many_newer_ones_are_none(sandbox):
+def test_a_batch_needs_attention_however_many_newer_ones_do_not(sandbox):
     sandbox.set_switch("batch.settlement", "manual")
     results = [{"answer": "rejected", "reason": "hash_mismatch"}]
     results += [{"answer": "partially_accepted", "rejected": 1}] * NEEDS_OF_A_KIND_MAX
@@ -125,7 +125,7 @@ def test_a_batch_is_a_need_however_many_newer_ones_are_none(sandbox):
     assert needs(sandbox) == [("batch", batches[0])]
 
 
-def test_a_key_is_a_need_once_a_request_with_it_fails_and_an_endpoint_once_it_is_off(sandbox):
+def test_a_failing_key_and_a_disabled_endpoint_need_attention(sandbox):
     assert needs(sandbox) == []
     sandbox.get("/v1/accounts", by="revoked")
 
@@ -141,7 +141,7 @@ def test_a_key_is_a_need_once_a_request_with_it_fails_and_an_endpoint_once_it_is
     assert endpoint["says"].startswith("is disabled: ")
 
 
-def test_an_awaited_card_is_a_need(sandbox, requests):
+def test_an_awaited_card_needs_attention(sandbox, requests):
     desk_opens(sandbox)
     task = requests.open(sale_of(sandbox, amount=1500))
 

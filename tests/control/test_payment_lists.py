@@ -21,7 +21,7 @@ def till():
     return sandbox, ids
 
 
-def test_a_row_says_what_a_list_needs_in_at_most_500_bytes(till):
+def test_a_row_fits_into_500_bytes(till):
     sandbox, ids = till
 
     row = sandbox.look("payments", q=ids["hotel"])["payments"][0]

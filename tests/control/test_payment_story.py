@@ -18,7 +18,7 @@ def move(sandbox, tx, operation, **query):
 # --- the story --------------------------------------------------------------------------------
 
 
-def test_a_story_has_attempts_refusals_of_strangers_messages_and_what_is_due(sandbox):
+def test_a_story_has_attempts_foreign_refusals_messages_and_due_events(sandbox):
     tx = sandbox.held(1000)
     id = tx["transaction_id"]
     sandbox.post(f"/v3/payments/{id}/capture", {}, by="other_merchant")

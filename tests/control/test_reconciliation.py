@@ -85,7 +85,7 @@ def test_no_cell_is_a_formula_for_a_spreadsheet(sandbox):
 
 
 @pytest.mark.proves("assumed D57")
-def test_a_file_that_has_all_that_the_world_has_has_no_difference(sandbox):
+def test_a_complete_file_has_no_difference(sandbox):
     payments = [sandbox.sold(), sandbox.held(700), sandbox.paid(outcome="do_not_honor")]
     rows = [row(tx) for tx in payments]
 
@@ -160,7 +160,7 @@ def test_records_of_actions_are_transactions_like_others(sandbox):
     assert settlement == [sale["transaction_id"], refund["transaction_id"]]
 
 
-def test_a_file_of_one_account_batch_or_status_lacks_nothing_of_others(sandbox):
+def test_a_file_of_one_account_batch_or_status_is_not_compared_with_others(sandbox):
     first = sandbox.sold(event_id="same")
     second = sandbox.sold(at="second_merchant", event_id="same")
     declined = sandbox.paid(outcome="do_not_honor")

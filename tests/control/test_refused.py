@@ -386,7 +386,7 @@ ASKED = {"method": "POST", "path": "/v3/payment", "key": "partner", "body": {"am
 
 
 @pytest.mark.proves("assumed D24, D25-send, D41")
-def test_what_cannot_be_asked_is_refused_with_the_nearest_word_and_changes_nothing(sandbox):
+def test_an_impossible_question_is_refused_with_the_nearest_word(sandbox):
     sandbox.set_switch("batch.settlement", "manual")
     sale = sandbox.paid()
     ids = {"batch": sale["batch_id"], "payment": sale["transaction_id"]}
@@ -438,7 +438,7 @@ def test_a_misspelt_parameter_or_field_is_refused_with_the_right_one():
     assert everything(sandbox) == before
 
 
-def test_an_id_that_nothing_has_is_not_found():
+def test_an_unknown_id_is_not_found():
     sandbox = fresh_checked()
     before = everything(sandbox)
     for row in (row for row in CONTROL if "none" in path_of(row)):

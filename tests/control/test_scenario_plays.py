@@ -107,7 +107,7 @@ def test_a_tap_is_that_of_the_example_and_webhooks_are_left_to_the_world(story):
     assert taps == [f"/taps/{step['subject']}"]
 
 
-def test_what_cannot_be_played_is_refused_before_anything_is_sent(sandbox):
+def test_an_unplayable_example_is_refused_before_anything_is_sent(sandbox):
     asked = sandbox.look("requests")["total"]
     assert_refused(play(sandbox, 1), 404, "no_scenario")
     sandbox.manage("PUT", "/scenario", {"toml": 'name = "empty"'})
@@ -129,7 +129,7 @@ def test_what_cannot_be_played_is_refused_before_anything_is_sent(sandbox):
     assert sandbox.look("requests")["total"] == asked
 
 
-def test_what_takes_too_long_is_given_up_and_the_world_goes_on(sandbox, monkeypatch):
+def test_examples_that_take_too_long_are_given_up_and_the_world_continues(sandbox, monkeypatch):
     monkeypatch.setattr("sandbox.app._PROVED_WITHIN_S", 0)
     sandbox.manage("PUT", "/scenario", {"toml": STORY})
 

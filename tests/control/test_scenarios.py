@@ -178,7 +178,7 @@ then = { fault = "http_5033" }
     assert {one["line"] for one in check(sandbox, json=tomllib.loads(text))} == {None}
 
 
-def test_of_very_many_mistakes_the_first_hundred_are_told_and_the_rest_counted(sandbox):
+def test_the_first_hundred_mistakes_are_listed_and_the_rest_counted(sandbox):
     for count in (100, 101, 2_000):
         wrong = "\n".join(f'operatio{number} = "sale"' for number in range(count))
         text = f'name = "x"\n[[rule]]\n[rule.when]\n{wrong}\n[rule.then]\ntimes = 0\n'
@@ -191,7 +191,7 @@ def test_of_very_many_mistakes_the_first_hundred_are_told_and_the_rest_counted(s
             assert one["field"].rpartition(".")[2] in lines[one["line"] - 1]
 
 
-def test_what_is_right_has_no_problems_and_what_is_not_toml_names_its_line(sandbox):
+def test_a_valid_file_has_no_problems_and_invalid_toml_names_its_line(sandbox):
     assert check(sandbox, toml=TOML) == []
     assert sandbox.manage("GET", "/scenario").status == 404
     (problem,) = check(sandbox, toml='name = "x"\nrule = [\n')

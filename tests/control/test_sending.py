@@ -29,7 +29,7 @@ def send(sandbox, **body):
 
 
 @pytest.mark.proves("assumed D25-send")
-def test_a_request_takes_the_way_of_any_other_and_is_not_counted(sandbox):
+def test_a_sent_request_takes_the_usual_steps_and_is_not_counted(sandbox):
     before = sandbox.look("coverage")
 
     answer = send(sandbox, **sale(sandbox))
@@ -118,7 +118,7 @@ def test_a_request_is_sent_again_as_it_was_or_with_changes(sandbox):
     assert changed["body"]["total_amount"] == 777
 
 
-def test_a_request_is_sent_again_with_what_it_said_of_its_body_and_the_answer(sandbox):
+def test_a_replayed_request_keeps_accept_and_content_type(sandbox):
     text, html = {"content-type": "text/plain"}, {"accept": "text/html"}
     misspelt = {"x-sandbox-outcome": "lost_crad"}
     listed = {"method": "GET", "path": "/v5/apikeys", "key": "merchant", "headers": html}
@@ -142,7 +142,7 @@ def test_a_query_is_shown_sent_again_and_exported_as_it_was(sandbox):
     assert query.replace(" ", "%20") in exported(sandbox, "curl")["content"]
 
 
-def test_what_the_journal_no_longer_has_is_not_sent_in_part(sandbox):
+def test_a_request_that_the_journal_has_only_in_part_is_not_sent(sandbox):
     long = send(sandbox, **sale(sandbox, body={"text": "x" * 20_000})).json()["request_id"]
 
     refused = replay(sandbox, long)

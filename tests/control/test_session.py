@@ -115,7 +115,7 @@ def test_a_page_of_another_origin_signs_no_user_in_or_out(locked):
     assert ask(locked, "GET", "/worlds", cookie).status == 200
 
 
-def test_a_page_learns_the_address_of_the_platform_at_the_host_that_it_was_opened_at(sandbox):
+def test_a_page_gets_the_platform_address_at_its_own_host(sandbox):
     own_port = fresh(host="0.0.0.0", token=TOKEN, port=8080, control_port=8081)
     asked = Exchange(http_scope("GET", "/_sandbox/session", headers=[HOST], port=8081))
 
@@ -125,7 +125,7 @@ def test_a_page_learns_the_address_of_the_platform_at_the_host_that_it_was_opene
     assert sandbox.look("/session")["platform_url"] == "/"
 
 
-def test_without_a_token_everybody_is_signed_in(sandbox):
+def test_without_a_token_every_client_is_signed_in(sandbox):
     read = sandbox.look("/session")
     begun = sandbox.control("POST", "/session", {"token": "whatever"})
 

@@ -36,7 +36,7 @@ def has_readers(sandbox: InProcess) -> bool:
 # --- what is told -----------------------------------------------------------------------------
 
 
-def test_a_payment_is_told_in_order_as_the_journal_and_the_messages_show_it(sandbox):
+def test_the_story_of_a_payment_agrees_with_journal_and_messages(sandbox):
     happened = told(sandbox, sandbox.pay, 4)
 
     told_of = [(kind, number) for kind, number, _ in happened]
@@ -50,7 +50,7 @@ def test_a_payment_is_told_in_order_as_the_journal_and_the_messages_show_it(sand
         assert one | {"deliveries": []} == sandbox.look(f"messages/{one['id']}")
 
 
-def test_an_attempt_is_told_with_what_became_of_its_delivery(sandbox):
+def test_an_attempt_is_streamed_with_the_status_of_its_delivery(sandbox):
     url = "http://127.0.0.1:9/hooks"
     sandbox.add_endpoint(id="till", url=url)
 
@@ -72,7 +72,7 @@ def test_an_attempt_is_told_with_what_became_of_its_delivery(sandbox):
     assert (attempt["at"], attempt["status_code"], attempt["trigger"]) == (NOW, None, "scheduled")
 
 
-def test_a_clock_that_is_set_or_advanced_is_told(sandbox):
+def test_a_clock_that_is_set_or_advanced_is_streamed(sandbox):
     for method, path, body, expected in (
         ("PUT", "/clock", {"rate": 60}, "2026-03-01T12:00:00.000Z frozen 60.0"),
         ("PUT", "/clock", {"now": "2026-03-01T13:00:00Z"}, "2026-03-01T13:00:00.000Z frozen 60.0"),
@@ -86,7 +86,7 @@ def test_a_clock_that_is_set_or_advanced_is_told(sandbox):
         assert f"{clock['now']} {clock['mode']} {clock['rate']}" == expected
 
 
-def test_only_the_kinds_that_are_asked_for_are_told_and_numbers_are_those_of_the_world(sandbox):
+def test_only_the_requested_kinds_are_streamed_with_numbers_of_the_world(sandbox):
     # What was before is not told, nor does it have a number.
     sandbox.get("/v5/apikeys", by="merchant")
 
@@ -112,7 +112,7 @@ def test_all_readers_of_a_world_are_told_and_those_of_another_are_not(sandbox, m
 # --- readers that are slow, silent, or gone ---------------------------------------------------
 
 
-def test_a_reader_that_is_too_slow_is_told_how_much_it_missed(sandbox, run):
+def test_a_slow_reader_gets_the_number_of_missed_events(sandbox, run):
     with reading(sandbox, run, "kinds=clock") as stream:
         stream.reads.clear()
         for rate in range(1, WAITING_MAX + 8):
@@ -128,7 +128,7 @@ def test_a_reader_that_is_too_slow_is_told_how_much_it_missed(sandbox, run):
     assert (later[0], later[1], later[2]["rate"]) == ("clock", WAITING_MAX + 8, 1)
 
 
-def test_a_silent_stream_says_that_it_is_there_and_its_world_is_in_use(run):
+def test_a_silent_stream_sends_signs_of_life_and_keeps_its_world_in_use(run):
     ticks = [0.0]
     sandbox = InProcess(build(Settings(), ticks=lambda: ticks[0]))
     watched, _ = (sandbox.add_world(id).get_world() for id in ("watched", "forgotten"))
@@ -207,7 +207,7 @@ def test_a_stream_whose_world_goes_before_it_begins_ends_at_once(mine, run):
         assert stream.text() == ""
 
 
-def test_records_and_rows_are_told_as_lists_show_them_and_are_small(sandbox):
+def test_records_and_rows_are_streamed_as_lists_show_them_and_are_small(sandbox):
     happened = told(sandbox, sandbox.pay, 6, query="kinds=record,message,request&shape=row")
 
     shown = {one["kind"]: one for kind, _, one in happened if kind == "record"}
@@ -224,7 +224,7 @@ def test_records_and_rows_are_told_as_lists_show_them_and_are_small(sandbox):
     assert max(len(json.dumps(one)) for one in (message, request)) < 800
 
 
-def test_an_endpoint_is_told_without_its_secret_and_when_it_is_gone(sandbox):
+def test_an_endpoint_is_streamed_without_its_secret_and_when_it_is_deleted(sandbox):
     def does():
         sandbox.add_endpoint(id="till")
         sandbox.manage("DELETE", "/endpoints/till")
@@ -236,7 +236,7 @@ def test_an_endpoint_is_told_without_its_secret_and_when_it_is_gone(sandbox):
     assert gone == till | {"url": None, "removed": True}
 
 
-def test_a_scenario_a_name_and_what_falls_due_are_told(sandbox):
+def test_a_scenario_a_name_and_the_agenda_are_streamed(sandbox):
     def does():
         sandbox.manage("PUT", "/scenario", {"name": "approve_all"})
         sandbox.manage("PATCH", "", {"name": "Release 7"})
@@ -252,9 +252,7 @@ def test_a_scenario_a_name_and_what_falls_due_are_told(sandbox):
     assert happened[3][2]["next"]["due"] > NOW
 
 
-def test_a_payment_that_waits_for_a_tap_is_told_when_it_begins_and_when_it_ends(
-    sandbox, requests, run
-):
+def test_a_payment_that_waits_for_a_tap_is_streamed_at_its_start_and_end(sandbox, requests, run):
     with reading(sandbox, run, "kinds=tap") as stream:
         desk_opens(sandbox)
         requests.tapped(sale(sandbox, amount=900), cancel="user")

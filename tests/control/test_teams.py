@@ -101,7 +101,7 @@ def test_the_operator_makes_worlds_for_a_team_and_copies_of_them(shared):
     assert copy["id"] == "world-1"
 
 
-def test_a_team_has_a_number_of_worlds_and_another_has_room():
+def test_a_full_team_does_not_limit_another():
     small = Shared(limits=Limits(worlds_per_team_max=2))
     for _ in range(2):
         small.mobile.make()
@@ -131,7 +131,7 @@ def secretive() -> Shared:
 
 
 @pytest.mark.proves("assumed D25-teams")
-def test_a_world_of_others_is_answered_as_one_that_there_is_not(secretive):
+def test_a_world_of_another_team_looks_like_a_missing_one(secretive):
     for row in (row for row in CONTROL if "{w}" in row.path):
         body = {} if row.body is not None or row.is_raw else ...
         answers = set()
@@ -151,7 +151,7 @@ def test_no_answer_about_the_server_tells_of_a_world_of_others(secretive):
         assert [one for one in TRACES if one in answer.body.decode()] == [], row.name
 
 
-def test_nothing_is_found_in_a_world_of_others_and_nothing_is_counted(secretive):
+def test_a_search_finds_and_counts_nothing_in_worlds_of_other_teams(secretive):
     sold = secretive.web.look("/worlds/secret-plans/payments")["payments"][0]
     id = sold["id"]
 
@@ -167,7 +167,7 @@ def test_nothing_is_found_in_a_world_of_others_and_nothing_is_counted(secretive)
     assert mine["operations"]["exercised"] == {"payments.create": 1}
 
 
-def test_a_snapshot_with_a_key_of_others_says_nothing_of_their_world(secretive):
+def test_a_snapshot_with_a_key_of_another_team_does_not_name_its_world(secretive):
     saved = secretive.web.look("/worlds/secret-plans/snapshot")
     secretive.mobile.make(id="copy")
 
@@ -277,7 +277,7 @@ def test_tokens_and_worlds_of_teams_outlive_a_server_that_is_killed(tmp_path, na
     assert issued["token"] not in path.read_bytes().decode("latin-1")
 
 
-def test_damaged_tokens_of_a_file_are_no_open_door(tmp_path):
+def test_damaged_tokens_in_a_file_grant_no_access(tmp_path):
     path = tmp_path / "state.json"
     head = {"program": "uat-sandbox", "format": FORMAT, "tokens": [{"id": 1}]}
     path.write_text(json.dumps({"file": {"1": head}}))

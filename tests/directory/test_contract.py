@@ -26,7 +26,7 @@ def large(request):
     "spec 4.4-paths, 4.4-paths-accounts, 4.4-paths-locations, 4.4-paths-terminals, 9.2, 9.4",
     "assumed 1.3-v1, 0.5-ids, D20, 1.3, 1.3-alias, 1.4-constant, 1.5-create, 1.5-metadata",
 )
-def test_a_new_record_has_what_it_is_created_with_and_defaults_for_the_rest(sandbox, large):
+def test_a_new_record_has_the_given_values_and_defaults_for_the_rest(sandbox, large):
     nulls = dict.fromkeys([*large.full, *large.null_when_created])
 
     for given in ({}, nulls, large.full):
@@ -122,7 +122,7 @@ def test_an_update_with_a_bad_value_is_refused_and_the_field_named(sandbox, reso
     "spec 6.3-account.updated, 6.3-terminal.updated, 6.3-location.updated",
     "assumed 1.3-update, 1.6-update",
 )
-def test_what_changes_nothing_is_not_announced_and_what_cannot_change_is_noted(sandbox, resource):
+def test_a_change_of_nothing_is_not_announced_and_fixed_fields_are_noted(sandbox, resource):
     record = resource.create(sandbox, **resource.full)
     sandbox.set_clock("2026-03-02T00:00:00Z")
     item, before = resource.item(record), sandbox.state()

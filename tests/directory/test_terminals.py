@@ -109,7 +109,7 @@ def test_a_var_sheet_gives_what_is_not_given_beside_it(sandbox):
 
 
 @pytest.mark.proves("assumed 1.4-var-sheet, 1.4-create")
-def test_a_bad_or_missing_value_in_a_var_sheet_is_refused_and_the_field_named(sandbox):
+def test_a_bad_or_missing_value_in_a_var_sheet_is_refused_by_field(sandbox):
     fields = {
         "merchant_number": "mid",
         "terminal_number": "tid",

@@ -111,7 +111,7 @@ STILL_ANSWERED = {
     "assumed 4.7, 4.7-types, 4.7-write-only, 0.5-hidden, C5, 1.8, C11",
 )
 @pytest.mark.parametrize("name", SERVED)
-def test_what_is_hidden_is_one_404_what_is_denied_one_401_and_the_rest_is_served(sandbox, name):
+def test_hidden_is_one_404_denied_is_one_401_and_the_rest_is_served(sandbox, name):
     case = CASES[name]
     ids = {
         "real": target_of(sandbox, name, case.keeps),

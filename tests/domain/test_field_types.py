@@ -38,13 +38,13 @@ def _by_document(kind: Any, value: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", sorted(set(TYPES) - {"Rate"}))
-def test_both_readers_take_the_same_values_and_read_the_same_of_them(name: str):
+def test_both_readers_accept_and_read_the_same_values(name: str):
     read = {repr(value): _by_pydantic(TYPES[name], value) for value in VALUES}
 
     assert {repr(value): _by_document(TYPES[name], value) for value in VALUES} == read
     assert "refused" in read.values()
 
 
-def test_a_refusal_is_a_sentence_that_does_not_repeat_the_value():
+def test_a_refusal_is_a_sentence_without_the_refused_value():
     with pytest.raises(ValueError, match=r"^string should have at most 200 characters$"):
         from_document(field_types.WorldName, "hunter2" * 30)

@@ -58,7 +58,7 @@ IMPOSSIBLE = [
 
 
 @pytest.mark.proves("assumed 1.2-expires")
-def test_a_text_that_names_no_moment_is_refused_in_words():
+def test_a_text_that_is_not_an_instant_is_refused_in_a_sentence():
     for texts, said in (
         (INVALID, "must be an RFC 3339 date-time with an offset"),
         (IMPOSSIBLE, "must name a date and time that exist"),

@@ -42,9 +42,7 @@ ANYTHING = st.text(st.characters(exclude_categories=["Cs"]))
     parts=KEY_PARTS,
     more=st.text(LETTERS + "_- \n\u00e9", min_size=1, max_size=3),
 )
-def test_a_key_that_is_written_is_taken_apart_again_and_with_something_around_it_is_not(
-    prefix, parts, more
-):
+def test_a_written_key_parses_and_one_with_text_around_it_does_not(prefix, parts, more):
     key_format, (lookup, secret) = FORMATS[prefix], parts
     key = key_format.write(lookup, secret)
 

@@ -72,7 +72,7 @@ SURROUNDINGS = ["{}", "card {} here", "({})", '"{}"', "{},{}", "%{}^NAME", ";{}=
 
 
 @pytest.mark.proves("spec 2.4-card", "assumed 2.11, 6.4-spelling")
-def test_a_number_of_every_brand_is_told_and_masked_however_it_is_written():
+def test_a_number_of_every_brand_is_found_and_masked_however_it_is_written():
     for name, spelling in SPELLINGS.items():
         for number, masked in NUMBERS.values():
             written = spelling(number)
@@ -115,7 +115,7 @@ BESIDE = [
     between=st.text(st.characters(exclude_categories=["L", "N"]), min_size=1, max_size=2)
     | st.sampled_from([r"\n", "\u200b", "\xad", "\ufeff", "\xa0"]),
 )
-def test_whatever_is_between_the_groups_of_a_number_does_not_hide_it(number, between):
+def test_separators_between_the_groups_of_a_number_do_not_hide_it(number, between):
     number, masked = number
     written = in_fours(number, between)
 
@@ -124,7 +124,7 @@ def test_whatever_is_between_the_groups_of_a_number_does_not_hide_it(number, bet
     assert secrets.mask_cards(f"card {written} here") == f"card {masked} here"
 
 
-def test_what_is_written_beside_a_number_does_not_hide_it():
+def test_text_beside_a_number_does_not_hide_it():
     for text in BESIDE:
         assert secrets.has_card(text), text
         assert not secrets.has_card(secrets.mask_cards(text))
@@ -192,7 +192,7 @@ SOUP = st.lists(st.sampled_from(PIECES) | SIGNS, max_size=14).map("".join)
 
 @settings(max_examples=examples(600))
 @given(SOUP | st.text(alphabet="0123456789 -", max_size=60))
-def test_what_is_found_in_any_text_is_a_number_and_nothing_is_left(text):
+def test_every_match_in_a_text_is_a_card_number_and_none_is_left(text):
     end = 0
     for found in secrets.find_cards(text):
         written = text[found.start : found.end]
@@ -220,7 +220,7 @@ SOUPS = [
 """What has no card number in it, however often it is repeated."""
 
 
-def test_soup_of_the_size_of_the_longest_body_is_searched_at_once():
+def test_the_largest_random_body_is_searched_quickly():
     secrets.has_card("\u00e9 4111111111111111")
     for piece in SOUPS:
         began = time.process_time()

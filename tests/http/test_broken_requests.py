@@ -34,7 +34,7 @@ GARBAGE = [
 ]
 
 
-def test_bytes_that_are_no_http_get_a_400_and_the_server_goes_on(served):
+def test_bytes_that_are_not_http_get_a_400_and_the_server_continues(served):
     for garbage in GARBAGE:
         with Client(served.port) as client:
             answer = client.ask(garbage)
@@ -168,7 +168,7 @@ ENDLESS = {
 """How a head begins, and what comes without end."""
 
 
-def test_a_head_without_end_is_refused_before_much_of_it_has_come(served):
+def test_an_endless_head_is_refused_early(served):
     for begin, filler in ENDLESS.items():
         with Client(served.port) as client:
             client.send(begin)

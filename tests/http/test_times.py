@@ -22,7 +22,7 @@ def begun(sandbox: Serving, size: int) -> bytes:
 
 
 @pytest.mark.proves("assumed D25-times")
-def test_a_connection_on_which_no_head_comes_to_its_end_is_closed():
+def test_a_connection_whose_head_does_not_end_is_closed():
     """Neither empty lines nor a head drop by drop keep it open."""
     with serving(head_s=SHORT_S) as sandbox, contextlib.ExitStack() as stack:
         heads = (b"", b"G", HEALTH[:-2], HEALTH + b"GET / HT")
@@ -39,7 +39,7 @@ def test_a_connection_on_which_no_head_comes_to_its_end_is_closed():
 
 
 @pytest.mark.proves("assumed D25-times")
-def test_a_body_that_does_not_come_is_given_up_and_one_that_goes_on_coming_is_not():
+def test_a_body_that_stalls_is_given_up_and_one_that_keeps_coming_is_not():
     refused = head_of("POST /v5/apikeys", "content-length: 100") + b"{"
     with serving(body_s=SHORT_S) as sandbox, contextlib.ExitStack() as stack:
         stopped, unneeded, slow = (stack.enter_context(Client(sandbox.port)) for _ in range(3))
@@ -58,7 +58,7 @@ def test_a_body_that_does_not_come_is_given_up_and_one_that_goes_on_coming_is_no
 
 
 @pytest.mark.proves("assumed D25-times")
-def test_a_connection_that_is_used_no_more_is_closed_without_a_word():
+def test_an_idle_connection_is_closed_without_an_answer():
     with serving(idle_s=2 * SHORT_S) as sandbox, Client(sandbox.port) as client:
         for _ in range(5):
             assert client.ask(HEALTH).status == 200
@@ -100,7 +100,7 @@ def test_a_stream_or_a_wait_ends_with_its_connection():
                 until(lambda: under_way() == 0)
 
 
-def test_a_body_that_came_is_not_late_because_another_request_is_answered_first():
+def test_a_complete_body_is_not_late_because_another_request_is_answered_first():
     wait = WAIT.replace(b"timeout_s=300", b"timeout_s=0.6")
     switches = b'{"triggers.enabled": false}'
     head = head_of(f"PUT {WORLD}/switches", f"content-length: {len(switches)}")

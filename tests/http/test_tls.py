@@ -140,7 +140,7 @@ def test_a_given_certificate_is_served(tmp_path, folder, server):
     assert given.facts["has_ca"] is False
 
 
-def test_what_cannot_be_used_is_refused_in_words(tmp_path):
+def test_unusable_input_is_refused_in_a_sentence(tmp_path):
     junk = tmp_path / "junk"
     junk.write_text("no certificate")
     for options, words in (

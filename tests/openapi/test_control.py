@@ -28,7 +28,7 @@ def test_no_name_of_a_row_stands_for_an_operation_of_both_surfaces():
     assert set(platform.operations) & set(control.operations) == set()
 
 
-def test_what_is_not_recorded_is_answered_as_the_document_says(sandbox):
+def test_unrecorded_answers_match_the_document(sandbox):
     for row in CONTROL:
         if row.name in ("taps.list", "tokens.create", "tokens.list", "verify"):
             body = row.body.EXAMPLE if row.body else ...
@@ -47,7 +47,7 @@ def test_an_unknown_world_and_a_body_that_is_too_large_are_refused_as_the_docume
             assert answer.status == 413, row.name
 
 
-def test_what_is_there_already_is_refused_as_the_document_says(sandbox):
+def test_conflicts_are_refused_as_the_document_says(sandbox):
     taken = sandbox.add_endpoint(id="taken", disabled=True)
     sandbox.add_endpoint(id="free")
     message = sandbox.emit("account.created")

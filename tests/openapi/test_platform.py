@@ -68,7 +68,7 @@ def test_an_operation_refuses_with_every_status_that_its_document_names(platform
 
 
 @pytest.mark.proves("assumed C9")
-def test_a_method_that_a_path_does_not_serve_is_told_those_that_are_described(sandbox):
+def test_a_refused_method_is_answered_with_the_described_ones(sandbox):
     for path, item in sandbox.platform.document["paths"].items():
         described_ones = {name.upper() for name, one in item.items() if "deprecated" not in one}
         answer = sandbox.ask("OPTIONS", re.sub(r"{\w+}", "some-id", path), key="merchant")
@@ -87,7 +87,7 @@ def test_a_batch_is_described_with_its_members_too(sandbox):
     assert member["transaction_id"] == sale["transaction_id"]
 
 
-def test_a_body_that_is_otherwise_than_described_is_noticed(sandbox):
+def test_a_body_that_differs_from_its_description_is_noticed(sandbox):
     pointer = "/components/schemas/Account"
     shown = Request(sandbox, "accounts.read").send().json()
 
@@ -171,7 +171,7 @@ STOPS = ("payments", "new_payments", "changes")
     ("value", "stops"),
     [*(product(BLOCK_FAULTS, STOPS) if IS_THOROUGH else zip(BLOCK_FAULTS, cycle(STOPS)))],
 )
-def test_what_a_block_stops_is_described_with_the_status_of_the_reading(value, stops):
+def test_a_blocked_request_is_described_with_the_status_of_the_reading(value, stops):
     profile = Profile(readings={"block_answer": value, "block_stops": stops})
     settings = Settings(clock=FROZEN, profile=profile)
     documents = described(build(settings))

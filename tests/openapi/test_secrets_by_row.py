@@ -98,7 +98,7 @@ def _assert_nothing_is_kept(sandbox: InProcess, caplog: pytest.LogCaptureFixture
     assert [name for name, (_, key) in sandbox.cast.keys.items() if secret_of(key) in log] == []
 
 
-def test_what_is_left_would_be_found():
+def test_leftovers_would_be_found():
     texts = [*SECRETS.values(), json.dumps({"x": PRODUCTION}), f"x {CARDS['with line breaks']} y"]
 
     assert [text for text in texts if not _left_in(text)] == []

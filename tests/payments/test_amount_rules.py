@@ -172,7 +172,7 @@ UNCONFIRMED = [
 
 
 @pytest.mark.proves("assumed F1, F5, D12, 2.1-silent")
-def test_a_confirmation_takes_the_proposal_or_what_overrides_it(sandbox):
+def test_a_confirmation_takes_the_proposal_or_an_override(sandbox):
     for body, expected in CONFIRMED:
         tx = sandbox.in_state("surcharge_pending")
         after = sandbox.acted(tx, "confirm", **({"confirm": True} | body))

@@ -43,7 +43,7 @@ NO_TIPS = [
 
 
 @pytest.mark.proves("assumed 1.8-adjust, 1.8-confirm")
-def test_a_tip_that_is_none_and_an_answer_that_is_neither_true_nor_false_are_refused(sandbox):
+def test_an_invalid_tip_and_an_invalid_confirmation_are_refused(sandbox):
     sale, prompt = sandbox.sold(), sandbox.prompted()
 
     with sandbox.unchanged():

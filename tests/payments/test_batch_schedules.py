@@ -62,7 +62,7 @@ def test_only_on_the_days_and_at_each_of_the_times_that_are_named(sandbox):
     assert came == ["02T06:00", "02T18:00", "03T06:00", "03T18:00", "09T06:00"]
 
 
-def test_the_scenario_that_runs_says_what_becomes_of_it(sandbox):
+def test_the_running_scenario_shows_how_its_rules_applied(sandbox):
     follow = [{"do": "revoke_key", "after": "1s"}]
     then = {"batch": "rejected", "follow": follow}
     running(sandbox, {"name": "no", "when": {"operation": "close_batch"}, "then": then})

@@ -7,7 +7,7 @@ from tests.support.payments import ACTIONS
 
 
 @pytest.mark.proves("assumed 4.7-blocked-account, Q26, 0.5-http")
-def test_a_blocked_account_takes_no_payment_wherever_it_is_asked_for_and_is_told_outcomes(sandbox):
+def test_a_blocked_account_takes_no_payment_on_any_path_but_accepts_reported_outcomes(sandbox):
     # tests/readings/test_blocking has all that a block stops, and what it does not.
     told = sandbox.pay(at="passthrough_merchant").expect(200)
     for name in ("merchant", "passthrough_merchant"):
@@ -59,7 +59,7 @@ def test_payments_that_were_taken_before_are_followed_up_and_settled(sandbox):
 
 
 @pytest.mark.proves("assumed 1.8-where")
-def test_a_blocked_terminal_beside_an_active_one_leaves_one_that_an_account_stands_for(sandbox):
+def test_a_blocked_terminal_does_not_count_when_an_account_names_its_only_one(sandbox):
     other = sandbox.a_terminal()["terminal_id"]
     merchant = sandbox.account_id("merchant")
     two = sandbox.pay(account_id=merchant)

@@ -30,7 +30,7 @@ READERS = (
 
 
 @pytest.mark.proves("spec 6.1.7", "assumed D13")
-def test_what_a_reader_read_is_neither_kept_nor_answered(sandbox):
+def test_reader_data_is_neither_stored_nor_answered(sandbox):
     for data in (BLOB, LIVE):
         sent = {"card_reader_data": {"paymentCardData": data}}
         answers = [sandbox.pay(**place(data)) for place in READERS]

@@ -28,7 +28,7 @@ def looks(card):
 
 
 @pytest.mark.proves("spec 2.10-values", "assumed 6.4, 7.1-values")
-def test_a_card_is_told_by_its_token_and_by_its_number_with_and_without_spaces(sandbox):
+def test_a_card_is_named_by_token_or_by_number_with_or_without_spaces(sandbox):
     for token, card in CARDS.items():
         outcome = OUTCOMES[card.outcome or "approved"]
         # A card that is plainly approved does not choose (assumed D13).
@@ -68,7 +68,7 @@ def test_the_card_is_that_of_the_reader_however_it_is_written_and_else_the_defau
 
 
 @pytest.mark.proves("assumed 6.4")
-def test_a_card_declines_one_later_operation_every_time_and_no_other(sandbox):
+def test_a_card_declines_its_later_operation_every_time_and_no_other(sandbox):
     for token, operation, first in (
         ("tok_refund_fails", "refund", "sale"),
         ("tok_increment_fails", "incremental_auth", "auth"),
@@ -116,7 +116,7 @@ UNKNOWN_NUMBERS = [
 
 
 @pytest.mark.proves("assumed D13, 6.4-unknown")
-def test_a_card_that_is_not_of_the_table_is_a_400_that_does_not_repeat_a_number(sandbox):
+def test_an_unknown_card_is_a_400_that_does_not_repeat_a_number(sandbox):
     id = sandbox.paid_id()
 
     with sandbox.unchanged():

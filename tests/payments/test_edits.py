@@ -59,7 +59,7 @@ def told(sandbox, before, operation="sale"):
 
 @pytest.mark.proves("spec 3.2-pending", "assumed F8, 1.7-edit, D17, D37")
 @pytest.mark.parametrize("line", TABLE.strip().splitlines())
-def test_what_the_processor_tells_fires_its_events_and_enters_history_and_batch(sandbox, line):
+def test_a_reported_outcome_fires_its_events_and_enters_history_and_batch(sandbox, line):
     operation, before, edit, expected, events, money = line.split(";")
     tx = told(sandbox, before, operation)
     seen = sandbox.message_count()
@@ -85,7 +85,7 @@ def test_what_the_processor_tells_fires_its_events_and_enters_history_and_batch(
 
 
 @pytest.mark.proves("assumed 1.7-edit")
-def test_a_breakdown_replaces_all_of_the_old_one_and_the_amount_that_was_told(sandbox):
+def test_a_breakdown_replaces_the_old_one_and_the_reported_amount(sandbox):
     for status in (None, "captured"):
         id = told(sandbox, "authorized_amount=800")["transaction_id"]
         sandbox.edited(id, status=status, breakdown={"subtotal": 700})
@@ -113,7 +113,7 @@ def test_a_breakdown_replaces_all_of_the_old_one_and_the_amount_that_was_told(sa
 
 
 @pytest.mark.proves("assumed F8, F9, I7, 8.2-pending, D17")
-def test_what_was_told_is_captured_like_any_other_and_what_was_not_waits_for_good(sandbox):
+def test_a_reported_payment_is_captured_and_an_unreported_one_keeps_waiting(sandbox):
     tx, waiting = told(sandbox, "status=authorized", "auth"), told(sandbox, "")
 
     captured = sandbox.acted(tx, "capture", amount=900)
@@ -144,7 +144,7 @@ CONTRADICTIONS = {
 
 
 @pytest.mark.proves("assumed D37, M6")
-def test_what_cannot_have_happened_is_refused_and_changes_nothing(sandbox):
+def test_an_edit_that_cannot_have_happened_is_refused_and_changes_nothing(sandbox):
     waiting, sale = told(sandbox, ""), told(sandbox, "status=captured")
     refunded, returned = (told(sandbox, f"status=captured,{one}=200") for one in BACK)
 

@@ -120,7 +120,7 @@ def test_a_second_attempt_with_it_is_refused_whatever_it_is_and_names_the_first(
 
 
 @pytest.mark.proves("assumed D11, M11, 2.6, 2.1-silent")
-def test_an_attempt_uses_it_up_for_its_merchant_and_a_refusal_in_silence_does_not(sandbox):
+def test_an_attempt_uses_up_its_event_id_and_a_silent_refusal_does_not(sandbox):
     declined = sandbox.pay(outcome="do_not_honor", event_id="declined").expect(200)
     tx, used = sandbox.sold(1000, event_id="once"), sandbox.a_terminal()["terminal_id"]
     sandbox.act(tx, "refund", outcome="refund_declined", event_id="failed").expect(200)
@@ -150,7 +150,7 @@ def replaying(sandbox):
 
 
 @pytest.mark.proves("assumed 2.6, Q5, 1.8-standalone", "spec 4.4-paths-refunds")
-def test_with_replay_the_same_request_is_done_once_by_whatever_path(replaying):
+def test_with_replay_the_same_request_is_done_once_on_any_path(replaying):
     for operation in ("sale", "auth"):
         tx = replaying.pay(1000, operation=operation, event_id=operation).expect(200)
         replaying.acted(tx, "reverse", amount=100)

@@ -92,7 +92,7 @@ def test_processor_gateway_and_merchant_name_are_those_of_the_terminal(sandbox):
 
 
 @pytest.mark.proves("assumed 1.8-merchant")
-def test_a_payment_is_the_terminals_merchants_by_whichever_key(sandbox):
+def test_a_payment_belongs_to_the_merchant_of_its_terminal_whatever_the_key(sandbox):
     for by in ("merchant", "partner", "psp"):
         assert sandbox.sold(by=by)["account_id"] == sandbox.account_id("merchant")
     partners = sandbox.a_terminal("partner")["terminal_id"]

@@ -65,7 +65,7 @@ def test_the_processor_answers_late_to_the_same_attempt(sandbox):
             assert sandbox.operate(id, "refund").status == (200 if "captured" in ended else 400)
 
 
-def test_a_late_answer_charges_no_unconfirmed_surcharge_and_finds_what_was_called_off(sandbox):
+def test_a_late_answer_charges_no_unconfirmed_surcharge_and_respects_a_reversal(sandbox):
     follows(
         sandbox,
         after("5s", "late_answer", outcome="approved"),
@@ -219,7 +219,7 @@ def test_two_payments_have_their_own_follow_ups_and_a_reset_forgets_them(sandbox
     assert (sandbox.advance("1h"), len(sandbox.get_world().store.messages())) == ([], 0)
 
 
-def test_what_was_not_done_is_not_followed_and_at_once_is_after_the_answer(sandbox):
+def test_an_attempt_that_was_not_done_has_no_follow_up_and_zero_means_after_the_answer(sandbox):
     follows(sandbox, after("10s", "revoke_key"), when={"operation": "sale"})
 
     refused = [sandbox.pay(amount=-5).status, sandbox.pay(event_id="E-1").status]
@@ -263,7 +263,7 @@ NEVER = [
 ]
 
 
-def test_what_can_never_be_is_refused_with_its_place(sandbox):
+def test_impossible_values_are_refused_with_their_place(sandbox):
     for when, then, said in NEVER:
         refused = put(sandbox, {"when": when, "then": then}).expect(400)
 

@@ -137,7 +137,7 @@ MEANWHILE = {
 
 
 @pytest.mark.parametrize("what", MEANWHILE)
-def test_what_can_no_longer_be_done_changes_nothing(sandbox, what):
+def test_an_impossible_late_answer_changes_nothing(sandbox, what):
     operation, meanwhile = MEANWHILE[what]
     hold = sandbox.held()
     body = {"amount": 5} if operation == "increment" else {}
@@ -215,7 +215,7 @@ def test_a_late_answer_that_cannot_be_is_refused(sandbox):
     assert_refused(sandbox.answer_payment(gone), 409, "no_effect")
 
 
-def test_the_agenda_says_what_a_late_answer_to_an_action_leads_to(sandbox):
+def test_the_agenda_shows_the_effect_of_a_late_answer_to_an_action(sandbox):
     # tests/control/test_agenda has those to initiations.
     sale = sandbox.sold()
     times_out(sandbox, "refund")

@@ -185,7 +185,7 @@ def test_an_outcome_is_refused_where_nothing_is_paid(sandbox):
 
 
 @pytest.mark.proves("assumed 2.7")
-def test_a_partial_approval_that_leaves_nothing_over_is_an_approval(sandbox):
+def test_a_partial_approval_of_everything_is_an_approval(sandbox):
     for amount, approved in ((500, 600), (500, 500), (1, None)):
         then = {"outcome": "partial_approval", "approved_amount": approved}
         sandbox.manage("POST", "/scenario/next", then)
@@ -200,7 +200,7 @@ def test_a_partial_approval_that_leaves_nothing_over_is_an_approval(sandbox):
 
 
 @pytest.mark.proves("assumed 5.2-forced, 2.1-rule, 2.1-silent, Q3, Q4, D35-rule-failures")
-def test_a_rule_failure_is_an_event_and_by_the_reading_the_failed_transaction(sandbox):
+def test_a_rule_failure_fires_an_event_and_a_reading_shows_the_failed_transaction(sandbox):
     # By default it is a 400 (assumed Q3): test_moves_follow_ups.
     refused = sandbox.operate(
         sandbox.ready_for("capture"), "capture", outcome="invalid_capture_sequence"
@@ -254,7 +254,7 @@ def test_a_surcharge_prompt_proposes_three_percent_where_one_can_be_charged(sand
 @pytest.mark.proves(
     "spec 2.4-surcharge_declined_by_payer, 2.4-surcharge_expired", "assumed 5.2-prompt"
 )
-def test_a_prompt_that_comes_to_nothing_is_shown_and_resolved_within_the_request(sandbox):
+def test_an_unsuccessful_prompt_is_shown_and_resolved_within_the_request(sandbox):
     for key in ("surcharge_declined_by_payer", "surcharge_expired"):
         answer = sandbox.pay(1000, outcome=key)
 

@@ -31,7 +31,7 @@ def statuses(answers):
 
 
 @pytest.mark.proves("assumed 2.6-serial, F32")
-def test_of_many_captures_of_one_authorization_exactly_one_captures(sandbox, at_once):
+def test_exactly_one_of_many_captures_succeeds(sandbox, at_once):
     id = sandbox.paid_id(operation="auth")
 
     answers = at_once(action(id, "capture"))

@@ -203,7 +203,7 @@ def test_states_that_prohibit_it_have_no_surcharge_the_locations_before_the_acco
 
 @pytest.mark.proves("assumed 2.8-never, 2.8-surcharge, D12, Q15")
 @pytest.mark.parametrize("at", SURCHARGING)
-def test_what_the_request_says_of_the_surcharge_stops_computing_and_asking(sandbox, at):
+def test_a_stated_surcharge_is_neither_computed_nor_asked_for(sandbox, at):
     # A preauthorization is surcharged only explicitly.
     assert parts(sandbox.held(at=at)) == (1000, 0, 0, 0, 1000)
     for amount, surcharge, cents, beside_tax in (
@@ -289,7 +289,7 @@ def test_a_tip_shows_how_and_when_it_was_stated(sandbox):
         ({"tipAmount": 50}, "tip_amount", "tip_capture_mode"),
     ],
 )
-def test_what_an_increment_brings_has_a_source(sandbox, part, amount, source):
+def test_the_parts_of_an_increment_have_a_source(sandbox, part, amount, source):
     # Null means that nothing applied (assumed 2.8-values, 2.9).
     tx = sandbox.held()
 

@@ -170,7 +170,7 @@ def test_each_filter_alone_and_some_together_find_what_the_model_finds():
 # --- what is compared -------------------------------------------------------------------------
 
 
-def test_what_is_searched_for_is_compared_by_those_who_see_it_and_in_either_case():
+def test_a_search_ignores_case_and_sees_only_visible_records():
     world = busy_world()
     tids, latest = sorted({tx["tid"] for tx in world.payments}), world.payments[-1]
     seen = {by: len(world.sandbox.found("event_id=shared", by=by)) for by in ("psp", "merchant")}

@@ -345,7 +345,7 @@ IMPOSSIBLE = [
 ]
 
 
-def test_what_cannot_be_is_refused_and_the_payment_goes_on_waiting(sandbox, requests):
+def test_an_impossible_tap_is_refused_and_the_payment_keeps_waiting(sandbox, requests):
     desk_opens(sandbox)
     stated = {"subtotal": 1000, "surchargeAmount": 20}
     task = requests.open(sale(sandbox, amount=1020, breakdown=stated))

@@ -33,7 +33,7 @@ def test_an_http_fault_is_answered_in_the_documented_shape(sandbox):
 
 
 @pytest.mark.proves("assumed 5.3")
-def test_the_journal_says_what_became_of_a_lost_or_half_answer(sandbox):
+def test_the_journal_explains_a_lost_or_half_answer(sandbox):
     id = sandbox.ready_for("refund")
     for key, status in (("drop_before", 0), ("drop_after", 200)):
         with pytest.raises(ConnectionClosed, match=key):

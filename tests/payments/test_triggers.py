@@ -121,7 +121,7 @@ def test_the_named_operation_fails_once_and_then_no_more(sandbox):
             assert (second.json()["status_reason"], second.outcome) == ("approved", ORDINARY)
 
 
-def test_what_is_armed_waits_for_its_operation_on_its_payment(sandbox):
+def test_an_armed_outcome_waits_for_its_operation_on_its_payment(sandbox):
     id, other = (sandbox.ready_for("capture", amount) for amount in (900201, 1000))
 
     answers = [
@@ -201,7 +201,7 @@ def test_the_sources_of_a_sale_come_in_their_order(sandbox):
 
 
 @pytest.mark.proves("assumed I7, I10")
-def test_what_asks_no_cardholder_uses_up_nothing_of_the_queue(sandbox):
+def test_attempts_without_a_cardholder_use_up_no_queued_outcome(sandbox):
     queue, id = sandbox.get_world().queue, sandbox.paid_id()
     queue.add(Queued(outcome="lost_card"))
 
@@ -224,7 +224,7 @@ def test_what_asks_no_cardholder_uses_up_nothing_of_the_queue(sandbox):
 
 @pytest.mark.proves("assumed 5.3-anywhere")
 @pytest.mark.parametrize("queued", [{"outcome": "lost_card"}, {"fault": "http_503"}])
-def test_an_attempt_that_is_refused_anyway_uses_up_nothing_of_the_queue(sandbox, queued):
+def test_a_refused_attempt_uses_up_no_queued_outcome(sandbox, queued):
     queue, held = sandbox.get_world().queue, sandbox.held()["transaction_id"]
     queue.add(Queued(**queued))
     surcharged = {"subtotal": 970, "surcharge": {"amount": 30}}

@@ -203,7 +203,7 @@ def test_the_nominal_latency_is_waited_for_as_far_as_the_switch_says(sandbox, re
 
 
 @pytest.mark.proves("assumed 5.1-latency")
-def test_what_waits_for_no_processor_is_answered_at_once(sandbox):
+def test_a_payment_without_a_delay_is_answered_at_once(sandbox):
     # What waited at all would fail here, without an event loop: thirty nominal seconds.
     assert sandbox.pay(outcome="processor_timeout").json()["status"] == "error"
     id = sandbox.paid_id()

@@ -245,7 +245,7 @@ def test_a_supplied_key_needs_the_form_of_a_key_and_the_flag_needs_a_supplied_ke
 
 
 @pytest.mark.proves("spec 2.1-lookup", "assumed 4.4-fields")
-def test_a_lookup_that_is_used_already_is_refused_whatever_became_of_its_key(sandbox, profile):
+def test_a_used_lookup_is_refused_even_if_its_key_was_deleted(sandbox, profile):
     taken = sandbox.mint(["payments:read"], by="other_merchant")
 
     for become in (

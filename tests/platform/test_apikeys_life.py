@@ -99,7 +99,7 @@ def test_a_deleted_key_is_gone_and_deleting_again_answers_the_same_unannounced(s
 
 
 @pytest.mark.proves("spec 2.1-last-used, 2.1-lookup", "assumed 1.2-last-used")
-def test_a_key_shows_when_it_last_authenticated_be_it_to_read_itself(sandbox, made):
+def test_a_key_shows_its_last_use_even_if_that_reads_the_key_itself(sandbox, made):
     def last_used(**by):
         return sandbox.read_key(made["id"], **by)["last_used_at"]
 

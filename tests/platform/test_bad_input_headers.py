@@ -43,7 +43,7 @@ OTHER_TYPES = [
 
 
 @pytest.mark.proves("spec 5-content-type", "assumed C7")
-def test_a_body_is_read_when_it_is_called_json_or_nothing_and_is_else_a_415(sandbox):
+def test_a_body_is_read_as_json_or_without_a_type_and_is_otherwise_a_415(sandbox):
     for name in JSON_TYPES:
         headers = headers_of(sandbox, content_type=name)
         assert sandbox.ask("POST", KEYS, headers=headers, body=BODY).status == 201, name

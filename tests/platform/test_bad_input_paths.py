@@ -37,7 +37,7 @@ def test_an_unknown_path_is_a_404_with_any_key_and_without_for_every_method(sand
 
 
 @pytest.mark.proves("spec 7-404", "assumed C4")
-def test_an_id_that_nothing_has_is_a_404_and_a_401_without_a_key(sandbox):
+def test_an_unknown_id_is_a_404_and_without_a_key_a_401(sandbox):
     ids = [
         *("\x00", " ", "%2F", "%", "..", ".", "null", "*", "\u00e9", "\ufffd", "\U0001f4a3"),
         *("'; DROP TABLE api_keys; --", "<script>", "x" * 100_000),

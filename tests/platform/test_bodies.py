@@ -84,7 +84,7 @@ def refuse_constant(name):
 
 
 @pytest.mark.parametrize("number", NUMBERS)
-def test_a_number_that_json_does_not_have_is_refused_and_the_journal_stays_json(sandbox, number):
+def test_nan_and_infinity_are_refused_and_the_journal_stays_json(sandbox, number):
     body = b'{"amount":1000,"terminal_id":"x","breakdown":{"subtotal": %b}}' % number
 
     answer = sandbox.ask("POST", "/v3/payment", key="merchant", body=body)

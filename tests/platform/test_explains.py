@@ -20,7 +20,7 @@ UNUSABLE = {
 
 
 @pytest.mark.proves("spec 5.5, 5.10")
-def test_a_key_that_is_turned_away_is_told_apart_in_the_journal_alone(wider):
+def test_refused_keys_differ_in_the_journal_only(wider):
     wider.delete(f"/v1/accounts/{wider.account_id('second_merchant')}").expect(204)
     for key, clause in UNUSABLE.items():
         answer = wider.get("/v5/apikeys", by=key)

@@ -15,7 +15,7 @@ def begin(sandbox, lasts):
 
 
 @pytest.mark.proves("assumed 5.3-gateway")
-def test_in_a_maintenance_every_request_is_refused_until_it_is_over(sandbox):
+def test_during_maintenance_every_request_is_refused(sandbox):
     begun = begin(sandbox, "10m")
 
     sale, missing = sandbox.pay(), get(sandbox, "/v2/terminals/nowhere")
@@ -81,7 +81,7 @@ def test_above_its_quota_a_key_gets_429_until_the_next_second(sandbox):
     assert (other.status, get(sandbox).status) == (200, 200)
 
 
-def test_of_two_quotas_the_nearer_to_its_end_is_told_and_what_is_refused_uses_up_none(sandbox):
+def test_the_quota_nearest_to_its_end_is_shown_and_refusals_use_up_none(sandbox):
     limit(sandbox, second=2, minute=3)
     sandbox.advance("20s")
 

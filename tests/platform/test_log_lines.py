@@ -25,7 +25,7 @@ OBEYED = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u206
 
 
 @pytest.mark.proves("assumed D25-plain")
-def test_a_path_makes_no_line_of_its_own_and_nothing_that_a_terminal_obeys(caplog):
+def test_a_path_in_the_log_has_no_line_break_and_no_control_character(caplog):
     sandbox = fresh(log_requests=True)
     with caplog.at_level(logging.INFO):
         for text in SENT.values():

@@ -45,7 +45,9 @@ def test_without_a_permission_to_change_payments_it_is_hidden_or_denied(sandbox)
 
 
 @pytest.mark.proves("spec 4.3-search-edit", "assumed 1.7-edit-order, D37")
-def test_any_permission_to_change_payments_sees_what_is_missing_and_reports_other_outcomes(sandbox):
+def test_a_key_that_may_change_payments_sees_the_missing_permission_and_reports_other_outcomes(
+    sandbox,
+):
     outside = sandbox.sold(at="other_merchant", by="psp")
 
     for permission in CHANGES_PAYMENTS:
@@ -114,7 +116,7 @@ BAD_BODIES = [
 
 
 @pytest.mark.proves("assumed 1.7-edit, 1.7-edit-order")
-def test_a_body_that_cannot_be_is_a_400_only_then_and_changes_nothing(sandbox):
+def test_an_impossible_body_is_a_400_and_changes_nothing(sandbox):
     tx = waiting(sandbox)
 
     with sandbox.unchanged():

@@ -58,7 +58,7 @@ PLACES: dict[str, Placing] = {
 
 @pytest.mark.proves("spec 5.3, 6.1.7")
 @pytest.mark.parametrize("whose", ["merchant", "legacy", "retrievable", "other_merchant"])
-def test_a_key_that_is_sent_in_a_wrong_place_is_neither_kept_nor_answered(sandbox, whose):
+def test_a_key_in_a_wrong_place_is_neither_stored_nor_repeated(sandbox, whose):
     key = sandbox.key(whose)
 
     for by in ("merchant", None):
@@ -84,7 +84,7 @@ def test_a_key_that_authenticates_or_fails_to_is_kept_as_its_last_four_character
 
 
 @pytest.mark.proves("spec 2.1-secret, 5.3, 5.4", "assumed D26")
-def test_a_key_stands_in_the_answers_that_may_show_it_and_in_nothing_kept(sandbox):
+def test_a_key_is_in_the_answers_that_may_show_it_and_in_nothing_stored(sandbox):
     fields = '"name":"x","permissions":["payments:read"],"always_retrievable":true'
     minted = sandbox.ask(**_creation(), key="merchant").json()
     supplied, again = (

@@ -66,7 +66,7 @@ def test_a_block_stops_the_operations_of_the_reading(sandbox, value, blocked):
         ("invalid_terminal", 423),
     ],
 )
-def test_what_a_block_stops_has_the_answer_of_the_reading(sandbox, value, status):
+def test_a_blocked_request_has_the_answer_of_the_reading(sandbox, value, status):
     sandbox.choose(block_answer=value)
     requests = _requests(sandbox)
     fails = NEW if value == "invalid_terminal" else set()

@@ -77,7 +77,7 @@ def test_a_reversal_of_a_time_out_can_fail_and_be_carried_out_late(sandbox):
 
 
 @pytest.mark.proves("assumed D35-timeout")
-def test_otherwise_a_payment_that_ended_in_an_error_cannot_be_reversed(sandbox):
+def test_by_default_a_payment_that_ended_in_an_error_cannot_be_reversed(sandbox):
     for value, outcome in (("refused", "timed_out_held"), ("allowed", "general_error")):
         sandbox.choose(reversal_of_a_timeout=value)
         tx = sandbox.paid(outcome=outcome)

@@ -105,7 +105,7 @@ def test_the_detail_of_a_malformed_request_is_a_list_of_mistakes(sandbox):
 
 
 @pytest.mark.proves("assumed D35-detail")
-def test_a_list_of_mistakes_repeats_no_value_and_has_an_end(sandbox):
+def test_a_list_of_mistakes_repeats_no_value_and_is_limited(sandbox):
     sandbox.choose(validation_detail="objects", validation_status="unprocessable")
     secret = "never repeated"
 
@@ -154,7 +154,7 @@ def test_a_foreign_account_among_several_is_ignored(sandbox):
 
 
 @pytest.mark.proves("assumed D35-routes")
-def test_a_route_that_is_not_served_tells_so_to_keys_alone(sandbox):
+def test_an_unknown_route_is_a_404_for_keys_only(sandbox):
     sandbox.choose(unknown_routes="key")
     served = {
         ("GET", "/v1/unknown"): 404,

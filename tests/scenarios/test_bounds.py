@@ -24,7 +24,7 @@ def queue(sandbox, **entry):
     return sandbox.manage("POST", "/scenario/next", {"outcome": "lost_card"} | entry)
 
 
-def test_as_many_next_outcomes_as_may_wait_leave_a_small_entry_and_one_more_is_refused(sandbox):
+def test_a_full_queue_leaves_a_small_entry_and_refuses_one_more_outcome(sandbox):
     """None of them fits a sale of 1000, and a snapshot brings no more either."""
     for _ in range(QUEUE_MAX):
         assert queue(sandbox, amount=1).status == 201
@@ -78,7 +78,7 @@ def test_a_scenario_with_too_many_parts_is_refused_before_they_are_checked(sandb
         assert said in refused.json()["message"]
 
 
-def test_of_many_unknown_names_the_journal_notes_the_first_and_counts_the_rest(sandbox):
+def test_the_journal_notes_the_first_unknown_names_and_counts_the_rest(sandbox):
     """How much of a body, a path and a query it has: tests/platform/test_what_is_looked_at.py."""
     names = [f"u{number}" for number in range(500)]
     query = "&".join(f"{name}=1" for name in names)
@@ -95,7 +95,7 @@ def test_of_many_unknown_names_the_journal_notes_the_first_and_counts_the_rest(s
 # --- what was exercised -----------------------------------------------------------------------
 
 
-def test_of_many_scenarios_the_first_are_counted_by_name_and_the_rest_together(sandbox):
+def test_the_first_of_many_scenarios_are_counted_by_name_and_the_rest_together(sandbox):
     for number in (*range(SCENARIOS_MAX + 7), 0):
         body = {"name": f"mine {number}", "rule": [{"then": LOST}]}
         sandbox.manage("PUT", "/scenario", body).expect(200)
@@ -145,7 +145,7 @@ def test_a_name_that_is_not_a_plain_line_is_refused_with_its_place(sandbox):
 
 
 @pytest.mark.proves("assumed D3, D14, D25-plain")
-def test_a_header_says_what_a_header_can_say_of_a_rule(sandbox):
+def test_a_header_shows_a_rule_in_printable_ascii(sandbox):
     """Also of a rule that came from elsewhere than through a check of its name."""
     scenario = parse_scenario(planted(STORY, PLACES["rule 1"], "a rule"))
     for name, said in (

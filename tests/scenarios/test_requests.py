@@ -39,7 +39,7 @@ WHENS = [
 
 
 @pytest.mark.proves("assumed 5.3-anywhere")
-def test_a_rule_fits_the_requests_that_it_names(sandbox):
+def test_a_rule_matches_the_requests_that_it_names(sandbox):
     sold = sandbox.sold()
     for when, failing in WHENS:
         running(sandbox, {"when": when, "then": FAILS})
@@ -53,7 +53,7 @@ def test_a_rule_fits_the_requests_that_it_names(sandbox):
         assert {one.status for name, one in answers.items() if name not in failing} <= {200}
 
 
-def test_a_rule_for_payments_leaves_others_alone_and_the_first_that_applies_decides(
+def test_a_rule_for_payments_matches_no_other_request_and_the_first_that_applies_decides(
     sandbox,
 ):
     running(sandbox, {"when": {"amount": 500}, "then": LOST}, {"then": {**FAILS, "times": 2}})

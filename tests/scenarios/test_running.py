@@ -67,7 +67,7 @@ def test_a_rule_applies_to_the_attempts_that_fit_all_its_words(sandbox):
             assert passed_over.json()["status"] in ("captured", "authorized")
 
 
-def test_what_is_in_the_world_is_named_by_its_cast_name_or_its_id(sandbox):
+def test_records_are_named_by_cast_name_or_id(sandbox):
     world = sandbox.look("/worlds/default")
     ids = {word: world[f"{word}s"]["merchant"] for word in ("terminal", "location", "account")}
     ids["key"] = world["keys"]["partner"]["id"]
@@ -98,7 +98,7 @@ def test_every_action_can_be_ruled_by_operation_and_status(sandbox):
         assert counts(sandbox) == [("1", 0, 0, False), ("2", 0, 0, False), ("mine", 1, 1, False)]
 
 
-def test_an_action_is_ruled_by_the_tip_that_it_asks_for_however_it_says_so(sandbox):
+def test_a_rule_matches_the_tip_of_an_action_however_it_is_stated(sandbox):
     running(sandbox, {"when": {"tip_amount": 200}, "then": {"outcome": "invalid_transaction"}})
     sold, held = sandbox.sold(1000), sandbox.held(1000)
 
@@ -153,7 +153,7 @@ def test_nth_counts_the_attempts_that_an_earlier_rule_answered_and_times_does_no
     assert counts(sandbox) == [("1", 5, 1, False), ("2", 5, 1, False), ("twice", 5, 2, True)]
 
 
-def test_the_journal_tells_what_was_chosen_and_what_nearly_was(sandbox):
+def test_the_journal_shows_the_choice_and_the_near_misses(sandbox):
     tx = sandbox.sold()
     running(
         sandbox,
@@ -184,7 +184,7 @@ def test_the_journal_tells_what_was_chosen_and_what_nearly_was(sandbox):
     assert counts(sandbox)[1] == ("refunds", 1, 1, True)
 
 
-def test_a_name_that_the_world_does_not_have_is_refused_and_the_scenario_before_stays(sandbox):
+def test_an_unknown_name_is_refused_and_the_earlier_scenario_stays(sandbox):
     running(sandbox, {"name": "before", "then": LOST})
 
     for word, name, meant in (
@@ -223,7 +223,7 @@ def test_a_scenario_chooses_readings_which_stay(sandbox):
 CLOSING = {"operation": "close_batch"}
 
 
-def test_what_others_decide_or_refuse_is_not_counted_for_a_rule(sandbox):
+def test_attempts_that_others_decide_are_not_counted_for_a_rule(sandbox):
     running(sandbox, {"when": {"nth": 1}, "then": LOST})
 
     refused = [sandbox.pay(0), sandbox.pay(1000, breakdown={"subtotal": 1})]
@@ -254,7 +254,7 @@ RESULTS = [
 ]
 
 
-def test_a_closed_batch_has_the_result_of_its_rule_even_where_it_would_wait():
+def test_a_closed_batch_gets_the_result_of_its_rule_even_if_it_would_wait():
     for settlement, (then, response, payments) in product(("auto", "manual"), RESULTS):
         sandbox = fresh()
         sandbox.set_switch("batch.settlement", settlement)
@@ -292,7 +292,7 @@ def test_the_refused_members_of_a_batch_can_be_named(sandbox):
     assert (result["status"], result["response"]) == ("accepted", None)
 
 
-def test_a_result_that_an_operator_gave_first_takes_the_place_of_the_one_in_store(sandbox):
+def test_a_result_that_an_operator_gave_replaces_the_planned_one(sandbox):
     tx = sandbox.sold()
     then = {"batch": "partially_accepted", "rejected": 1, "after": "5m", "times": 1}
     running(sandbox, {"when": CLOSING, "then": then})

@@ -113,7 +113,7 @@ def test_an_example_that_cannot_be_carried_out_is_a_mistake_and_the_rest_goes_on
         assert [mistakes for _, _, mistakes in told] == [[mistake], []]
 
 
-def test_a_desk_at_which_it_goes_otherwise_is_a_mistake_and_the_story_goes_on():
+def test_an_unexpected_end_at_the_tap_desk_is_a_mistake_and_the_story_continues():
     once = WAITING | {"then": {"tap": "wait", "times": 1}}
     for send, said in (
         ({}, "send: the payment waits for a tap; add tap with its result"),

@@ -131,7 +131,7 @@ REFUSED = [
 ]
 
 
-def test_what_a_file_may_say_and_may_not_fits_the_schema_or_does_not():
+def test_valid_files_fit_the_schema_and_invalid_ones_do_not():
     for taken in (*TAKEN, *(document(*rule) for rule in RULES)):
         assert fits(taken) == (True, True), taken
     for refused in REFUSED:
@@ -291,7 +291,7 @@ CONTRADICTIONS = [
 ]
 
 
-def test_what_can_never_fit_or_does_not_go_together_is_refused():
+def test_rules_that_can_never_match_are_refused():
     for when, then, said in CONTRADICTIONS:
         assert refused_rule(when, then).startswith(said)
 
@@ -310,7 +310,7 @@ TABLES = [
 ]
 
 
-def test_what_must_be_a_table_is_refused_with_one():
+def test_a_plain_value_for_a_table_is_refused_with_an_example():
     for toml, said in TABLES:
         assert str(refused_toml(f'name = "x"\n{toml}')).endswith(said)
 
@@ -368,7 +368,7 @@ WRONG_BUILDS = [
 ]
 
 
-def test_a_document_of_the_wrong_build_is_refused_at_its_place():
+def test_a_document_of_the_wrong_shape_is_refused_at_its_place():
     for wrong, place in WRONG_BUILDS:
         assert str(refusal(wrong)).startswith(place)
         assert not SCHEMA.is_valid(wrong), wrong

@@ -42,7 +42,7 @@ def mallory(sandbox: InProcess) -> InProcess:
     return sandbox.add_world("mallory")
 
 
-def test_a_key_of_another_world_cannot_be_restored_with_a_salt_of_ones_own(sandbox, mallory):
+def test_a_key_of_another_world_cannot_be_restored_with_a_forged_salt(sandbox, mallory):
     before, minted = mallory.look("snapshot"), sandbox.create_key().json()["key"]
 
     for plaintext, more in (

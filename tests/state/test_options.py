@@ -5,7 +5,7 @@ from tests.driving import FROZEN, fresh
 from tests.state.filling import looping
 
 
-def test_what_applies_only_to_a_new_world_is_said_not_to_apply(tmp_path, caplog):
+def test_options_for_new_worlds_are_reported_as_ignored(tmp_path, caplog):
     for seed, clock in ((7, ClockSetting()), (8, FROZEN)):
         with looping(fresh(store=tmp_path / "state.db", seed=seed, clock=clock)) as sandbox:
             assert sandbox.look("/worlds/default")["seed"] == 7
@@ -14,7 +14,7 @@ def test_what_applies_only_to_a_new_world_is_said_not_to_apply(tmp_path, caplog)
     assert told.startswith("--seed, --clock did not apply: the state file already has the world")
 
 
-def test_nothing_is_said_where_nothing_was_asked_for(tmp_path, caplog):
+def test_without_requests_the_report_says_nothing(tmp_path, caplog):
     for scenario, title in (("approve_all", "Approve all"), ("response_lost", "Response lost")):
         options = {"fixture": "empty", "scenario": scenario}
         with looping(fresh(store=tmp_path / "state.json", **options)) as sandbox:

@@ -108,7 +108,7 @@ def test_no_text_of_a_saved_world_may_hold_one(full, what):
 
 
 @pytest.mark.proves("assumed 6.4-everywhere")
-def test_a_card_number_that_a_person_wrote_as_a_number_is_refused_all_the_same(full):
+def test_a_card_number_written_as_a_json_number_is_refused_too(full):
     card, records = 4532015112830366, full["records"]
     id = next(iter(records))
     for number in (card, str(card), float(card)):
@@ -120,7 +120,7 @@ def test_a_card_number_that_a_person_wrote_as_a_number_is_refused_all_the_same(f
         assert "body.anything: a card number is not allowed here" in message
 
 
-def test_a_key_of_a_sandbox_may_stand_in_the_one_field_for_it(full):
+def test_a_key_of_a_sandbox_is_allowed_in_its_one_field(full):
     for table, field, key, is_taken in [
         ("api_keys", "readable_key", KEPT_KEY, True),
         ("api_keys", "name", KEPT_KEY, False),

@@ -42,7 +42,7 @@ def test_a_world_with_everything_comes_back_byte_for_byte_however_it_is_written(
         assert sandbox.saved() == full
 
 
-def test_the_full_world_has_something_in_every_table(full: bytes):
+def test_the_full_world_has_a_row_in_every_table(full: bytes):
     tables = set(json.loads(full))
 
     assert tables == {
@@ -140,7 +140,7 @@ def test_in_another_world_the_ids_are_the_same_and_the_keys_its_own(full: bytes,
     assert {name: again["keys"][name]["key"] for name in keys} == keys
 
 
-def test_a_scenario_comes_back_though_a_reset_removed_what_it_names(tmp_path):
+def test_a_scenario_is_restored_even_if_a_reset_removed_a_record_that_it_names(tmp_path):
     path = tmp_path / "state.json"
     with looping(fresh(store=path)) as sandbox:
         terminal = sandbox.a_terminal()["terminal_id"]
@@ -336,7 +336,7 @@ REFUSED: list[tuple[Change, str, *tuple[str, ...]]] = [
 ]
 
 
-def test_what_makes_no_world_is_refused_with_its_place_and_changes_nothing(full: bytes):
+def test_an_unusable_document_is_refused_with_its_place_and_changes_nothing(full: bytes):
     sandbox = a_sandbox()
     sandbox.paid()
     before = sandbox.saved()
@@ -378,7 +378,7 @@ def _places(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]
 
 @settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data(), nonsense=NONSENSE)
-def test_nonsense_anywhere_is_refused_or_harmless(full: bytes, data: Any, nonsense: Any):
+def test_random_input_anywhere_is_refused_or_harmless(full: bytes, data: Any, nonsense: Any):
     whole = json.loads(full)
     place = data.draw(st.sampled_from(list(_places(whole))))
     _put_at(whole, place, nonsense)

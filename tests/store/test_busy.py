@@ -56,7 +56,7 @@ def test_the_sums_of_every_batch_are_those_of_its_payments(busy: InProcess, paym
 
 
 @pytest.mark.proves("spec 2.4-type, 3.2")
-def test_it_tells_what_a_month_brings_in_every_status_and_type(payments: Payments):
+def test_the_busy_month_has_every_status_and_type(payments: Payments):
     every = [one for found in payments.values() for one in found]
     told = {
         (attempt["transaction_type"], attempt["status_reason"])

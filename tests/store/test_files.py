@@ -34,7 +34,7 @@ def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 # --- what is written --------------------------------------------------------------------------
 
 
-def test_what_is_written_is_there_after_reopening_in_the_order_of_numbers(path: Path):
+def test_written_documents_are_read_again_in_the_order_of_their_numbers(path: Path):
     write(path, document("b", HUGE, amount=100, tip=None), document("a", 9, name="first"))
     write(path, document("z", HUGE + 1), document("d", 10), document("e", -1))
     write(path, document('i"d\n', 1), document("日本", 2), table="a.b c")
@@ -139,7 +139,7 @@ def test_on_a_full_disk_nothing_is_lost_and_the_same_changes_can_be_tried_again(
 
 
 @pytest.mark.parametrize("room", [0, 4_096, 16_384])
-def test_what_was_begun_on_a_full_disk_begins_again_once_there_is_room(path: Path, room: int):
+def test_a_file_begun_on_a_full_disk_begins_again_once_there_is_room(path: Path, room: int):
     with full_disk(room), pytest.raises(StoreError, match=r"(try|start) again"):
         write(path, document("a", 1, name="x" * 20_000))
 
@@ -230,7 +230,7 @@ def _open_and_load(path: Path) -> None:
             raise
 
 
-def test_a_torn_file_and_nonsense_are_refused_and_left_as_they_are(path: Path):
+def test_a_damaged_file_is_refused_and_left_unchanged(path: Path):
     for table in ("accounts", RECORDS):
         write(path, *[document(str(n), n, name="x" * 400) for n in range(100)], table=table)
     whole = path.read_bytes()
@@ -264,7 +264,7 @@ def test_the_good_copy_is_the_file_as_it_was_opened_and_can_take_its_place(path:
     assert loaded(path) == {"demo": {"accounts": [("a", 1, {})]}}
 
 
-def test_a_good_copy_that_cannot_be_kept_is_told(path: Path):
+def test_a_good_copy_that_cannot_be_written_is_reported(path: Path):
     write(path, document("a", 1))
     good = path.with_name(path.name + ".good")
     good.unlink(missing_ok=True)

@@ -176,7 +176,7 @@ def _tried(rows: Values, saved: Saved, folder: Path) -> Iterator[tuple[str, str,
                     yield f"{table}, {field}: {value!r:.60}", field, place, text
 
 
-def test_a_bad_value_is_refused_and_its_field_named(saved: Saved, tmp_path: Path) -> None:
+def test_a_bad_value_is_refused_by_field(saved: Saved, tmp_path: Path) -> None:
     for case, field, place, said in _tried(BAD, saved, tmp_path):
         assert said is not None, case
         assert place in said, case

@@ -155,7 +155,7 @@ def test_names_and_ids_follow_from_the_seed_however_much_is_invented(sandbox):
         assert not {one["id"] for one in first} & {one["id"] for one in other}
 
 
-def test_a_reset_brings_the_same_invention_back(sandbox):
+def test_a_reset_restores_the_same_generated_data(sandbox):
     world = sandbox.add_world("again", invent=SOME)
     before = state(world)
     terminal = invented(world, "terminals")[0]["terminal_id"]

@@ -34,7 +34,7 @@ def test_tinydb_opens_the_file_and_finds_the_documents(path: Path):
         assert database.table("demo.records").get(doc_id=1) == {"_id": "m", "said": "é"}
 
 
-def test_what_a_person_edits_adds_and_removes_is_read(path: Path):
+def test_edited_added_and_removed_documents_are_read(path: Path):
     write(path, document("a", 1, amount=100, tip=5))
     text = path.read_text(encoding="utf-8")
 
@@ -118,7 +118,7 @@ def test_a_file_that_a_killed_server_was_writing_is_not_in_the_way(path: Path):
     assert sorted(contents(path.parent)) == ["state.json"]
 
 
-def test_a_file_of_many_documents_says_once_that_there_is_a_kind_for_that(
+def test_a_json_file_of_many_documents_recommends_sqlite_once(
     path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(json_file, "DOCUMENTS_MAX", 3)
@@ -148,7 +148,7 @@ def test_the_last_good_copy_is_there_before_the_second_start(path: Path):
     assert loaded(path) == {"demo": {"accounts": [("a", 1, {})]}}
 
 
-def test_the_file_reads_as_a_person_would_write_it_however_its_documents_came(path: Path):
+def test_the_file_is_written_in_a_readable_order_however_its_documents_came(path: Path):
     write(path, document("b", 7, name="second"))
     write(path, document("a", 3, tip=None))
 

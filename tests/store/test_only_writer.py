@@ -91,7 +91,7 @@ def test_nothing_is_acknowledged_that_goes_into_a_file_without_a_name(tmp_path: 
         assert ids(path) == ["a", "b"]
 
 
-def test_what_a_person_wrote_into_a_file_in_use_is_not_written_over(tmp_path: Path):
+def test_an_edit_of_a_file_in_use_is_not_overwritten(tmp_path: Path):
     path = tmp_path / "state.json"
     with closing(open_file(path)) as file:
         put(file, document("a", 1, name="ours"))

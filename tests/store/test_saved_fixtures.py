@@ -67,7 +67,7 @@ def test_a_saved_world_is_a_fixture_with_its_clock_and_a_reset_goes_back_to_it(f
     assert sandbox.paid()["status"] == "captured"
 
 
-def test_a_clock_that_it_is_given_comes_before_the_saved_one(friday):
+def test_a_given_clock_comes_before_the_saved_one(friday):
     own = begun(friday, clock=ClockSetting(now=parse_rfc3339("2026-03-05T00:00:00Z")))
 
     clock = own.look("/worlds/default/clock")
@@ -137,7 +137,7 @@ def test_keys_that_can_be_read_again_are_those_of_the_profile_in_use(friday):
     assert shown["key"].startswith("acme_test_")
 
 
-def test_what_was_saved_again_and_again_does_not_grow(tmp_path, friday):
+def test_a_world_that_is_saved_repeatedly_does_not_grow(tmp_path, friday):
     first = begun(friday).look("snapshot")
     second = begun(write(tmp_path / "second.json", first)).look("snapshot")
     third = begun(write(tmp_path / "third.json", second)).look("snapshot")
@@ -206,7 +206,7 @@ BREAKS = [
 """What else makes no world, a snapshot with it proves."""
 
 
-def test_a_broken_one_makes_no_server_and_says_where_it_is_broken(friday):
+def test_a_broken_file_starts_no_server_and_its_place_is_named(friday):
     whole = friday.read_text(encoding="utf-8")
     for break_it, words in BREAKS:
         write(friday, break_it(json.loads(whole)))
@@ -226,7 +226,7 @@ def test_a_state_file_is_not_taken_for_a_saved_world(tmp_path):
         begun(state)
 
 
-def test_a_world_that_cannot_begin_with_it_is_not_made_and_takes_no_number(friday):
+def test_a_world_with_an_unusable_scenario_is_not_made_and_takes_no_number(friday):
     document = json.loads(friday.read_text(encoding="utf-8"))
     # No other world takes over this key.
     (own,) = [one for one in document["api_keys"].values() if one["name"] == "own"]

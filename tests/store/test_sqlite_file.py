@@ -30,7 +30,7 @@ def test_commits_go_into_a_write_ahead_log_which_is_gone_when_the_file_is_closed
     assert list(contents(path.parent)) == ["state.db"]
 
 
-def test_a_file_that_was_just_made_is_taken_for_a_new_one(path: Path):
+def test_an_empty_new_file_is_taken_for_a_new_store(path: Path):
     """As it is when a process was killed while it made it, and as `mktemp` leaves it."""
     path.write_bytes(b"")
 
@@ -81,7 +81,7 @@ def test_the_database_of_another_program_or_format_is_refused_and_left_as_it_is(
         assert contents(path.parent) == {"state.db": before}
 
 
-def test_a_number_that_is_none_is_refused(path: Path):
+def test_nan_is_refused_as_a_number(path: Path):
     write(path, document("b", 1))
     with closing(sqlite3.connect(path)) as database:
         database.execute("UPDATE documents SET number = 'many' WHERE id = 'b'")
@@ -109,7 +109,7 @@ def test_another_program_that_writes_is_waited_for_and_named_and_does_not_stop_t
     assert len(loaded(path)["demo"]["accounts"]) == 2
 
 
-def test_what_sqlite_cannot_take_is_refused_and_nothing_of_it_written(path: Path):
+def test_documents_that_sqlite_cannot_store_are_refused_whole(path: Path):
     with closing(SqliteFile(path)) as file:
         half = Document("b", 2, '{"name":"\ud83c"}')
         change = Change("demo", puts=[("accounts", document("a", 1)), (RECORDS, half)])

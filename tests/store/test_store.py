@@ -127,7 +127,7 @@ def test_an_id_can_be_used_again_after_its_record_was_removed_and_is_the_newest_
     assert [one.id for one in store.begin().find(Endpoint, {})[0]] == ["a", "b"]
 
 
-def test_a_message_keeps_the_record_as_it_was_and_those_of_a_moment_do_not_grow(store):
+def test_a_message_keeps_the_record_as_it_was_and_shares_equal_values(store):
     unit = store.begin()
     unit.emit(message("1", account("a", name="then")))
     unit.commit()

@@ -115,7 +115,7 @@ def test_it_takes_payments_reads_and_changes_like_httpx2(without_httpx2, world):
     assert client.request("POST", "/v3/payment", content="{").status_code == 400
 
 
-def test_threads_share_it_and_it_ends_with_its_world(without_httpx2, kit):
+def test_threads_share_a_client_that_ends_with_its_world(without_httpx2, kit):
     with kit.world() as world:
         client = world.client(None)
         with ThreadPoolExecutor(4) as threads:
@@ -138,9 +138,7 @@ def test_an_invalid_url_is_refused():
             PlainClient(url, {}, 1)
 
 
-def test_an_answer_that_takes_too_long_is_told_from_a_sandbox_that_does_not_answer(
-    monkeypatch, kit, world
-):
+def test_a_slow_answer_is_distinguished_from_a_missing_sandbox(monkeypatch, kit, world):
     monkeypatch.setattr(control, "ANSWER_S", 0.05)
     waits = f"/worlds/{world.id}/wait"
     in_this_process = Control(kit.url, token=None, embedded=kit.embedded)

@@ -19,7 +19,7 @@ def test_counts_are_added_and_never_is_what_none_of_them_has():
     }
 
 
-def test_the_table_says_how_much_and_what_never():
+def test_the_table_shows_how_much_was_used_and_what_never_was():
     assert table({}) == []
     assert table({"scenarios": {"exercised": {}, "never": []}}) == ["scenarios     0 of 0"]
     assert table(ONE) == [

@@ -29,7 +29,7 @@ def test_its_worlds_are_made_there_and_deleted_and_its_webhooks_come(kit):
     assert (elsewhere.url, there["seed"]) == (kit.url, 3)
 
 
-def test_a_receiver_that_the_server_may_not_reach_or_refuses_only_fails_who_wants_webhooks(kit):
+def test_an_unreachable_receiver_fails_only_tests_that_use_webhooks(kit):
     with sandbox_at(kit.url) as near, sandbox_at(kit.url, receiver_host="no such host") as refused:
         unreachable = "it runs elsewhere: --sandbox-receiver-host"
         far = replace(near, why_no_receiver=unreachable)
@@ -41,7 +41,7 @@ def test_a_receiver_that_the_server_may_not_reach_or_refuses_only_fails_who_want
                 world.reset()
 
 
-def test_coverage_elsewhere_is_that_of_the_worlds_that_it_was_noted_of(kit):
+def test_coverage_of_a_remote_server_covers_the_noted_worlds(kit):
     with sandbox_at(kit.url) as elsewhere:
         with elsewhere.world() as unnoted:
             unnoted.client().get("/v5/apikeys")
@@ -88,7 +88,7 @@ def test_watching_a_file_is_for_the_command(tmp_path):
         pass
 
 
-def test_a_webhook_without_a_connection_is_like_one_that_came_over_it(kit):
+def test_a_webhook_without_a_connection_equals_one_over_it(kit):
     def receive(server):
         with server.world(seed=7, clock="2026-03-01T12:00:00Z") as world:
             world.webhooks.respond(503, headers={"Retry-After": "7"}, body="busy", times=1)
@@ -111,7 +111,7 @@ def test_a_webhook_without_a_connection_is_like_one_that_came_over_it(kit):
     assert without_one == over_a_connection
 
 
-def test_an_answer_without_a_connection_is_like_one_that_came_over_it(kit):
+def test_an_answer_without_a_connection_equals_one_over_it(kit):
     def ask(server):
         with server.world(seed=7, clock="2026-03-01T12:00:00Z") as world:
             client, told = world.client(), []

@@ -56,7 +56,7 @@ def test_serve_is_added_to_a_command_that_lacks_it_and_runs_no_container():
     assert serving_command(("docker", "run", "uat-sandbox"))[-1] == "uat-sandbox"
 
 
-def test_a_module_of_the_project_is_told_from_our_package(tmp_path):
+def test_a_module_of_the_project_is_distinguished_from_our_package(tmp_path):
     here = Path(__file__).parents[2]
     (tmp_path / "sandbox.py").touch()
     (tmp_path / "plain" / "sandbox").mkdir(parents=True)
@@ -66,7 +66,7 @@ def test_a_module_of_the_project_is_told_from_our_package(tmp_path):
     assert not place(None, None, {}, [tmp_path]).is_here
 
 
-def test_the_header_of_a_run_says_where_the_sandbox_is_and_who_named_it(tmp_path):
+def test_the_header_of_a_run_names_the_place_of_the_sandbox_and_its_source(tmp_path):
     (tmp_path / "test_it.py").write_text("def test_it(): pass\n")
     one, other = "http://127.0.0.1:1", "http://127.0.0.1:2"
     command = ["-o", "sandbox_command=uvx uat-sandbox"]
@@ -89,7 +89,7 @@ def test_relative_paths_of_a_configured_command_begin_at_the_configuration(tmp_p
     assert run_pytest(tmp_path / "tests", "test_it.py").result("test_it") == "PASSED"
 
 
-def test_an_error_names_who_gave_the_url_and_is_told_once(tmp_path):
+def test_an_error_names_the_source_of_the_url_and_appears_once(tmp_path):
     (tmp_path / "test_it.py").write_text("def test_it(sandbox): pass\n")
 
     run = run_pytest(tmp_path, "test_it.py", SANDBOX_URL="http://127.0.0.1:1")

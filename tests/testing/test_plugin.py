@@ -65,7 +65,7 @@ class TestMarked:
         switches={"batch.settlement": "manual"},
         readings={"delete_answers": "resource"},
     )
-    def test_closest_counts(self, sandbox):
+    def test_the_closest_marker_counts(self, sandbox):
         assert sandbox.view["seed"] == 8
         assert sandbox.clock["now"] == "2026-03-01T12:00:00.000Z"
         assert sandbox.switches()["batch.settlement"] == "manual"
@@ -148,11 +148,15 @@ def ran(tmp_path_factory):
     return run_pytest(folder, *options, "test_suite.py"), folder
 
 
-def test_a_test_ends_as_it_should(ran):
+def test_a_test_ends_as_expected(ran):
     run, _ = ran
 
     for result, tests in {
-        "PASSED": ("test_a_decline_with_its_webhook", "test_closest_counts", "test_frozen"),
+        "PASSED": (
+            "test_a_decline_with_its_webhook",
+            "test_the_closest_marker_counts",
+            "test_frozen",
+        ),
         "FAILED": ("test_that_fails",),
         "ERROR": (
             *("test_whose_fixture_fails", "test_misspelt_option"),

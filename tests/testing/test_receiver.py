@@ -74,6 +74,6 @@ def test_nothing_is_left_open_when_it_is_closed_not_even_what_was_just_accepted(
     assert set(threading.enumerate()) == before
 
 
-def test_an_address_of_another_machine_is_refused_plainly():
+def test_an_address_of_another_machine_is_refused_in_a_sentence():
     with pytest.raises(SandboxError, match=r"webhooks cannot be received on 192\.0\.2\.1"):
         Receiver("192.0.2.1", "192.0.2.1")

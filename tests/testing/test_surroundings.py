@@ -35,7 +35,7 @@ def test_a_key_in_a_wrong_header(sandbox):
 """
 
 
-def test_the_sandbox_is_a_process_of_its_own_where_gevent_has_patched_threads(tmp_path):
+def test_the_sandbox_is_a_separate_process_where_gevent_has_patched_threads(tmp_path):
     (tmp_path / "conftest.py").write_text(GEVENT)
     (tmp_path / "test_own.py").write_text(TESTS)
 
@@ -100,7 +100,7 @@ class Sales(SandboxTestCase):
 
 
 @pytest.mark.parametrize("named", [None, "SANDBOX_URL", "SANDBOX_COMMAND"])
-def test_a_case_has_a_world_for_each_test_where_the_environment_says(kit, named, monkeypatch):
+def test_a_test_case_has_a_world_for_each_test_where_the_environment_says(kit, named, monkeypatch):
     if named:
         monkeypatch.setenv(
             named, kit.url if named == "SANDBOX_URL" else f"{sys.executable} -m sandbox"
@@ -139,7 +139,7 @@ def test_a_wait_in_frozen_time_ends_all_the_same(world):
         world.webhooks.wait_for("batch.opened", timeout_s=0.01)
 
 
-def test_worlds_are_not_thought_unused_when_time_jumps(world):
+def test_worlds_do_not_become_unused_when_time_jumps(world):
     with freeze_time("2040-01-01T00:00:00Z"):
         world.new_world()
 

@@ -7,7 +7,7 @@ from tests.testing.conftest import pay
 from uat_sandbox import NothingCame, SandboxRefused
 
 
-def test_a_webhook_that_came_is_found_as_often_as_it_is_asked_for_and_then_the_next(world):
+def test_a_webhook_is_found_again_until_a_later_one_is_asked_for(world):
     payment, second = pay(world), pay(world)
     world.webhooks.settle()
 
@@ -21,7 +21,7 @@ def test_a_webhook_that_came_is_found_as_often_as_it_is_asked_for_and_then_the_n
     assert world.webhooks.wait_for(after=found).subject == second["transaction_id"]
 
 
-def test_what_did_not_come_is_said_with_what_came_instead(world):
+def test_the_error_lists_what_came_instead(world):
     world.next("insufficient_funds")
     payment = pay(world)
     world.webhooks.settle()
@@ -66,7 +66,7 @@ SPOILT = [
 ]
 
 
-def test_what_is_not_genuine_is_refused_and_kept_apart_and_what_is_kept_back_is_said(world):
+def test_forged_webhooks_are_kept_apart_and_withheld_ones_are_reported(world):
     def sell(then):
         when = {"event": "transaction.sale"}
         world.scenario({"name": "spoils", "webhook": [{"when": when, "then": then}]})
@@ -130,7 +130,7 @@ def test_a_receiver_that_answered_410_is_named_until_the_world_is_reset(world):
     world.webhooks.wait_for("transaction.sale", subject=payment["transaction_id"])
 
 
-def test_only_what_is_listened_for_comes(world):
+def test_only_the_events_that_were_asked_for_arrive(world):
     world.webhooks.listen(["transaction.sale"], account_id=world.account(), status=["declined"])
     pay(world)
     world.next("insufficient_funds")

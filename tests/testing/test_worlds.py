@@ -13,7 +13,7 @@ from uat_sandbox import NothingCame, SandboxError, SandboxRefused, sandbox_serve
 WAITS = {"name": "waits", "rule": [{"when": {"operation": "sale"}, "then": {"tap": "wait"}}]}
 
 
-def test_the_cast_is_asked_for_by_name(world):
+def test_the_cast_is_looked_up_by_name(world):
     assert world.account() == world.view["accounts"]["merchant"]
     assert world.account("partner") == world.view["accounts"]["partner"]
     assert world.terminal("tax_merchant") == world.view["terminals"]["tax_merchant"]
@@ -32,7 +32,7 @@ def test_the_cast_is_asked_for_by_name(world):
 # --- how payments end
 
 
-def test_next_decides_how_a_payment_ends(world):
+def test_next_chooses_the_outcome_of_a_payment(world):
     world.next("insufficient_funds", operation="sale", amount=1000)
 
     assert pay(world)["status_reason"] == "insufficient_funds"

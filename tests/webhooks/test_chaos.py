@@ -17,7 +17,7 @@ def fared(delivery):
     return delivery["status"], triggers(delivery)
 
 
-def test_what_is_dropped_is_not_sent_and_shows_it_until_the_scenario_is_stopped(hooked, receiver):
+def test_a_dropped_webhook_is_not_sent_and_marked_until_the_scenario_is_stopped(hooked, receiver):
     hooked.run_rules(rule(drop=True))
     dropped = hooked.emit()
     hooked.manage("DELETE", "/scenario").expect(204)
@@ -31,7 +31,7 @@ def test_what_is_dropped_is_not_sent_and_shows_it_until_the_scenario_is_stopped(
     assert receiver.ids() == [sent]
 
 
-def test_what_was_dropped_is_sent_by_hand_or_recovered(hooked, receiver):
+def test_a_dropped_webhook_is_resent_or_recovered(hooked, receiver):
     hooked.run_rules(rule(drop=True))
     receiver.behave([500, 200])
     first, second = hooked.emit(), hooked.emit()
@@ -47,9 +47,7 @@ def test_what_was_dropped_is_sent_by_hand_or_recovered(hooked, receiver):
     assert counts(hooked.manage("GET", "/scenario")) == [(2, 2)]
 
 
-def test_of_signed_copies_one_that_arrives_is_enough_and_otherwise_there_is_one_schedule(
-    hooked, receiver
-):
+def test_one_accepted_copy_is_enough_and_otherwise_there_is_one_schedule(hooked, receiver):
     # What a rule says not to do is no fault either.
     hooked.run_rules(
         rule(when={"nth": [1, 3, 5]}, duplicate=3, truncate=False, stale_timestamp=False)
@@ -95,7 +93,7 @@ FAULTS = [
 
 
 @pytest.mark.proves("assumed 8.3-timestamp")
-def test_a_faulty_attempt_is_told_and_checked_as_what_it_is_and_the_retry_is_good(hooked, receiver):
+def test_a_faulty_attempt_is_shown_and_checked_as_faulty_and_the_retry_is_good(hooked, receiver):
     secret = hooked.look("endpoints/e")["secret"]
     for then, spoilt, step in FAULTS:
         hooked.run_rules(rule(**then))
@@ -173,7 +171,7 @@ WORDS = [
 ]
 
 
-def test_a_rule_is_for_what_its_words_say_of_the_event_and_its_body(sandbox):
+def test_a_rule_matches_by_the_event_and_its_body(sandbox):
     mine, above = ({"account_id": sandbox.account_id(name)} for name in ("merchant", "partner"))
     accounts = [
         ({"account": name}, (SALE, mine), (SALE, above)) for name in ("merchant", *mine.values())
@@ -254,7 +252,7 @@ def test_a_contradiction_goes_to_its_endpoint_only_and_is_tried_again_like_other
 # --- together ---------------------------------------------------------------------------------
 
 
-def test_what_is_delayed_comes_with_all_that_belongs_to_it_and_its_faults(hooked, receiver):
+def test_a_delayed_webhook_comes_with_its_copies_and_faults(hooked, receiver):
     """The faults apply to the first copy at the ruled endpoint and to no other."""
     faults = {"signature": "missing", "stale_timestamp": True, "truncate": 5}
     more = {"delay_ms": 300, "duplicate": 2, "contradict": {"name": "Other"}}
@@ -289,7 +287,7 @@ def test_an_order_takes_copies_and_contradictions_along(hooked, receiver):
         assert triggers(hooked.tried(moved.id, times=copies)) == ["scenario"] * copies
 
 
-def test_what_is_delayed_outlives_the_loop_in_which_it_was_held_back(sandbox):
+def test_a_delayed_webhook_outlives_its_event_loop(sandbox):
     sandbox.run_rules(rule(delay_ms=50, times=2))
 
     async def one_life(count):
@@ -305,7 +303,7 @@ def test_what_is_delayed_outlives_the_loop_in_which_it_was_held_back(sandbox):
     assert sorted(receiver.ids()) == sorted(ids)
 
 
-def test_a_delay_that_the_start_ended_does_not_end_again(sandbox):
+def test_a_delay_that_the_restart_ended_does_not_end_again(sandbox):
     sandbox.run_rules(rule(delay_ms=50))
     failed = []
 
@@ -357,7 +355,7 @@ def test_the_next_deliveries_that_match_get_the_fault_and_no_others(hooked, rece
 
 
 @pytest.mark.proves("assumed D25")
-def test_a_queued_fault_goes_on_counting_in_a_loaded_world(hooked, receiver):
+def test_a_queued_fault_keeps_counting_in_a_loaded_world(hooked, receiver):
     inject(hooked, then={"signature": "wrong"}, when={"event": "account.updated", "nth": 2})
     hooked.tried(hooked.emit())
     saved = hooked.look("snapshot")

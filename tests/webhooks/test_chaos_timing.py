@@ -53,7 +53,7 @@ RESET = ("POST", "/reset")
 END = ("DELETE", "")
 
 
-def test_what_is_delayed_does_not_come_to_an_endpoint_that_no_longer_wants_it(served):
+def test_a_delayed_webhook_does_not_go_to_an_endpoint_that_no_longer_wants_it(served):
     with receiving() as receiver:
         again = ("POST", "/endpoints", {"url": receiver.url, "id": "e"})
         for steps in ([DISABLE, ENABLE], [("DELETE", "/endpoints/e"), again], [RESET], [END]):
@@ -84,7 +84,7 @@ def cancel_and_recover(hooked: Hooked, id: str) -> None:
     hooked.recover()
 
 
-def test_what_is_done_by_hand_during_a_delay_counts(served):
+def test_actions_during_a_delay_count(served):
     """What was delivered does not come again, nor what was recovered; what only failed does."""
     acts = {deliver: [200], cancel_and_recover: [500, 200], Hooked.resend: [500, 200]}
     with ExitStack() as stack:
@@ -138,9 +138,7 @@ def sales(hooked: Hooked) -> list[dict]:
 
 
 @pytest.mark.parametrize("status", [200, 500])
-def test_the_answer_waits_until_every_endpoint_was_tried_whatever_came_of_it(
-    hooked, paying, status
-):
+def test_the_answer_waits_until_every_endpoint_was_tried(hooked, paying, status):
     with receiving() as quick:
         hooked.add_endpoint(url=quick.url, event_types=[SALE])
         payment, gate = paying(status)
@@ -169,7 +167,7 @@ def test_an_answer_waits_for_the_attempt_that_its_own_request_began(hooked, payi
     assert payment.result(UNTIL_S).status == 200
 
 
-def test_of_duplicates_the_first_comes_before_the_answer(hooked, receiver):
+def test_the_first_duplicate_comes_before_the_answer(hooked, receiver):
     hooked.run_rules(rule(when={"event": SALE}, before_answer=True, duplicate=2))
     hooked.manage("PATCH", "/endpoints/e", {"event_types": [SALE]}).expect(200)
     receiver.behave([200, Answer(gate=Event())])

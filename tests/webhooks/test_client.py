@@ -59,7 +59,7 @@ def test_an_endpoint_that_never_answers_or_ends_is_given_up_and_what_came_is_kep
     assert TIMEOUT_S == 15
 
 
-def test_a_receiver_that_closes_without_a_word_gets_everything_at_the_first_attempt():
+def test_a_receiver_that_closes_idle_connections_gets_everything_at_the_first_attempt():
     with receiving(bad.close_unsaid) as receiver:
         attempts = send(*[receiver.url] * 30)
 

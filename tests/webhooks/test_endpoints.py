@@ -44,7 +44,7 @@ def test_an_endpoint_needs_a_url_only_and_null_is_as_if_it_was_not_given(sandbox
     }
 
 
-def test_an_endpoint_is_what_it_was_asked_to_be_and_what_no_change_names_stays(sandbox):
+def test_an_endpoint_is_as_requested_and_keeps_what_a_change_does_not_name(sandbox):
     wanted = {
         "id": "mine-1_A",
         "url": "https://example.com:8443/a?b=c%20d",

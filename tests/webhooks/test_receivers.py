@@ -39,7 +39,7 @@ def first_attempts(hooked, rows):
 
 
 @pytest.mark.proves("assumed 8.3-success")
-def test_a_failure_is_recorded_and_tried_again_while_others_get_theirs(hooked, receiver):
+def test_a_failure_is_retried_while_other_endpoints_get_their_webhooks(hooked, receiver):
     elsewhere = {"location": receiver.url}
     rows = [
         (receiving(bad.hang_up), None, "was closed before there was"),
@@ -193,7 +193,7 @@ def test_each_message_is_answered_as_the_program_says_until_it_is_delivered(hook
     assert (listed["received"], listed["answers"]) == (6, [500, 503, 200])
 
 
-def test_what_came_is_signed_as_for_every_endpoint_and_a_fault_is_reported(hooked):
+def test_received_webhooks_are_signed_as_for_every_endpoint_and_faults_are_reported(hooked):
     made = receiver(hooked)
     id = hooked.emit()
     hooked.tried(id, made["id"])
@@ -210,7 +210,7 @@ def test_what_came_is_signed_as_for_every_endpoint_and_a_fault_is_reported(hooke
     assert "signature" in faulty["says"]
 
 
-def test_a_receiver_that_takes_too_long_fails_and_is_sent_to_a_minute_later(sandbox, monkeypatch):
+def test_a_slow_receiver_fails_and_is_retried_a_minute_later(sandbox, monkeypatch):
     monkeypatch.setattr(inside, "TIMEOUT_S", 0.01)
     sandbox.add_endpoint(id="slow", url="http://receiver.invalid/?delay_ms=10")
 

@@ -87,7 +87,7 @@ def test_a_message_that_was_not_for_the_endpoint_can_be_sent_to_it(hooked, recei
         assert hooked.recover() == missed
 
 
-def test_of_very_many_attempts_the_newest_are_kept(sandbox):
+def test_only_the_newest_of_very_many_attempts_are_kept(sandbox):
     sandbox.add_endpoint(id="e")
     id = sandbox.emit()
     outbox = sandbox.get_world().outbox
@@ -153,7 +153,7 @@ def test_the_old_secret_signs_along_until_its_grace_is_over(hooked, receiver):
             assert request.is_signed_by(old) is (signing == 2)
 
 
-def test_a_retry_is_signed_by_what_signs_when_it_is_sent(hooked, receiver):
+def test_a_retry_is_signed_with_the_secrets_of_its_own_time(hooked, receiver):
     receiver.behave([500, 200])
     hooked.tried(hooked.emit())
     old, new = rotate(hooked, grace_s=0)

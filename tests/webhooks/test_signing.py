@@ -142,7 +142,7 @@ def test_an_attempt_keeps_what_it_sent_and_is_found_genuine(hooked, receiver):
     assert shown["secrets"] == [f"whsec_****{secret[-4:]}"]
 
 
-def test_what_cannot_be_checked_is_refused(hooked):
+def test_a_webhook_that_cannot_be_checked_is_refused(hooked):
     hooked.add_endpoint(url="http://127.0.0.1:9/hooks", id="closed")
     id = hooked.emit()
     hooked.tried(id, "closed")

@@ -99,7 +99,7 @@ def test_an_endpoint_that_moves_gets_the_next_attempt_at_its_new_address(hooked,
     assert [one["status_code"] for one in hooked.delivery(id)["attempts"]] == [None, 200]
 
 
-def test_with_a_scale_of_nothing_all_eight_attempts_are_made_at_once(hooked, receiver):
+def test_with_a_scale_of_zero_all_eight_attempts_are_made_at_once(hooked, receiver):
     hooked.set_switch("webhooks.time_scale", 0)
     receiver.behave(500)
     delivery = hooked.tried(hooked.emit(), times=8)

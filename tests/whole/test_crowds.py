@@ -61,7 +61,7 @@ def test_requests_that_are_under_way_when_the_server_stops_get_an_answer():
         assert "Traceback" not in log
 
 
-def test_a_connection_that_never_agrees_on_tls_is_closed(tmp_path):
+def test_a_connection_that_never_completes_tls_is_closed(tmp_path):
     pytest.importorskip("cryptography")
     tls = ("--tls", "--tls-folder", str(tmp_path / "tls"))
     with serving(*tls) as server, Client(server.port) as silent:

@@ -157,7 +157,7 @@ ALONE = (
 )
 
 
-def test_a_flaw_that_one_probe_finds_is_told_for_what_it_is():
+def test_a_flaw_that_one_probe_finds_is_reported_as_itself():
     for receiver, options, expected, found, words in ALONE:
         with receiving(receiver) as one:
             code, report = examine(one.url, "--only", *options)
@@ -186,7 +186,7 @@ NOTHING_TAKEN = (
 )
 
 
-def test_without_a_good_one_taken_nothing_else_is_tried():
+def test_without_an_accepted_genuine_webhook_nothing_else_is_tried():
     for behaviour, way, words in NOTHING_TAKEN:
         # Only silence has to be waited for to its end.
         timeout_s = "0.2" if way == "silent" else "20"

@@ -233,7 +233,7 @@ def test_a_page_of_another_origin_changes_nothing_and_reads_nothing(browser, ser
 
 
 @pytest.mark.proves("assumed D25-hosts")
-def test_a_page_of_a_name_that_leads_here_now_gets_nothing_of_either_surface(browser, server):
+def test_a_rebound_host_name_gets_nothing_of_either_surface(browser, server):
     before = state(server)
     url = f"http://{REBOUND}:{server.port}"
     routes = [*CLOSED, HEALTH, *PLATFORM]

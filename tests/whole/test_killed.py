@@ -16,7 +16,7 @@ ROUNDS = int(os.environ.get("SANDBOX_KILLS", "1"))
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_was_acknowledged_is_there_once_after_every_kill(tmp_path: Path, kind: str):
+def test_acknowledged_writes_are_there_once_after_every_kill(tmp_path: Path, kind: str):
     with receiving() as receiver:
         numbers = run_ordeal(tmp_path / f"state.{kind}", receiver, rounds=ROUNDS, seed=1)
 

@@ -121,7 +121,7 @@ def nearly_expired(world: Remote, receiver: Receiver) -> tuple[str, datetime, da
 
 
 @on_databases
-def test_a_world_that_was_put_in_place_lets_things_happen_unasked(serve: Serve):
+def test_a_loaded_world_fires_its_timers_without_a_request(serve: Serve):
     with receiving() as receiver, serve() as server:
         world = another(server, "first")
         nearly_expired(world, receiver)
@@ -166,7 +166,7 @@ def waiting_after_a_tap(world: Remote) -> tuple[threading.Thread, str]:
     [("db", "kill"), ("db", "end"), ("postgres", "kill")],
     indirect=["serve"],
 )
-def test_a_payment_that_waited_ends_as_timed_out_and_that_is_all(serve: Serve, how: str):
+def test_a_payment_that_waited_ends_as_timed_out_and_nothing_else_changes(serve: Serve, how: str):
     waits = (waiting_for_the_processor, waiting_for_a_tap, waiting_after_a_tap)
     with serve(*FROZEN) as server:
         waiting = {
@@ -193,7 +193,7 @@ def test_a_payment_that_waited_ends_as_timed_out_and_that_is_all(serve: Serve, h
 # --- small things -----------------------------------------------------------------------------
 
 
-def test_whatever_was_just_done_is_kept_when_the_server_is_killed(serve: Serve):
+def test_the_latest_write_survives_a_kill(serve: Serve):
     with serve(*FROZEN) as server:
         for id in ("reset", "deleted"):
             another(server, id).paid()
@@ -227,7 +227,7 @@ def test_whatever_was_just_done_is_kept_when_the_server_is_killed(serve: Serve):
 
 
 @on_databases
-def test_undelivered_webhooks_go_on_with_their_attempts_counted(serve: Serve):
+def test_undelivered_webhooks_continue_with_their_count_of_attempts(serve: Serve):
     with receiving(503) as receiver:
         with serve(*FROZEN) as server:
             world = Remote(server)

@@ -70,7 +70,7 @@ def test_a_world_goes_to_standard_output_and_comes_from_standard_input_and_json_
 # --- what is refused --------------------------------------------------------------------------
 
 
-def test_what_cannot_be_saved_or_loaded_is_refused_in_one_sentence(served, tmp_path):
+def test_an_unusable_file_is_refused_in_one_sentence(served, tmp_path):
     add_world(served, "uat-seven")
     for arguments, words in [
         (("save", "--world", "uat-sevn"), ("no world 'uat-sevn'", "mean 'uat-seven'?")),
@@ -95,9 +95,7 @@ def test_what_cannot_be_saved_or_loaded_is_refused_in_one_sentence(served, tmp_p
         assert (isinstance(done.exception, SystemExit), done.stdout) == (True, ""), world
 
 
-def test_an_answer_of_another_program_is_told_from_that_of_a_control_api(
-    tmp_path, httpserver: HTTPServer
-):
+def test_an_answer_of_another_program_is_recognized(tmp_path, httpserver: HTTPServer):
     httpserver.expect_request(re.compile("")).respond_with_data("<html>It works!</html>")
     page = ask("world", "save", str(tmp_path / "page.json"), "--url", httpserver.url_for(""))
     with serving("--control-port", str(free_port())) as server:
@@ -146,7 +144,7 @@ def test_a_state_file_of_one_kind_becomes_one_of_the_other_and_back_again(tmp_pa
     assert not (tmp_path / "d.json").exists()
 
 
-def test_what_cannot_be_converted_is_refused_and_leaves_no_target(tmp_path):
+def test_a_file_that_cannot_be_converted_is_refused_and_leaves_no_target(tmp_path):
     (tmp_path / "a.json").write_text("{}", encoding="utf-8")
     (tmp_path / "a.txt").write_text("{}", encoding="utf-8")
     (tmp_path / "broken.json").write_text("{", encoding="utf-8")

@@ -51,7 +51,7 @@ def test_a_payment_is_made_through_either_and_read_through_the_other(doors):
     assert [len(answer.headers.get_list("date")) for answer in paid] == [1, 1, 1]
 
 
-def test_a_world_is_had_by_the_server_at_which_it_was_made_and_found_from_all(doors):
+def test_a_world_belongs_to_its_first_server_and_is_found_from_all(doors):
     one, other = doors
     made = other.control("POST", "/worlds", json={"id": "mine", "seed": 7}).json()
 
@@ -84,7 +84,7 @@ def test_a_world_is_had_by_the_server_at_which_it_was_made_and_found_from_all(do
     assert again.status_code == 201, again.text
 
 
-def test_what_is_found_on_another_server_is_said_to_be_only_a_part(doors):
+def test_results_from_another_server_are_marked_as_partial(doors):
     one, other = doors
     other.control("POST", "/worlds", json={"id": "busy", "fixture": "busy"})
 
@@ -206,7 +206,7 @@ def test_a_server_that_is_killed_is_replaced_and_retries_go_on_without_a_request
     assert made in payments(other)
 
 
-def test_a_world_for_which_many_ask_at_once_is_taken_over_once(two):
+def test_a_world_that_many_requests_want_is_taken_over_once(two):
     one, other = two
     key, body = one.key("merchant"), one.sale()
 
@@ -335,7 +335,9 @@ def test_a_database_that_cannot_be_used_is_refused_in_a_sentence(url: str, postg
     assert "another program created its schema" in refused(url)
 
 
-def test_what_servers_cannot_share_is_refused(url: str, tmp_path: Path, postgres: Postgres):
+def test_settings_that_servers_cannot_share_are_refused(
+    url: str, tmp_path: Path, postgres: Postgres
+):
     assert "need the same token" in refused(url, "--host", "0.0.0.0")
     assert "speak plain HTTP" in refused(url, "--tls")
     with serving(url, tmp_path, "one"):

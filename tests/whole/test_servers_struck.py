@@ -57,7 +57,7 @@ TASKS = (
 
 
 @pytest.mark.parametrize("seed", range(1, 1 + ceil(STRUCK / len(STRIKES))))
-def test_what_was_acknowledged_is_there_once_whatever_is_struck(tmp_path: Path, seed: int):
+def test_acknowledged_writes_are_there_once_after_every_strike(tmp_path: Path, seed: int):
     kinds = Random(seed).sample(sorted(STRIKES), len(STRIKES))
     with receiving() as receiver, Campaign(tmp_path, receiver, seed) as campaign:
         for number, kind in enumerate(kinds):
@@ -109,9 +109,7 @@ def test_reads_that_wait_at_a_frozen_server_know_what_others_did_meanwhile(two):
         assert payments(one) == payments(other) >= made
 
 
-def test_a_body_for_a_server_that_cannot_be_reached_is_used_where_its_world_is_then(
-    url: str, tmp_path: Path
-):
+def test_a_body_for_an_unreachable_server_is_used_where_its_world_moves(url: str, tmp_path: Path):
     unreachable = ("--advertise", f"http://127.0.0.1:{free_port()}")
     with serving(url, tmp_path, "one", *unreachable) as one, serving(url, tmp_path, "two") as two:
         one.process.send_signal(signal.SIGSTOP)
@@ -202,7 +200,7 @@ def test_a_server_that_nothing_reaches_drops_its_worlds_and_comes_back(
             assert {made} <= later <= payments(one)
 
 
-def test_statements_that_nothing_answers_end_in_time(url: str, postgres: Postgres):
+def test_unanswered_statements_end_in_time(url: str, postgres: Postgres):
     async def ask_in_vain(database: Database, cutter: Cutter) -> None:
         async with database.connection(0.1) as connection, connection.transaction():
             with cutter.holding():
@@ -242,7 +240,7 @@ def test_a_task_that_waits_for_a_statement_ends_when_it_is_canceled(url: str, po
         asyncio.run(cancel(url.replace(f":{postgres.port}/", f":{cutter.port}/"), cutter))
 
 
-def test_an_id_that_was_reserved_for_nothing_is_free_again(two, url: str, postgres: Postgres):
+def test_an_unused_reservation_frees_its_id(two, url: str, postgres: Postgres):
     """As after the end of a connection on which a reservation was written, but not confirmed."""
     one, other = two
     postgres.asked(
@@ -315,7 +313,7 @@ def test_a_commit_that_waits_for_a_lock_is_done_or_refused_but_not_twice(
         assert len(found) == 1
 
 
-def test_a_pooler_may_give_out_sessions_and_is_refused_where_it_shares_them(
+def test_a_pooler_in_session_mode_works_and_one_in_transaction_mode_is_refused(
     url: str, tmp_path: Path, postgres: Postgres
 ):
     for mode in ("transaction", "statement"):
@@ -335,7 +333,7 @@ def test_a_pooler_may_give_out_sessions_and_is_refused_where_it_shares_them(
         assert made in payments(other)
 
 
-def test_a_world_that_cannot_be_read_is_told_of_once_and_keeps_no_other_waiting(
+def test_an_unreadable_world_is_logged_once_and_holds_up_no_other(
     url: str, tmp_path: Path, postgres: Postgres
 ):
     damage = "UPDATE uat_sandbox.documents SET text = '{}' FROM uat_sandbox.worlds w"
@@ -416,7 +414,7 @@ def test_a_task_that_fails_twice_ends_the_process(url: str, monkeypatch: pytest.
 
 
 @pytest.mark.parametrize("method", ["POST", "GET", "DELETE"])
-def test_a_request_is_answered_at_whichever_moment_of_it_the_session_is_lost(url: str, method: str):
+def test_a_request_is_answered_at_whatever_moment_the_session_is_lost(url: str, method: str):
     """A moment is a round of the loop; the last ones are after the answer."""
 
     async def ask_for_worlds() -> None:

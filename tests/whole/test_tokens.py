@@ -35,7 +35,7 @@ def test_a_token_comes_from_an_option_before_a_variable_and_guards_the_control_s
 
 
 @pytest.mark.proves("assumed D25-token")
-def test_an_empty_variable_has_one_made_up_where_one_is_needed(monkeypatch):
+def test_an_empty_token_variable_counts_as_none(monkeypatch):
     monkeypatch.setenv("SANDBOX_TOKEN", "")
     monkeypatch.setenv("SANDBOX_TOKEN_FILE", "")
 
@@ -64,7 +64,7 @@ NO_TOKENS = {
 }
 
 
-def test_what_cannot_be_used_is_refused_before_anything_is_served(file):
+def test_unusable_settings_are_refused_before_anything_is_served(file):
     for arguments, words in REFUSED.items():
         assert_refused(refuse(*arguments), 2, *words)
     two = ask("serve", SANDBOX_TOKEN=TOKEN, SANDBOX_TOKEN_FILE=str(file))
@@ -135,14 +135,14 @@ def test_commands_take_the_token_from_a_file_a_variable_or_an_option(file):
 # --- who counts as loopback -----------------------------------------------------------------------
 
 
-def test_what_is_bound_to_loopback_needs_no_token():
+def test_a_server_on_loopback_needs_no_token():
     for host in ("127.1", "0x7f000001", "::1"):
         with serving("--host", host, "--control-port", "0") as server:
             assert server.facts["needs_token"] is False, host
             assert server.control("GET", "/worlds").status_code == 200, host
 
 
-def test_what_is_bound_to_more_than_loopback_needs_one_and_guards_the_network_inside():
+def test_a_server_off_loopback_needs_a_token_and_guards_internal_addresses():
     for host in ("0", "::"):
         with serving("--host", host) as server:
             assert server.facts["needs_token"] is True, host

@@ -71,7 +71,7 @@ FROZEN = ClockSetting(mode="frozen")
         ),
     ],
 )
-def test_a_clock_is_where_its_settings_and_the_wall_put_it(system_clock, steps, now):
+def test_a_clock_follows_from_its_settings_and_real_time(system_clock, steps, now):
     (first, passed_s), *others = steps
     clock = clock_of(system_clock, first)
     system_clock[0] += passed_s

@@ -225,7 +225,7 @@ def _dropped(sandbox: InProcess) -> list[str]:
     return sorted(world.id for world in sandbox.sandbox.worlds)
 
 
-def test_a_world_that_a_file_keeps_is_only_dropped_by_a_limit_and_is_as_old_as_its_server(
+def test_a_stored_world_is_only_dropped_by_an_explicit_limit_and_ages_with_its_server(
     tmp_path, host
 ):
     store = tmp_path / "state.json"

@@ -18,7 +18,7 @@ from tests.scenarios.running import after, follows
 
 
 @pytest.mark.proves("assumed D23")
-def test_what_is_made_is_made_at_the_frozen_instant():
+def test_records_are_created_at_the_frozen_instant():
     with freeze_time(NOW) as frozen:
         running = InProcess(build(Settings()))
         first = running.sold()

@@ -52,7 +52,7 @@ def test_a_key_that_another_world_has_cannot_be_supplied(two):
         assert one.create_key(**supplied(InProcess(one.sandbox).key(name))).status == 400, name
 
 
-def test_a_key_that_is_minted_again_after_a_reset_is_not_one_that_another_world_has_now(two):
+def test_a_key_generated_again_after_a_reset_is_never_one_of_another_world(two):
     """Draws repeat after a reset; a key from an earlier run may have been supplied elsewhere."""
     one, other = two
     minted = one.create_key(permissions=["accounts:read"]).json()["key"]

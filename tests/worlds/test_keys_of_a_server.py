@@ -106,7 +106,7 @@ def test_the_keys_of_kept_worlds_stay_over_restarts_wherever_the_server_is_bound
             assert (keys(server), keys(server, "one")) == before
 
 
-def test_a_world_that_is_made_where_keys_are_known_has_known_ones_in_the_same_file(path: Path):
+def test_a_world_with_known_keys_keeps_them_beside_others_in_one_file(path: Path):
     with on(path) as server:
         default = keys(server)
     with on(path, "127.0.0.1") as server:
@@ -154,7 +154,7 @@ def test_the_secret_stands_in_the_file_off_loopback_and_nowhere_else(path: Path)
     assert [one for one in shown if secret.hex() in one] == []
 
 
-def test_a_file_that_lost_its_secret_or_has_none_that_can_be_is_refused(tmp_path: Path):
+def test_a_file_without_its_secret_or_with_a_bad_one_is_refused(tmp_path: Path):
     path = tmp_path / "state.json"
     with on(path):
         pass

@@ -5,7 +5,7 @@ from tests.driving import fresh
 from tests.state.filling import looping
 
 
-def test_what_a_defect_kept_from_the_file_is_written_next_time(tmp_path, monkeypatch):
+def test_changes_that_a_defect_kept_from_the_file_are_written_next_time(tmp_path, monkeypatch):
     path = tmp_path / "state.json"
 
     def fail(changes):
@@ -19,7 +19,7 @@ def test_what_a_defect_kept_from_the_file_is_written_next_time(tmp_path, monkeyp
         assert again.sandbox.worlds.get("b") is not None
 
 
-def test_what_was_never_written_is_tried_again_as_it_is_by_then(tmp_path, monkeypatch):
+def test_unwritten_changes_are_written_later_in_their_present_state(tmp_path, monkeypatch):
     path, tried = tmp_path / "state.json", []
 
     def fail(changes):

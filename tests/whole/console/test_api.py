@@ -60,7 +60,7 @@ def test_behind_a_proxy_its_requests_go_through_the_proxy(page, server):
         page.goto("about:blank")
 
 
-def test_a_refusal_is_explained_and_a_key_that_is_not_of_the_cast_sends_as_well(page, server):
+def test_a_refusal_is_explained_and_a_key_outside_the_cast_works_too(page, server):
     body = {"name": "a key of its own", "permissions": ["accounts:read"]}
     made = server.ask("POST", "/v5/apikeys", key="merchant", json=body).json()
     _open(page, server, "accounts.list")
@@ -135,7 +135,7 @@ def test_a_stream_is_read_along_until_it_is_stopped(page, server):
     expect(page.get_by_role("alert")).to_contain_text("Stopped.")
 
 
-def test_a_room_behind_a_token_and_on_a_port_of_its_own_sends_to_the_port_of_the_platform(page):
+def test_the_api_room_works_with_a_token_and_a_separate_port(page):
     options = ("--token", "a-token-of-the-test", "--control-port", "0")
     with serving("--clock", NOW, *options) as server:
         _open(page, server, "payments.create")

@@ -14,7 +14,7 @@ ATTACK = '"><img src=x onerror="document.title=\'pwned\'"><script>alert(1)</scri
 # --- stories ---------------------------------------------------------------------------------
 
 
-def test_what_a_client_does_shows_up_by_itself_with_the_reason(page, desk):
+def test_requests_of_a_client_appear_by_themselves_with_the_reason(page, desk):
     desk.open("overview")
 
     desk.pay(-1)

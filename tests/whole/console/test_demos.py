@@ -6,7 +6,7 @@ from tests.control.exports import GIVES_UP
 from tests.whole.console.watching import faults
 
 
-def test_what_a_customer_sees_whose_card_has_only_fifty_dollars(page, desk):
+def test_a_customer_with_only_fifty_dollars_on_the_card(page, desk):
     desk.world(fixture="busy")
     desk.ask("DELETE", "requests")
     desk.open("terminal")
@@ -105,7 +105,7 @@ def test_a_maintenance_during_a_batch_close_becomes_a_test(page, desk):
     assert faults(page) == []
 
 
-def test_a_newcomer_takes_a_first_payment_and_gets_the_command_that_does_the_same(page, desk):
+def test_a_newcomer_takes_a_payment_and_gets_its_curl_command(page, desk):
     world = desk.world()
     desk.open("overview")
 

@@ -93,7 +93,7 @@ def test_an_action_begins_with_the_amount_that_is_due_by_then_and_takes_the_keys
     assert faults(page) == []
 
 
-def test_a_payment_has_its_own_amounts_after_another_was_open(page, desk):
+def test_a_payment_shows_its_own_amounts_after_another_one(page, desk):
     first, second = (desk.pay(amount)["transaction_id"] for amount in (1000, 2500))
     desk.open(f"payments/{first}?q=amount<10.01")
     refund = page.get_by_role("button", name="Refund…")
@@ -149,7 +149,7 @@ def test_a_comma_stands_before_thousands_or_before_the_decimals(page, desk):
 # --- time -------------------------------------------------------------------------------------
 
 
-def test_what_comes_next_is_not_in_another_century(page, desk):
+def test_the_next_event_is_not_in_another_century(page, desk):
     desk.world(clock={"now": "2026-11-25T12:00:00Z", "mode": "frozen"})
     assert desk.ask("GET", "agenda")["total"] > 0
     desk.open("overview")
@@ -172,7 +172,7 @@ def test_what_comes_next_is_not_in_another_century(page, desk):
 # --- the terminal -----------------------------------------------------------------------------
 
 
-def test_a_refusal_takes_the_place_of_the_payment_before_it(page, desk):
+def test_a_refusal_replaces_the_earlier_payment(page, desk):
     desk.open("terminal")
     phone, announced = page.locator(".phone"), page.locator("[role=status]")
     page.get_by_role("button", name="1 Visa").click()
@@ -195,7 +195,7 @@ def test_a_refusal_takes_the_place_of_the_payment_before_it(page, desk):
     assert faults(page) == []
 
 
-def test_a_decline_is_one_whatever_its_status_is(page, desk):
+def test_a_decline_counts_as_one_whatever_its_http_status(page, desk):
     desk.ask("PUT", "readings", {"decline_status": "http_402"})
     desk.open("terminal")
     page.get_by_role("button", name="lost").click()
@@ -230,7 +230,7 @@ def test_each_terminal_comes_with_a_key_that_may_use_it(page, desk):
     expect(page.get_by_role("combobox", name="Sent with key")).to_have_value("admin")
 
 
-def test_an_answer_that_is_lost_or_cannot_be_read_is_told(page, desk):
+def test_a_lost_or_unreadable_answer_is_reported(page, desk):
     phone, alert = page.locator(".phone"), page.get_by_role("alert")
     desk.open("terminal")
     desk.ask("POST", "scenario/next", {"fault": "malformed_json"})
@@ -351,7 +351,7 @@ def test_requests_are_named_by_what_their_operation_does(page, desk):
     expect(heading).to_contain_text("Capture an authorization")
 
 
-def test_a_browser_has_nothing_to_complain_of_without_a_scenario(page, desk):
+def test_a_browser_logs_no_error_without_a_scenario(page, desk):
     said = []
     page.on("console", lambda one: said.append(one.text))
     page.on("response", lambda one: said.append(one.url) if one.status >= 400 else None)

@@ -40,7 +40,7 @@ def test_g_and_a_letter_go_to_each_room(page):
 
 
 @pytest.mark.parametrize(("room", "detail"), [("payments", "Payment"), ("journal", "Request")])
-def test_a_list_is_walked_opened_and_left_by_keyboard(page, desk, room, detail):
+def test_a_list_can_be_used_by_keyboard_alone(page, desk, room, detail):
     desk.open(room)
     links = page.locator("main a.row, main a.ln")
     expect(links).not_to_have_count(0)
@@ -94,7 +94,7 @@ def test_single_keys_can_be_switched_off_for_good(page, desk):
     expect(page.get_by_role("complementary", name="Time")).to_be_visible()
 
 
-def test_what_is_typed_into_a_field_is_not_a_shortcut(page):
+def test_typing_in_a_field_triggers_no_shortcut(page):
     page.keyboard.press("g")
     page.keyboard.press("p")
     page.keyboard.press("/")

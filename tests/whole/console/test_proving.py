@@ -46,7 +46,7 @@ def test_a_file_is_proved_with_its_mistakes_under_their_lines_before_it_runs(pag
     expect(proof.get_by_role("status")).to_have_text("All 2 passed.")
 
 
-def test_examples_of_what_runs_are_played_in_the_world(page, desk):
+def test_examples_of_the_running_scenario_are_played_in_the_world(page, desk):
     desk.ask("PUT", "scenario", {"toml": STORY})
     desk.open("scenarios")
     stop = page.get_by_role("button", name="Stop")

@@ -5,7 +5,7 @@ from playwright.sync_api import expect
 from tests.whole.console.watching import faults
 
 
-def test_a_message_that_no_endpoint_takes_is_not_called_sent(page, desk):
+def test_a_message_without_an_endpoint_is_not_called_sent(page, desk):
     desk.open("webhooks")
     said = page.locator("p.said")
     for takes, sample, again in (

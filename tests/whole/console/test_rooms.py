@@ -13,7 +13,7 @@ from tests.whole.console.watching import faults
 # --- money ------------------------------------------------------------------------------------
 
 
-def test_what_falls_due_is_told_in_the_currency_of_the_payment(desk):
+def test_the_agenda_shows_amounts_in_the_currency_of_the_payment(desk):
     shop = f"/v1/locations/{desk.world()['locations']['merchant']}"
     for currency in ("USD", "JPY"):
         desk.send("PUT", shop, json={"currency": currency})
@@ -95,7 +95,7 @@ def test_the_page_writes_and_reads_amounts_of_every_currency_as_the_server_does(
 # --- finding ----------------------------------------------------------------------------------
 
 
-def test_whatever_has_an_id_is_found_in_every_world(page, own_desk):
+def test_every_record_is_found_by_its_id_in_every_world(page, own_desk):
     made = own_desk.world()
     paid = own_desk.pay(1234, "tok_amex")
     (entry,) = own_desk.ask("GET", "requests?limit=1")["requests"]
@@ -221,7 +221,7 @@ def test_a_reset_by_a_program_empties_the_journal_of_the_page(page, desk):
 # --- time -------------------------------------------------------------------------------------
 
 
-def test_what_a_program_changes_without_a_request_is_shown(page, desk):
+def test_changes_of_a_program_without_a_request_are_shown(page, desk):
     desk.open("webhooks")
     desk.ask("PATCH", "", {"name": "Renamed meanwhile"})
     expect(page.get_by_role("banner")).to_contain_text("Renamed meanwhile")
@@ -231,7 +231,7 @@ def test_what_a_program_changes_without_a_request_is_shown(page, desk):
     expect(page.locator(".ep")).to_contain_text("http://127.0.0.1:9/hooks")
 
 
-def test_what_was_on_another_day_has_its_date(page, desk):
+def test_events_of_another_day_show_their_date(page, desk):
     desk.world(clock={"now": "2026-02-28T12:00:00Z", "mode": "frozen"})
     paid = desk.pay(5600)["transaction_id"]
     desk.ask("POST", "clock/advance", {"by": "1d"})
@@ -259,7 +259,7 @@ def test_the_room_of_the_worlds_forgets_a_world_that_another_tab_deleted(page, d
     expect(page.get_by_role("heading", name="A new world")).to_be_visible()
 
 
-def test_what_another_program_made_is_there_when_one_comes_back_to_the_worlds(page, desk):
+def test_worlds_of_another_program_appear_on_return_to_the_list(page, desk):
     desk.open("worlds")
     expect(page.get_by_role("main")).to_contain_text("No marks yet.")
     add_world(desk.server, "elsewhere")
@@ -302,7 +302,7 @@ def test_a_story_can_be_read_beside_the_clock_on_a_laptop(page, desk):
         assert box["width"] > 350, width
 
 
-def test_where_the_clock_goes_may_be_typed_as_people_say_it(page, desk):
+def test_the_target_of_the_clock_can_be_typed_in_several_forms(page, desk):
     desk.open("journal")
     page.get_by_title("Move the clock").click()
     clock = page.get_by_role("complementary", name="Time")
@@ -326,7 +326,7 @@ def test_where_the_clock_goes_may_be_typed_as_people_say_it(page, desk):
     expect(page.locator(".bar")).to_contain_text("Sat 1 Aug 2026")
 
 
-def test_a_maintenance_is_ended_and_the_next_fault_is_begun_at_the_clock(page, desk):
+def test_maintenance_ends_and_the_next_fault_begins_at_the_clock(page, desk):
     key = desk.world()["keys"]["merchant"]["key"]
     desk.open("time")
 
@@ -378,7 +378,7 @@ CARRY_OUT = """async (shown) => {
 }"""
 
 
-def test_whatever_never_came_up_can_be_made_to_happen(desk):
+def test_every_uncovered_entry_can_be_made_to_happen(desk):
     desk.open_with("showing", "coverage")
 
     done = desk.page.evaluate(CARRY_OUT, {name: list(all) for name, all in SHOWN.items()})
@@ -477,7 +477,7 @@ def test_a_file_is_compared_with_the_payments_and_a_settlement_is_saved(page, de
     assert saved.value.path().read_text().startswith("batch_id,batch_number,")
 
 
-def test_a_batch_is_sent_back_for_each_reason_that_the_processor_has(page, desk):
+def test_a_batch_can_be_rejected_for_each_reason_of_the_processor(page, desk):
     desk.world(switches={"batch.settlement": "manual"})
     desk.pay(2000)
     desk.open("batches?terminal=merchant")

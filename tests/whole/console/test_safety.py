@@ -75,7 +75,7 @@ def test_no_secret_is_in_a_link_in_storage_or_shown_before_it_is_asked_for(page)
         expect(page.locator(".ep").first).to_contain_text(made["secret"])
 
 
-def test_a_server_that_ends_is_told_with_its_age_and_comes_back_by_itself(page):
+def test_a_server_that_ends_is_shown_with_its_age_until_it_is_back(page):
     port = str(free_port())
     with serving("--clock", NOW, "--port", port) as server:
         Desk(page, server).open("overview")
@@ -90,7 +90,7 @@ def test_a_server_that_ends_is_told_with_its_age_and_comes_back_by_itself(page):
         expect(page.locator(".feed a.ln").first).to_contain_text("$43.21")
 
 
-def test_a_request_that_was_lost_is_told_until_the_server_answers_another(page, desk):
+def test_a_lost_request_is_shown_until_the_server_answers_again(page, desk):
     desk = Desk(page, desk.server, desk.id)
     desk.open("overview")
     page.route("**/clock/advance", lambda route: route.abort(), times=1)

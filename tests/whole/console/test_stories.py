@@ -12,7 +12,7 @@ def find(desk: Desk, text: str) -> None:
     desk.page.keyboard.press("Enter")
 
 
-def test_a_batch_that_is_accepted_in_part_is_shown_to_the_product_owner(page, desk):
+def test_a_partially_accepted_batch_is_shown_to_the_product_owner(page, desk):
     desk.open("overview")
     desk.keys("gl")
     desk.click("button", "Load a busy month")
@@ -107,7 +107,7 @@ def test_what_becomes_of_an_uncaptured_hold_and_of_legacy_keys(page, desk):
     assert desk.clicks <= 7
 
 
-def test_what_the_integration_never_met_is_shown_in_a_fork(page, own_desk):
+def test_an_answer_that_never_came_up_is_shown_in_a_fork(page, own_desk):
     own_desk.pay(1000)
     own_desk.open("overview")
 
