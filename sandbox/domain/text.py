@@ -80,7 +80,7 @@ WORD_CHARS_MAX: Final = 250
 
 OFTEN_MEANT: Final = dict.fromkeys(
     ("declined", "decline", "issuer_declined", "issuer_decline", "card_declined"), "do_not_honor"
-)
+) | {"tip": "tipAmount", "void": "reverse"}
 """Words whose likely meaning is not the word that they resemble most."""
 
 
@@ -89,7 +89,7 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     if len(word) > WORD_CHARS_MAX:
         return None
     words = {one.lower(): one for one in known}
-    if (meant := OFTEN_MEANT.get(word.lower())) in words:
+    if (meant := OFTEN_MEANT.get(word.lower())) in words.values():
         return meant
     matches = get_close_matches(word.lower(), words, n=1, cutoff=0.6)
     return words[matches[0]] if matches else None

@@ -4,7 +4,7 @@ Bodies and queries are read only here. Ignored fields are noted, and secrets tha
 stored are refused.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from pydantic import BaseModel, ValidationError
@@ -16,7 +16,7 @@ from sandbox.domain.keys import KeyFormat
 from sandbox.domain.payments.cards import CARD_FIELD, READER_FIELD
 from sandbox.domain.payments.outcomes import APPROVED, why_not_for
 from sandbox.domain.secrets import PRODUCTION_KEY, find_misplaced, may_hold_secret, write_out
-from sandbox.domain.text import UnknownWord, did_you_mean
+from sandbox.domain.text import UnknownWord, nearest
 from sandbox.domain.transport_faults import TRANSPORT_FAULTS
 from sandbox.platform import wire
 from sandbox.platform.context import RequestContext
@@ -125,7 +125,7 @@ def _of_key(
     """
     chosen = context.world.readings
     if chosen["unknown_key_fields"] == "ignored":
-        known = wire.field_names(shape)
+        known = wire.known_fields(shape)
         sent = {name: value for name, value in sent.items() if name in known}
     expiry = sent.get("expires_at")
     if isinstance(expiry, str) and chosen["expiry_without_offset"] == "utc":
@@ -138,10 +138,10 @@ def _query(context: RequestContext, shape: type[BaseModel]) -> BaseModel:
 
     A parameter must be sent once, unless it is repeatable.
     """
-    sent, known = wire.parse_query(context.incoming.query_string), wire.field_names(shape)
+    sent, known = wire.parse_query(context.incoming.query_string), wire.known_fields(shape)
     repeatable: frozenset[str] = getattr(shape, "repeatable", frozenset())
     for name, values in sent.items():
-        if len(values) > 1 and name in known - repeatable:
+        if len(values) > 1 and name in known.keys() - repeatable:
             raise wire.BadInput(f"{name}: must be given once")
     _note_unknown(context, sent, shape, "query parameter")
     for name in wire.name_filters(shape).intersection(sent):
@@ -185,13 +185,36 @@ def _note_unknown(
     context: RequestContext, sent: Mapping[str, Any], shape: type[BaseModel], what: str
 ) -> None:
     """Note ignored fields in the journal: they are probably misspelt. Source: assumed C8."""
-    known = wire.field_names(shape)
-    unknown = [name for name in sent if name not in known]
-    for name in unknown[:UNKNOWN_NOTED_MAX]:
-        hint = did_you_mean(name[:80], known)
-        context.note(f"the {what} {name[:80]!r} is unknown and was ignored{hint}")
+    unknown = list(_find_unknown(sent, shape))
+    for place, name, beside in unknown[:UNKNOWN_NOTED_MAX]:
+        meant = _nearest_path(name[:80], beside)
+        hint = f"; did you mean {place + meant!r}?" if meant else ""
+        context.note(f"the {what} {place + name[:80]!r} is unknown and was ignored{hint}")
     if (more := len(unknown) - UNKNOWN_NOTED_MAX) > 0:
         context.note(f"and {more} more, of {what}s")
+
+
+def _find_unknown(
+    sent: Mapping[str, Any], shape: type[BaseModel], place: str = ""
+) -> Iterator[tuple[str, str, type[BaseModel]]]:
+    """Find each field that the model ignores, also in its objects: place, name and model."""
+    known = wire.known_fields(shape)
+    for name, value in sent.items():
+        if name not in known:
+            yield place, name, shape
+        elif (inner := known[name]) is not None and isinstance(value, dict):
+            yield from _find_unknown(value, inner, f"{place}{name}.")
+
+
+def _nearest_path(name: str, shape: type[BaseModel]) -> str | None:
+    """Return the field of the model, or of one of its objects, that was probably meant."""
+    paths: dict[str, str] = {}
+    for outer, inner in wire.known_fields(shape).items():
+        if inner is not None:
+            paths |= {part: f"{outer}.{part}" for part in wire.known_fields(inner)}
+    paths |= {outer: outer for outer in wire.known_fields(shape)}
+    meant = nearest(name, paths)
+    return meant and paths[meant]
 
 
 def read_object(context: RequestContext) -> dict[str, Any]:
@@ -233,7 +256,7 @@ def _refuse_misplaced(
 
     The row's shape names these fields. The operation checks their values.
     """
-    profile, known, others = context.world.profile, wire.field_names(shape), dict(sent)
+    profile, known, others = context.world.profile, wire.known_fields(shape), dict(sent)
     if profile.supplied_key_field in known:
         others.pop(profile.supplied_key_field, None)
     if READER_FIELD in known:

@@ -6,9 +6,10 @@ Malformed input is refused here, by raising `BadInput` or by returning False.
 import asyncio
 import re
 from codecs import BOM_UTF8
-from collections.abc import Awaitable, Iterable, Sequence
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from functools import cache, lru_cache
-from typing import Any, Final, TypeVar
+from inspect import isclass
+from typing import Any, Final, TypeVar, get_args
 from urllib.parse import parse_qs
 
 from pydantic import AliasChoices, BaseModel
@@ -194,14 +195,20 @@ def _is_any_text(schema: dict[str, Any]) -> bool:
 
 
 @cache
-def field_names(shape: type[BaseModel]) -> frozenset[str]:
-    """Return every name under which the model accepts a field."""
-    names: set[str] = set()
+def known_fields(shape: type[BaseModel]) -> Mapping[str, type[BaseModel] | None]:
+    """Return every name under which the model accepts a field, with the model of its object."""
+    known: dict[str, type[BaseModel] | None] = {}
     for name, field in shape.model_fields.items():
         alias = field.validation_alias or name
         choices = alias.choices if isinstance(alias, AliasChoices) else [alias]
-        names.update(map(str, choices))
-    return frozenset(names)
+        known |= dict.fromkeys(map(str, choices), _object_of(field.annotation))
+    return known
+
+
+def _object_of(annotation: Any) -> type[BaseModel] | None:
+    """Return the model in an annotation like `Model` or `Model | None`."""
+    kinds = [annotation, *get_args(annotation)]
+    return next((one for one in kinds if isclass(one) and issubclass(one, BaseModel)), None)
 
 
 def parse_query(query_string: bytes) -> dict[str, list[str]]:

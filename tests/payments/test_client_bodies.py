@@ -76,6 +76,18 @@ def test_the_journal_notes_a_rate_below_one_percent(sandbox):
     assert notes(sandbox, tip) == ["percentage: 0.18 is read as 0.18 %, not as 18 %"]
 
 
+@pytest.mark.proves("assumed C8")
+def test_an_unknown_field_is_noted_with_its_path_and_that_of_the_nearest_known_one(sandbox):
+    wrong = {"breakdown": {"subtotal": 1000, "surcharge": {"amout": 0}}, "tip": 1, "tip_amount": 1}
+    answer = sandbox.pay(1000, card_reader_data={"paymentcarddata": "tok_lost"}, **wrong)
+
+    assert {tuple(note.split("'")[1::2]) for note in sandbox.journal(answer)["notes"]} == {
+        ("card_reader_data.paymentcarddata", "card_reader_data.paymentCardData"),
+        ("breakdown.surcharge.amout", "breakdown.surcharge.amount"),
+        *(("tip", "breakdown.tipAmount"), ("tip_amount", "breakdown.tipAmount")),
+    }
+
+
 @pytest.mark.proves("assumed 2.8-caps")
 def test_the_journal_notes_a_surcharge_above_the_brands_cap(sandbox):
     for card, surcharge, said in (

@@ -182,7 +182,7 @@ def test_a_saved_world_is_loaded_into_another_in_any_form_of_it(world, tmp_path)
     other = world.new_world(seed=9)
     client = other.client()
 
-    for form in (saved, saved.decode(), json.loads(saved), file):
+    for form in (saved, saved.decode(), json.loads(saved), file, str(file)):
         other.reset()
         other.load(form)
 
