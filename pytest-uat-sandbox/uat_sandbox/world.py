@@ -287,8 +287,8 @@ class World(WorldControl):
     def load(self, saved: bytes | str | Mapping[str, Any] | Path) -> None:
         """Replace the world by a saved one, but keep its id and the keys of its cast.
 
-        `saved` is the result of `save` as bytes, text or parsed JSON, or a file with it. A text that
-        ends in `.json` is the path of a file. Received webhooks are forgotten.
+        `saved` is the result of `save` as bytes, text or parsed JSON, or a file with it. A text
+        that ends in `.json` is the path of a file. Received webhooks are forgotten.
         """
         if isinstance(saved, str) and saved.endswith(".json"):
             saved = Path(saved)

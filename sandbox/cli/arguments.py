@@ -3,6 +3,7 @@
 None of these needs a server. Types that do are in `control_client` and `platform_client`.
 """
 
+import fnmatch
 import math
 import re
 from collections.abc import Callable, Mapping
@@ -93,12 +94,19 @@ class NumberRange(click.FloatRange):
         return number
 
 
-class ListedType(HintedType):
-    """Words with commas between them. The shell completes the last one."""
+class EventsType(HintedType):
+    """Events or patterns like `batch.*`, with commas between them. The shell completes the last."""
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        """Return the words, without blanks."""
-        return tuple(word.strip() for word in value.split(",") if word.strip())
+        """Return the events that are named or match, each once."""
+        named: list[str] = []
+        for pattern in filter(None, map(str.strip, value.split(","))):
+            found = fnmatch.filter(EVENTS, pattern)
+            if not found:
+                hint = did_you_mean(pattern, EVENTS)
+                self.fail(f"there is no event {quote_word(pattern)}{hint}", param, ctx)
+            named += found
+        return tuple(dict.fromkeys(named))
 
     def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list[CompletionItem]:
         """Return the words so far, with each that begins with what was typed of the last."""
@@ -140,7 +148,7 @@ SOME_OUTCOME: Final = HintedType(_OUTCOMES)
 SOME_FAULT: Final = HintedType(_FAULTS)
 SOME_CARD: Final = HintedType(_CARDS)
 SOME_EVENT: Final = HintedType(_EVENTS)
-SOME_EVENTS: Final = ListedType(_EVENTS)
+SOME_EVENTS: Final = EventsType(_EVENTS)
 OPERATION: Final = KnownType({one.value: "" for one in Operation}, "OPERATION")
 SOME_OPERATION: Final = HintedType(_operations)
 SOME_SCENARIO: Final = HintedType(_library)

@@ -6,8 +6,7 @@ import re
 import secrets
 import shutil
 import sys
-from collections.abc import Collection, Iterable, Iterator
-from fnmatch import filter as fitting
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from textwrap import wrap
 from typing import Any, Final
@@ -90,7 +89,7 @@ def doctor(
         if name not in PROBES:
             hint = did_you_mean(name, PROBES)
             output.refuse(f"--only: there is no probe {name[:80]!r}{hint}; --list shows all")
-    events = _events(given["events"] or ())
+    events = tuple(one for one in EVENTS if not given["events"] or one in given["events"])
     try:
         profile = parse_profile({"webhook_header_prefix": header_prefix})
     except ValueError:
@@ -126,18 +125,6 @@ def _examine(url: str, builder: ProbeBuilder, only: Collection[str], **how: Any)
 
 
 # --- the input --------------------------------------------------------------------------------
-
-
-def _events(patterns: Iterable[str]) -> tuple[str, ...]:
-    """Return the events that match a pattern, in the order of their table; by default all."""
-    wanted: set[str] = set()
-    for pattern in patterns:
-        found = fitting(EVENTS, pattern)
-        if not found:
-            hint = did_you_mean(pattern, EVENTS)
-            output.refuse(f"--events: there is no event {pattern[:80]!r}{hint}")
-        wanted.update(found)
-    return tuple(event for event in EVENTS if not wanted or event in wanted)
 
 
 def _secret(secret: str | None, file: Path | None) -> str:

@@ -29,7 +29,7 @@ _INDENT: Final = " " * 19
     "event_types",
     type=SOME_EVENTS,
     metavar="EVENT[,...]",
-    help="Only these events, like transaction.sale,batch.accepted. Default: all.",
+    help="Only these events, like transaction.sale,'batch.*'. Default: all.",
 )
 @click.option("--description", help="Description of the endpoint.")
 @click.option("--secret", help="Sign with this secret, whsec_.... Default: a new one.")
