@@ -125,7 +125,7 @@ def _of_key(
     """
     chosen = context.world.readings
     if chosen["unknown_key_fields"] == "ignored":
-        known = wire.known_fields(shape)
+        known = wire.fields_by_name(shape)
         sent = {name: value for name, value in sent.items() if name in known}
     expiry = sent.get("expires_at")
     if isinstance(expiry, str) and chosen["expiry_without_offset"] == "utc":
@@ -138,7 +138,7 @@ def _query(context: RequestContext, shape: type[BaseModel]) -> BaseModel:
 
     A parameter must be sent once, unless it is repeatable.
     """
-    sent, known = wire.parse_query(context.incoming.query_string), wire.known_fields(shape)
+    sent, known = wire.parse_query(context.incoming.query_string), wire.fields_by_name(shape)
     repeatable: frozenset[str] = getattr(shape, "repeatable", frozenset())
     for name, values in sent.items():
         if len(values) > 1 and name in known.keys() - repeatable:
@@ -198,7 +198,7 @@ def _find_unknown(
     sent: Mapping[str, Any], shape: type[BaseModel], place: str = ""
 ) -> Iterator[tuple[str, str, type[BaseModel]]]:
     """Find each field that the model ignores, also in its objects: place, name and model."""
-    known = wire.known_fields(shape)
+    known = wire.fields_by_name(shape)
     for name, value in sent.items():
         if name not in known:
             yield place, name, shape
@@ -209,10 +209,10 @@ def _find_unknown(
 def _nearest_path(name: str, shape: type[BaseModel]) -> str | None:
     """Return the field of the model, or of one of its objects, that was probably meant."""
     paths: dict[str, str] = {}
-    for outer, inner in wire.known_fields(shape).items():
+    for outer, inner in wire.fields_by_name(shape).items():
         if inner is not None:
-            paths |= {part: f"{outer}.{part}" for part in wire.known_fields(inner)}
-    paths |= {outer: outer for outer in wire.known_fields(shape)}
+            paths |= {part: f"{outer}.{part}" for part in wire.fields_by_name(inner)}
+    paths |= {outer: outer for outer in wire.fields_by_name(shape)}
     meant = nearest(name, paths)
     return meant and paths[meant]
 
@@ -256,7 +256,7 @@ def _refuse_misplaced(
 
     The row's shape names these fields. The operation checks their values.
     """
-    profile, known, others = context.world.profile, wire.known_fields(shape), dict(sent)
+    profile, known, others = context.world.profile, wire.fields_by_name(shape), dict(sent)
     if profile.supplied_key_field in known:
         others.pop(profile.supplied_key_field, None)
     if READER_FIELD in known:

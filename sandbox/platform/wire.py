@@ -195,7 +195,7 @@ def _is_any_text(schema: dict[str, Any]) -> bool:
 
 
 @cache
-def known_fields(shape: type[BaseModel]) -> Mapping[str, type[BaseModel] | None]:
+def fields_by_name(shape: type[BaseModel]) -> Mapping[str, type[BaseModel] | None]:
     """Return every name under which the model accepts a field, with the model of its object."""
     known: dict[str, type[BaseModel] | None] = {}
     for name, field in shape.model_fields.items():
