@@ -151,10 +151,10 @@ def refund_batches(payment: Payment) -> tuple[str, ...]:
     return tuple(dict.fromkeys(one.batch_id for one in _refunds(payment) if one.batch_id))
 
 
-def counting(batch: Batch, before: Payment | None, after: Payment) -> Batch:
+def counting(batch: Batch, before: Payment, after: Payment) -> Batch:
     """Return the batch after one of its payments changed. Source: assumed B2 to B4."""
-    was = entries_of(before, batch.id) if before else (0, 0, 0)
-    captured, refunded, entries = map(sub, entries_of(after, batch.id), was)
+    was, now = entries_of(before, batch.id), entries_of(after, batch.id)
+    captured, refunded, entries = map(sub, now, was)
     return replace(
         batch,
         captured_amount=batch.captured_amount + captured,

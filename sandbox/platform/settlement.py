@@ -76,21 +76,15 @@ def is_closed(context: OperationContext, batch_id: str | None) -> bool:
     return batch is not None and batch.status in batches.FROZEN
 
 
-def count(
-    context: OperationContext, before: Payment, after: Payment, joined: Batch | None = None
-) -> None:
-    """Bring the sums of the payment's batches up to date. Source: assumed B2 to B4, D10.
-
-    `joined` is the batch of a new entry, if it differs from the payment's own batch.
-    """
-    concerned = {} if joined is None else {joined.id: joined}
-    for id in (before.transaction.batch_id, after.transaction.batch_id):
-        if id and id not in concerned and (batch := context.unit.get(Batch, id)) is not None:
-            concerned[id] = batch
-    for batch in concerned.values():
-        counted = batches.counting(batch, before, after)
-        if counted != batch and batch.status not in batches.FROZEN:
-            context.unit.put(counted)
+def count(context: OperationContext, before: Payment, after: Payment) -> None:
+    """Bring the sums of the payment's batches up to date. Source: assumed B2 to B4, D10."""
+    ids = (before.batch_id, after.batch_id, *batches.refund_batches(after))
+    for id in dict.fromkeys(ids):
+        batch = context.unit.get(Batch, id) if id else None
+        if batch is not None and batch.status not in batches.FROZEN:
+            counted = batches.counting(batch, before, after)
+            if counted != batch:
+                context.unit.put(counted)
 
 
 def members_of(context: OperationContext, batch: Batch) -> list[Payment]:

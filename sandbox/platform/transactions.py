@@ -315,10 +315,9 @@ def _take(context: OperationContext, payment: Payment, step: edits.Edit) -> Paym
         return after
     captures = after.ledger.captured > 0 and after.status != "reversed"
     refunds = after.ledger.refunded > payment.ledger.refunded
-    batch = None
+    new_id = None
     if (captures and payment.batch_id is None) or refunds:
-        batch = settlement.batch_for_entry(context, payment)
-    new_id = batch.id if batch else None
+        new_id = settlement.batch_for_entry(context, payment).id
     conclusion = edits.conclude(
         payment,
         after,
@@ -327,4 +326,4 @@ def _take(context: OperationContext, payment: Payment, step: edits.Edit) -> Paym
         capture_batch_id=(payment.batch_id or new_id) if captures else None,
         refund_batch_id=new_id if refunds else None,
     )
-    return conclusions.save(context, conclusion, payment, batch).record
+    return conclusions.save(context, conclusion, payment).record

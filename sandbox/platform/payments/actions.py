@@ -309,12 +309,11 @@ def _conclude(
     Returns a refusal for a rule failure, which is announced too (assumed 2.1-rule, Q3, Q4).
     """
     payment = case.payment
-    batch = settlement.batch_for_entry(context, payment) if taken.batch_entry else None
-    batch_id, at = batch.id if batch else None, context.now_ms
+    batch_id = settlement.batch_for_entry(context, payment).id if taken.batch_entry else None
     conclusion = follow_ups.conclude(
-        case, taken, outcome, event_id=event_id, at=at, batch_id=batch_id
+        case, taken, outcome, event_id=event_id, at=context.now_ms, batch_id=batch_id
     )
-    conclusion = conclusions.save(context, conclusion, payment, batch)
+    conclusion = conclusions.save(context, conclusion, payment)
     if taken.answer == "failed" and outcome is not None and outcome.key in outcomes.TIMED_OUT:
         late_answers.remember(context, case, event_id)
     if not taken.is_rule_failure or context.world.readings["rule_failures"] == "http_200":

@@ -2,7 +2,6 @@
 
 from typing import Final
 
-from sandbox.domain.batches import Batch
 from sandbox.domain.clock import AUTHORIZATION_EXPIRES, HOLD_REVERSED, SURCHARGE_EXPIRES, Timer
 from sandbox.domain.instants import from_ms
 from sandbox.domain.payments import transitions
@@ -16,9 +15,7 @@ from sandbox.platform import settlement
 from sandbox.platform.context import OperationContext
 
 
-def save(
-    context: OperationContext, conclusion: Conclusion, before: Payment, joined: Batch | None = None
-) -> Conclusion:
+def save(context: OperationContext, conclusion: Conclusion, before: Payment) -> Conclusion:
     """Store the record, count it in its batches, set its timers, and fire its events.
 
     Returns the conclusion as it was stored: a reading may give an action its own record.
@@ -34,7 +31,7 @@ def save(
     was, status = before.transaction.status, record.transaction.status
     if was != status and (was in _TIMERS or status in _TIMERS):
         _set_timers(context, was, record)
-    settlement.count(context, before, record, joined)
+    settlement.count(context, before, record)
     for event, shown in conclusion.events:
         context.emit(event, shown)
     row = conclusion.taken

@@ -273,15 +273,14 @@ class _Initiation:
             approved_amount=choice.approved_amount if choice else None,
             should_show_approved=readings["total_of_partial_approval"] == "approved",
         )
-        at, batch = context.now_ms, None
         if initiation.should_resolve_prompt(start):
-            conclusion = initiation.prompt_and_resolve(start, at)
+            conclusion = initiation.prompt_and_resolve(start, context.now_ms)
         else:
-            taken = initiation.transition_for(start)
-            batch = settlement.batch_for_entry(context, payment) if taken.batch_entry else None
-            batch_id = batch.id if batch else None
-            conclusion = initiation.conclude(start, taken, at=at, batch_id=batch_id)
-        conclusions.save(context, conclusion, payment, batch)
+            taken, batch_id = initiation.transition_for(start), None
+            if taken.batch_entry:
+                batch_id = settlement.batch_for_entry(context, payment).id
+            conclusion = initiation.conclude(start, taken, at=context.now_ms, batch_id=batch_id)
+        conclusions.save(context, conclusion, payment)
         return conclusion.shown
 
     def schedule(self, follow: list[FollowUp]) -> None:

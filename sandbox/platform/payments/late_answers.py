@@ -56,13 +56,13 @@ def answer(context: OperationContext, payment: Payment, key: str, event_id: str)
         original = context.unit.get(Payment, payment.original_id)
         assert original
         payment = original
-    conclusion, batch = preview(context, payment, key, event_id), None
+    conclusion = preview(context, payment, key, event_id)
     if conclusion is None:
         return False
     if conclusion.taken.batch_entry:
         batch = settlement.batch_for_entry(context, payment)
         conclusion = preview(context, payment, key, event_id, batch.id) or conclusion
-    conclusions.save(context, conclusion, payment, batch)
+    conclusions.save(context, conclusion, payment)
     waiting = context.unit.get(Unanswered, payment.id)
     if waiting is not None and (left := waiting.without(event_id)) != waiting:
         if left.actions:
