@@ -11,7 +11,7 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from sandbox.domain.payments.amounts import EMPTY, Amounts, Ledger
-from sandbox.domain.payments.transactions import Attempt, Payment, Transaction
+from sandbox.domain.payments.transactions import IN_HISTORY, Attempt, Payment
 from sandbox.domain.payments.transitions import Conclusion
 
 _DONE: Final = {"capture": "captured", "refund": "refunded", "reverse": "reversed"}
@@ -26,10 +26,6 @@ _ANSWER: Final = (
     "processor_response_code",
     "processor_response_message",
 )
-
-
-_SHARED: Final = {*Attempt.__struct_fields__} & {*Transaction.__struct_fields__} - {"created_at"}
-"""The fields that a record takes from its last attempt; the time is not among them."""
 
 
 def with_own_record(conclusion: Conclusion, before: Payment) -> Conclusion:
@@ -127,7 +123,8 @@ def _record_of(payment: Payment, attempt: Attempt, earlier: Payment | None) -> P
             tx,
             transaction_id=record_id(payment, attempt.event_id),
             created_at=earlier.transaction.created_at if earlier else attempt.created_at,
-            **{name: getattr(told, name) for name in _SHARED},
+            **{name: getattr(told, name) for name in IN_HISTORY},
+            batch_id=told.batch_id,
             surcharge_applied=amounts.surcharge > 0,
             additional_details={**details, "original_transaction_id": payment.id},
             history=(*(earlier.history if earlier else ()), told),

@@ -190,6 +190,14 @@ class Transaction(Struct, frozen=True, kw_only=True, gc=False):
     history: Annotated[tuple[Attempt, ...], Field(min_length=1, validate_default=True)] = ()
 
 
+IN_HISTORY: Final = tuple(
+    name
+    for name in Attempt.__struct_fields__
+    if name in Transaction.__struct_fields__ and name not in ("batch_id", "created_at")
+)
+"""The fields of a transaction that its history repeats for each attempt."""
+
+
 class Payment(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """A payment as stored: its transaction, and what clients never see.
 
@@ -357,24 +365,9 @@ def with_attempt(payment: Payment, amount: int, at: int, *, batch_id: str | None
     frozen. Source: spec 6.1.10; assumed 2.10-order.
     """
     tx = payment.transaction
-    # Written out for speed: every payment does this twice.
     attempt = Attempt(
-        event_id=tx.event_id,
-        transaction_type=tx.transaction_type,
-        status=tx.status,
-        status_reason=tx.status_reason,
+        **{name: getattr(tx, name) for name in IN_HISTORY},
         amount=amount,
-        subtotal=tx.subtotal,
-        tax_amount=tx.tax_amount,
-        tip_amount=tx.tip_amount,
-        surcharge_amount=tx.surcharge_amount,
-        total_amount=tx.total_amount,
-        refunded=tx.refunded,
-        reversed=tx.reversed,
-        gateway_transaction_id=tx.gateway_transaction_id,
-        gateway_transaction_response=tx.gateway_transaction_response,
-        processor_response_code=tx.processor_response_code,
-        processor_response_message=tx.processor_response_message,
         batch_id=batch_id,
         created_at=max(at, tx.history[-1].created_at + 1) if tx.history else at,
     )
