@@ -80,18 +80,8 @@ CONDITIONS: Final[Mapping[str, Callable[[Start], bool]]] = {
 
 def transition_for(start: Start) -> Transition:
     """Return the row that this initiation takes."""
-    if start.outcome is APPROVED and not (
-        start.price.needs_prompt or start.is_passthrough or start.is_misconfigured
-    ):
-        # Most initiations take the last row.
-        return _ROWS[start.payment.operation][-1][0]
-    return next(row for row, applies in _ROWS[start.payment.operation] if applies(start))
-
-
-_ROWS: Final = {
-    operation: [(row, CONDITIONS[row.when]) for row in transitions.transitions_from(operation)]
-    for operation in (Operation.SALE, Operation.AUTH)
-}
+    rows = transitions.transitions_from(start.payment.operation)
+    return next(row for row in rows if CONDITIONS[row.when](start))
 
 
 def should_resolve_prompt(start: Start) -> bool:
