@@ -191,19 +191,15 @@ class StartPayment(_WithReader):
     location_beside: Text | None = Field(default=None, validation_alias="locationID")
 
     @property
-    def place(self) -> tuple[str | None, str | None, str | None]:
-        """The terminal, location and account that the body names, or None for each."""
+    def locations(self) -> list[str]:
+        """The locations that the body names, in one place or another: at most one."""
         in_reader = self.card_reader_data.location_id if self.card_reader_data else None
-        location_id = self.location_id or self.location_beside or in_reader
-        return self.terminal_id, location_id, self.account_id
+        named = (self.location_id, self.location_beside, in_reader)
+        return [*dict.fromkeys(filter(None, named))]
 
     @model_validator(mode="after")
     def _names_one_location(self) -> "StartPayment":
-        reader = self.card_reader_data
-        if reader is None and self.location_beside is None:
-            return self
-        named = {self.location_id, self.location_beside, reader.location_id if reader else None}
-        if len(named - {None}) > 1:
+        if len(self.locations) > 1:
             raise ValueError("locationID: names another location than location_id")
         return self
 

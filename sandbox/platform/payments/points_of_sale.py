@@ -58,7 +58,7 @@ class KnownPlace(PointOfSale, frozen=True, kw_only=True, gc=False):
             "processor_mid": terminal.mid,
             "processor_tid": terminal.tid,
             "account_id": account.id,
-            "location_id": self.location.id if self.location else None,
+            "location_id": self.location_id,
             "processor": self.processor,
             "gateway": gateway_of(self.processor),
             "currency": self.currency,
@@ -74,10 +74,10 @@ def find(context: OperationContext, body: StartPayment) -> KnownPlace:
     If the body names none, it is the merchant account of the key (assumed D27). Raises Refusal if
     the parts do not belong together.
     """
-    terminal_id, location_id, account_id = body.place
-    if terminal_id is None and location_id is None and account_id is None:
+    terminal_id, locations, account_id = body.terminal_id, body.locations, body.account_id
+    if terminal_id is None and not locations and account_id is None:
         account_id = _own_account(context)
-    location = context.unit.get(Location, location_id) if location_id else None
+    location = context.unit.get(Location, locations[0]) if locations else None
     if terminal_id is None and location is not None:
         terminal_id = location.terminal_id
         if terminal_id is None:
@@ -152,9 +152,8 @@ def _problem(
         return "the terminal is blocked"
     if location is not None and location.status == "blocked":
         return "the location is blocked"
-    if not (terminal.mid and terminal.tid and terminal.processor_config_id):
-        needed = ("mid", "tid", "processor_config_id")
-        missing = [name for name in needed if not getattr(terminal, name)]
+    needed = ("mid", "tid", "processor_config_id")
+    if missing := [name for name in needed if not getattr(terminal, name)]:
         return f"the terminal has no {' and no '.join(missing)}"
     if context.world.readings["block_answer"] == "invalid_terminal":
         above = blocked_account(context, account)
