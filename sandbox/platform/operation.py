@@ -5,7 +5,7 @@ visibility tests all read these rows. Nothing else describes an endpoint.
 """
 
 from collections.abc import Callable, Mapping
-from inspect import getdoc, iscoroutinefunction, signature
+from inspect import getdoc, signature
 from typing import Annotated, Any, Final, Literal, TypeVar
 
 from msgspec import Struct
@@ -113,9 +113,9 @@ class Row(ApiOperation, frozen=True, kw_only=True, eq=False):
     423. A row of status 204 has its `response` only where a reading shows what was deleted; then
     the status is 200. `may` checks the target before the body is read. A row that `attempts` an
     operation asks the processor, so its outcome can be forced: the row of a sale attempts an
-    authorization too. A row that `is_key_shown` may answer with the plaintext of an API key. With
-    `is_async` the result of `run` is awaited. `refuses` lists the faults of the operation itself,
-    besides those of the pipeline; `refuses_where` those of a reading, with its id and value.
+    authorization too. A row that `is_key_shown` may answer with the plaintext of an API key.
+    `refuses` lists the faults of the operation itself, besides those of the pipeline;
+    `refuses_where` those of a reading, with its id and value.
     """
 
     summary: str
@@ -125,7 +125,6 @@ class Row(ApiOperation, frozen=True, kw_only=True, eq=False):
     needs_besides: tuple[tuple[str, str], ...] = ()
     target: Target | None = None
     run: Callable[[Any], Any] | None = None
-    is_async: bool = False
     body: Shape | None = None
     query: Shape | None = None
     response: Any = None
@@ -196,7 +195,6 @@ def operation(
             need=replace(need(needs) if isinstance(needs, str) else needs, also=also_needs),
             summary=summary_of(run),
             run=lambda context: run(context, *(getattr(context, one) for one in fields)),
-            is_async=iscoroutinefunction(run),
             example=example if isinstance(example, Example) else Example(body=example),
             **({"response": described.return_annotation} | more),
         )

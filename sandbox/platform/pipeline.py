@@ -18,6 +18,7 @@ order is assumed C5: no answer depends on the existence of something that the ca
 """
 
 from collections.abc import Iterable
+from inspect import iscoroutine
 from itertools import chain, repeat
 from typing import Any, Final
 
@@ -65,7 +66,7 @@ async def answer_request(context: RequestContext, worlds: Worlds) -> tuple[int, 
     context.step = "operation"
     assert row.run
     shown = row.run(context)
-    if row.is_async:
+    if iscoroutine(shown):
         shown = await shown
     if isinstance(shown, Refusal):
         # It was recorded, so its record and events are committed too.
