@@ -321,16 +321,10 @@ def change(
             "processor_response_code": answer and answer.response_code,
             "processor_response_message": answer and answer.response_message,
         }
+    fields |= {"refunded": ledger.refunded, "reversed": ledger.reversed_in_all}
     tx = replace(payment.transaction, **fields)
-    details = tx.additional_details
     if payment.original_id is None:
-        details = _details(tx, ledger, is_partial=is_partial)
-    tx = replace(
-        tx,
-        refunded=ledger.refunded,
-        reversed=ledger.reversed_in_all,
-        additional_details=details,
-    )
+        tx = replace(tx, additional_details=_details(tx, ledger, is_partial=is_partial))
     return replace(payment, transaction=tx, ledger=ledger, is_partial=is_partial)
 
 
