@@ -193,14 +193,7 @@ def tip_type_of(breakdown: Breakdown) -> str:
 
 def _is_plain(place: PointOfSale) -> bool:
     """Whether no level configures any rate, as for most merchants."""
-    location, terminal, account = place.location, place.terminal, place.account
-    return (
-        account.surcharge_rate is None
-        and account.tax_rate is None
-        and terminal.surcharge_rate is None
-        and terminal.tax_rate is None
-        and (location is None or (location.surcharge_rate is None and location.tax_rate is None))
-    )
+    return all(one.surcharge_rate is None and one.tax_rate is None for _, one in place.levels)
 
 
 _Part = tuple[int, dict[str, Any]]
