@@ -71,9 +71,7 @@ def from_ms(since_1970_ms: int) -> datetime:
 
 def to_ms(instant: datetime) -> int:
     """Return the instant in milliseconds since 1970-01-01T00:00:00Z."""
-    # Several times as fast as dividing by a timedelta.
-    since = instant - _START_OF_1970
-    return since.days * 86_400_000 + since.seconds * 1000 + since.microseconds // 1000
+    return (instant - _START_OF_1970) // timedelta(milliseconds=1)
 
 
 def add_years(instant: datetime, years: int) -> datetime:
