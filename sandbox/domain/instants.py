@@ -10,8 +10,7 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Annotated, Final
 
-from pydantic import AfterValidator, BeforeValidator, PlainSerializer, Strict, WithJsonSchema
-from pydantic_core import PydanticCustomError
+from pydantic import BeforeValidator, PlainSerializer, Strict, WithJsonSchema
 
 _START_OF_1970: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _RFC3339 = re.compile(
@@ -89,17 +88,10 @@ def _read(value: object) -> object:
     return parse_rfc3339(value) if isinstance(value, str) else value
 
 
-def _with_zone(instant: datetime) -> datetime:
-    if instant.tzinfo is None:
-        raise PydanticCustomError("timezone_aware", "Input should have timezone info")
-    return instant
-
-
 Instant = Annotated[
     datetime,
     Strict(),
     BeforeValidator(_read),
-    AfterValidator(_with_zone),
     PlainSerializer(to_wire, return_type=str, when_used="json"),
     WithJsonSchema({"type": "string", "format": "date-time"}),
 ]
