@@ -78,13 +78,11 @@ def requires(**fields: Any) -> dict[str, Any]:
 _DIGITS = re.compile(r"0|[1-9]\d{0,17}", re.ASCII)
 
 
-def _parse_whole_number(value: Any) -> Any:
+def _parse_whole_number(value: str) -> int:
     """Query values are text; a whole number consists of digits only (assumed C12)."""
-    if isinstance(value, str):
-        if not _DIGITS.fullmatch(value):
-            raise ValueError("must be a whole number, written in digits only")
-        return int(value)
-    return value
+    if not _DIGITS.fullmatch(value):
+        raise ValueError("must be a whole number, written in digits only")
+    return int(value)
 
 
 IN_DIGITS: Final = BeforeValidator(_parse_whole_number)
