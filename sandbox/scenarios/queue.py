@@ -4,11 +4,9 @@ Both go before the rules of the scenario. Source: assumed D24.
 """
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from typing import Any, Final, Generic, TypeVar
 
 from msgspec.structs import replace
-from pydantic_core import from_json, to_json
 
 from sandbox.domain.payments.outcomes import Queued
 from sandbox.domain.webhooks import WebhookFault
@@ -94,14 +92,10 @@ WebhookRules = Callable[[Words], MatchedWebhookRule | None]
 """Returns the first rule that matches a delivery, or None."""
 
 
-@lru_cache(maxsize=WEBHOOK_FAULTS_MAX)
-def _parse(rule: bytes) -> Scenario:
-    return parse_scenario({"name": "next delivery", "webhook": [from_json(rule)]})
-
-
 def rule_of(entry: WebhookFault) -> Scenario:
     """Return the entry as a scenario of one rule. Raises ScenarioError."""
-    return _parse(to_json({"when": entry.when, "then": entry.then}))
+    rule = {"when": entry.when, "then": entry.then}
+    return parse_scenario({"name": "next delivery", "webhook": [rule]})
 
 
 def running_of(entry: WebhookFault, resolve: Resolve) -> Running:
