@@ -36,8 +36,7 @@ async def in_flight(context: RequestContext, payment: str) -> AsyncIterator[None
     """Commit the first phase, and show the request as waiting while the block runs."""
     tap_desk, waiting = context.world.tap_desk, context.world.journal.waiting
     incoming, key = context.incoming, context.known_caller.key
-    assert incoming.match
-    assert incoming.match.row
+    assert incoming.row
     try:
         context.unit.commit()
         waiting[context.request_id] = WaitingRequest(
@@ -45,7 +44,7 @@ async def in_flight(context: RequestContext, payment: str) -> AsyncIterator[None
             at=context.now,
             method=incoming.method,
             path=incoming.path,
-            route=incoming.match.row.name,
+            route=incoming.row.name,
             key=keys.mask(key.key_last4),
             key_id=key.id,
             account_id=key.account_id,
