@@ -257,7 +257,7 @@ def _accounts_in_view(context: OperationContext) -> list[str]:
     if context.account is not None:
         return [context.account.id]
     own = context.known_caller.account
-    is_all = can_see_all(context)
+    is_all = can_see_all(context.world, own)
     if context.holds is Holds.BASE and not is_all:
         return [own.id]
     # For an admin every other account is a descendant (spec 4.2-admin; assumed 4.1).

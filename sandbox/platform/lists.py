@@ -36,8 +36,9 @@ def scopes_of(context: OperationContext) -> list[str]:
     """
     if context.account is not None:
         return [context.account.id]
-    if not can_see_all(context):
-        return [context.known_caller.account.id]
+    own = context.known_caller.account
+    if not can_see_all(context.world, own):
+        return [own.id]
     found, _ = context.unit.find(Account, {})
     return [account.id for account in found if not account.parent_account_ids]
 
