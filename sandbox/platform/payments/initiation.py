@@ -1,5 +1,6 @@
 """Sale and preauthorization. Source: spec 4.4-paths-payments; details assumed 1.8, I1 to I10."""
 
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
@@ -13,7 +14,7 @@ from sandbox.domain.payments import initiation, outcomes
 from sandbox.domain.payments.action_plans import ActionRequest
 from sandbox.domain.payments.cards import NOT_READ, READER_FIELD, Card, Tap, Tapped
 from sandbox.domain.payments.outcomes import APPROVED, OUTCOMES, PARTIAL, Operation, Outcome
-from sandbox.domain.payments.pricing import Breakdown, Price, price
+from sandbox.domain.payments.pricing import Price, price
 from sandbox.domain.payments.transactions import Payment, Transaction, change, created, with_receipt
 from sandbox.platform import settlement
 from sandbox.platform.context import RequestContext
@@ -158,6 +159,7 @@ async def _start(
         return lost or payment
 
 
+@dataclass(eq=False, repr=False)
 class _Initiation:
     """A payment that has begun: what the client asked for, and what is known of its outcome.
 
@@ -166,19 +168,14 @@ class _Initiation:
     a passthrough terminal, whose processor reports later, the context has no choice.
     """
 
-    stated: Breakdown | None
-    fields: dict[str, Any]
-    cost: Price
+    context: RequestContext
+    body: StartPayment
+    operation: Operation
+    known: KnownPlace
     tapped_card: Card | None = None
 
-    def __init__(
-        self, context: RequestContext, body: StartPayment, operation: Operation, known: KnownPlace
-    ) -> None:
-        self.context = context
-        self.body = body
-        self.operation = operation
-        self.known = known
-        self.card = card_in(body)
+    def __post_init__(self) -> None:
+        self.card = card_in(self.body)
 
     def begin(self, again: Outcome | None) -> Payment:
         """Begin the first phase: choose the outcome, price the payment, and store it as pending."""
@@ -200,7 +197,7 @@ class _Initiation:
         own = body.additional_details
         transaction_id = context.world.draws.uuid()
         on_ios = transaction_id if body.platform == "ios" else ""
-        self.fields = {
+        self.fields: dict[str, Any] = {
             **self.known.fields,
             "transaction_id": transaction_id,
             "event_id": event_id,
