@@ -251,9 +251,8 @@ def batch_schedule(
         if not zones:
             about += "; this machine has none at all, and the package tzdata has them"
         raise UnknownWord(about, zone, zones) from None
-    wanted = set(days or DAYS)
     return BatchSchedule(
         times=tuple(sorted(set(times))),
-        days=tuple(day for day in DAYS if day in wanted),
+        days=tuple(day for day in DAYS if day in (days or DAYS)),
         zone=zone,
     )
