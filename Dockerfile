@@ -3,17 +3,18 @@
 #   docker build --tag uat-sandbox .
 #   docker run --rm --publish 8080:8080 --env SANDBOX_TOKEN=choose-a-long-secret uat-sandbox
 #
-# On all addresses, its control API asks for the token. Options of `sandbox serve` go behind
-# the name of the image. API keys are of this server only, and printed at its start; the documented
-# ones are there with SANDBOX_KNOWN_KEYS=1. Worlds live in memory; `--store /data/state.db` keeps them in the volume.
+# It listens on all addresses, so the control API asks for the token. Options of `sandbox serve`
+# follow the name of the image. API keys are this server's own, and printed at the start;
+# SANDBOX_KNOWN_KEYS=1 gives the documented ones. Worlds live in memory; `--store /data/state.db`
+# keeps them in the volume.
 
-# The version of Python with which all tests run, 3.11.16. The digest names the very image: a tag can
-# be moved. `docker buildx imagetools inspect python:3.11-slim` prints the digest of a newer one.
+# The version of Python that runs all tests, 3.11.16. The digest names this exact image, because a
+# tag can move. `docker buildx imagetools inspect python:3.11-slim` prints the digest of a newer one.
 ARG PYTHON=python:3.11-slim@sha256:9c900dea9e8fb7e16277c179b555cc72d29a352dbc33cff48ad5a0412fd5bfc7
 
 FROM ${PYTHON} AS build
 WORKDIR /source
-# Dependencies first: they are built anew only when the lock changes.
+# Dependencies first, so that they are built again only when the lock changes.
 COPY requirements/run.lock requirements/run.lock
 RUN python -m venv --without-pip /opt/sandbox \
     && pip --python /opt/sandbox/bin/python install --no-cache-dir --requirement requirements/run.lock
@@ -31,7 +32,7 @@ USER 10001:10001
 WORKDIR /data
 VOLUME /data
 EXPOSE 8080
-# As Ctrl-C does it: answers under way are given, files are closed, and it ends with 0.
+# Like Ctrl-C: it finishes running requests, closes files, and exits with 0.
 STOPSIGNAL SIGINT
 HEALTHCHECK --interval=5s --timeout=3s --start-period=10s --retries=3 \
     CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8080/_sandbox/health', timeout=2)"]

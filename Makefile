@@ -1,4 +1,4 @@
-# Everything a person or a machine does with this project. Bare `make` lists it.
+# All commands of this project. Bare `make` lists them.
 
 .DEFAULT_GOAL := help
 PYTHON ?= python3
@@ -8,25 +8,25 @@ VENV ?= .venv
 KIT := pytest-uat-sandbox
 BIN := $(VENV)/bin
 
-# Assertions that pytest has rewritten are kept: without them a worker spends four seconds more.
+# Keep the assertions that pytest has rewritten: without them a worker takes four seconds longer.
 export PYTHONDONTWRITEBYTECODE :=
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .PHONY: help setup run test whole slow elsewhere properties soak fast check fix bench golden ledger vendor console dist lock clean
 
-help: ## List what there is to do
+help: ## List all commands
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
 
 setup: $(VENV)/.developed ## Prepare .venv with everything, development tools included
 
-# The stamps are touched last, so that an interrupted installation is begun again.
+# The stamps are touched last, so that an interrupted installation starts again.
 $(VENV)/.installed: pyproject.toml requirements/run.lock
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or later is needed; this is " + sys.version.split()[0] + "; name another with make PYTHON=...") if sys.version_info < (3, 11) else None'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing into $(VENV)"
 	@$(PIP) install --requirement requirements/run.lock
 	@$(PIP) install --no-deps --editable .
-	@# pip compiles what it installs, but not a checkout: without this the first starts are slow.
+	@# pip compiles what it installs, but not a checkout: without this, the first starts are slow.
 	@$(BIN)/python -m compileall -q sandbox
 	@touch $@
 
@@ -46,7 +46,7 @@ whole: slow elsewhere properties ## Test the whole product, in minutes: kills an
 slow: $(VENV)/.developed ## The part of `make whole` that starts servers, browsers and other languages
 	@$(BIN)/python -m pytest tests/whole --numprocesses 3 --dist worksteal
 
-elsewhere: $(VENV)/.developed ## Ask a server that owns no world all tests of a sandbox, not some as `make slow` does
+elsewhere: $(VENV)/.developed ## Run all tests of a sandbox through a server that owns no world; `make slow` runs some
 	@TESTED_SUITES=all $(BIN)/python -m pytest tests/whole/test_elsewhere.py -k 'not uvicorn and not hypercorn'
 
 properties: $(VENV)/.developed ## Test properties with many more examples than `make test` does
@@ -63,11 +63,11 @@ check: $(VENV)/.developed ## Lint, formatting, types
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 
-fix: $(VENV)/.developed ## Mend what lint and formatting can mend
+fix: $(VENV)/.developed ## Fix lint and formatting where that is possible
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
-bench: $(VENV)/.developed ## Measure speed, as ratios to a bare application, and name what moved since the baseline
+bench: $(VENV)/.developed ## Measure speed against a bare application, and name what has moved since the baseline
 	@$(BIN)/python -m benchmarks
 
 golden: $(VENV)/.developed ## Generate docs/reference, fixtures/events and fixtures/busy.json from the code
@@ -76,7 +76,7 @@ golden: $(VENV)/.developed ## Generate docs/reference, fixtures/events and fixtu
 ledger: $(VENV)/.developed ## Write the ledger of clauses, with the name of every test, into build/
 	@$(BIN)/python -m tools.pages.ledger
 
-vendor: $(VENV)/.developed ## Copy the console's modules anew from npm, at the versions of tools/console (needs npm)
+vendor: $(VENV)/.developed ## Copy the console's modules again from npm, at the versions of tools/console (needs npm)
 	@$(BIN)/python -m tools.vendor
 
 console: ## Check the types and the style of the console's scripts (needs npm)
@@ -89,10 +89,10 @@ dist: $(VENV)/.developed ## Build the wheels and source distributions, of the se
 	@$(BIN)/uv build --quiet --out-dir dist $(KIT)
 	@ls dist/*
 
-lock: $(VENV)/.developed ## Resolve the dependencies anew into requirements/
+lock: $(VENV)/.developed ## Resolve the dependencies again into requirements/
 	@$(BIN)/uv pip compile --quiet --generate-hashes --universal --python-version 3.11 --custom-compile-command 'make lock' pyproject.toml --extra postgres --output-file requirements/run.lock
 	@$(BIN)/uv pip compile --quiet --generate-hashes --universal --python-version 3.11 --custom-compile-command 'make lock' pyproject.toml --group dev --output-file requirements/dev.lock
 
-clean: ## Remove what the above made
+clean: ## Remove what these commands created
 	rm -rf .venv* dist build $(KIT)/dist .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

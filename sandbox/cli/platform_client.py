@@ -247,7 +247,7 @@ class Stage:
         if one is None:
             which = "" if named == "last" else f" whose id begins with {quote_word(named)}"
             look = control_client.with_options("sandbox batch list")
-            refuse(f"no batch{which} was {happened}; `{look}` lists them")
+            refuse(f"no batch{which} was {happened}; `{look}` lists the batches")
         member = self.owner(one["account_id"]) if self.actor is None else self.member()
         return one["subject"], member
 
