@@ -20,18 +20,12 @@ from sandbox.store.world_state import Counters
 class Store:
     """The state of one world.
 
-    A watcher is called with every committed record of its kind: this is how the registry learns of
-    new keys, whichever operation created them. `log`, if there is one, and then `on_commit` are
-    called with every committed unit. `timers` are pending, and `counters` are numbers taken one by
-    one, outside units of work. `is_restored` if the store was filled from documents.
+    `log`, if there is one, and then `on_commit` are called with every committed unit. `timers` are
+    pending, and `counters` are numbers taken one by one, outside units of work. `is_restored` if
+    the store was filled from documents.
     """
 
-    def __init__(
-        self,
-        watchers: Mapping[type, Callable[[Any], None]] | None = None,
-        on_commit: "Callable[[UnitOfWork], None] | None" = None,
-    ) -> None:
-        self._watchers = watchers or {}
+    def __init__(self, on_commit: "Callable[[UnitOfWork], None] | None" = None) -> None:
         self.log: Callable[[UnitOfWork], None] | None = None
         self.on_commit = on_commit
         self.clear()
@@ -196,10 +190,8 @@ class UnitOfWork:
         for (rows, id), record in self.changed.items():
             if record is None:
                 rows.remove(id)
-                continue
-            rows.put(id, record)
-            if (watcher := store._watchers.get(type(record))) is not None:
-                watcher(record)
+            else:
+                rows.put(id, record)
         keep(claims)
         for listener in (store.log, store.on_commit):
             if listener is not None:

@@ -92,13 +92,7 @@ class World:
         self.system_clock = system_clock
         self.profile = profile = background.profile
         self.key_is_free = key_is_free
-        self.store = Store(
-            watchers={
-                ApiKey: lambda key: self.on_key(key),
-                WorldState: self._note_state,
-            },
-            on_commit=self._note_commit,
-        )
+        self.store = Store(on_commit=self._note_commit)
         self.background = background
         self._cancel_wakeup: Callable[[], None] = lambda: None
         # Called with every stored key, once the world is in use.
@@ -272,6 +266,12 @@ class World:
     # --- background work
 
     def _note_commit(self, unit: UnitOfWork) -> None:
+        for record in unit.changed.values():
+            if isinstance(record, WorldState):
+                self._note_state(record)
+            elif isinstance(record, ApiKey):
+                # Whichever operation created it.
+                self.on_key(record)
         self.subscriptions.note_commit(unit)
         if messages := unit.emitted:
             self.coverage.count_messages(messages, self.store)

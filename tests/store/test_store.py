@@ -89,8 +89,8 @@ def test_a_unit_cannot_be_used_after_its_commit(store):
 def test_a_unique_value_of_another_record_is_refused_with_nothing_applied(
     store, is_committed_before, is_deleted
 ):
-    told: list[ApiKey] = []
-    store = Store(watchers={ApiKey: told.append})
+    told: list[UnitOfWork] = []
+    store = Store(on_commit=told.append)
     taken = key("1", lookup="x", deleted_at=AT if is_deleted else None)
     unit = store.begin()
     if is_committed_before:
