@@ -20,13 +20,13 @@ from sandbox.cli import arguments, output
 from sandbox.cli.control_client import PREFIX, drop_none, world_path
 from sandbox.cli.platform_client import refusal_reason
 from sandbox.control.captures import NamedCapture, read_capture, with_captures
-from sandbox.control.journal import REFUSED_FROM
 from sandbox.http_client import send_json
 from sandbox.scenarios.parser import ScenarioError
 from sandbox.server import run as server
 from sandbox.settings import Settings, SettingsError
 from sandbox.store.files.disk import replace_file
 from sandbox.store.fixture import FixtureError
+from sandbox.worlds.journal import REFUSED_FROM
 from sandbox.worlds.spec import DEFAULT_WORLD
 
 EXIT_NOT_EXECUTABLE: Final = 126

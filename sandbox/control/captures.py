@@ -26,7 +26,7 @@ from sandbox.control.context import ControlFault, ControlRequest, cast_names, ex
 from sandbox.control.coverage import Coverage, view_coverage
 from sandbox.control.directory import DirectoryEntry, directory_entries
 from sandbox.control.endpoints import EndpointView, view_endpoint
-from sandbox.control.journal import REFUSED_FROM, JournalEntry, RequestRow, request_row, view_entry
+from sandbox.control.journal import JournalEntry, RequestRow, request_row, view_entry
 from sandbox.control.ledger import read_ledger
 from sandbox.control.messages import MessageRow, MessageView, message_row, view_message
 from sandbox.control.models import Time, View, attribute
@@ -42,7 +42,7 @@ from sandbox.domain.keys import ApiKey
 from sandbox.domain.payments.transactions import Payment
 from sandbox.platform.operation import Row
 from sandbox.worlds.background import collect, run_in_thread, select
-from sandbox.worlds.journal import Entry
+from sandbox.worlds.journal import REFUSED_FROM, Entry
 from sandbox.worlds.world import World
 
 PROGRAM: Final = "uat-sandbox"

@@ -5,7 +5,7 @@ Every section covers a table of the sandbox, with a count for each of its rows.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Final
 
 from sandbox import library
 from sandbox.control.context import ControlRequest
@@ -86,12 +86,13 @@ def _add(sections: list[Section]) -> Section:
 
 def view_coverage(request: ControlRequest, coverage: CoverageCounters) -> Coverage:
     """Return the counts as the control API shows them."""
-    counts = _counts(coverage)
     names = {one.name: name for name, one in library.scenarios().items()}
     scrub = request.services.worlds.profile.scrub
-    for title, count in coverage.scenarios.items():
-        counts["scenarios"][names.get(title) or scrub(title)] += count
-    own = sorted(counts["scenarios"].keys() - names.values())
+    scenarios = Counter[str]()
+    for title, count in coverage.sections["scenarios"].items():
+        scenarios[names.get(title) or scrub(title)] += count
+    counts = {**coverage.sections, "scenarios": scenarios}
+    own = sorted(scenarios.keys() - names.values())
     place = {name: number for number, name in enumerate(_SERVED)}
     answers = sorted(counts["answers"], key=lambda one: (place[one.split()[0]], one))
     tables = {**TABLES, "scenarios": (*names.values(), *own), "answers": answers}
@@ -103,21 +104,3 @@ def _section(counts: Counter[str], table: Iterable[str]) -> Section:
         exercised={name: counts[name] for name in table if counts[name]},
         never=[name for name in table if not counts[name]],
     )
-
-
-def _counts(coverage: CoverageCounters) -> dict[str, Counter[Any]]:
-    """Return the count of each name of each section; None counts entries without one."""
-    counts: dict[str, Counter[Any]] = {name: Counter() for name in Coverage.model_fields}
-    for answered, count in coverage.answers.items():
-        if answered.route is not None:
-            counts["operations"][answered.route] += count
-            counts["answers"][f"{answered.route} {answered.status}"] += count
-        counts["refusals"][answered.refusal] += count
-        counts["outcomes"][answered.outcome] += count
-        counts["outcomes"][answered.fault] += count
-    for kind, count in coverage.messages.items():
-        counts["events"][kind.event_type] += count
-        counts["statuses"][kind.status] += count
-        counts["status_reasons"][kind.status_reason] += count
-    counts["statuses"]["settled"] += coverage.settled
-    return counts

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from pydantic_core import from_json
 
-from sandbox.control.journal import REFUSED_FROM, JournalEntry, find_messages
+from sandbox.control.journal import JournalEntry, find_messages
 from sandbox.domain.events import Message, body_of
 from sandbox.domain.instants import from_ms, to_wire
 from sandbox.domain.json_text import fields_of
@@ -26,6 +26,7 @@ from sandbox.domain.transport_faults import LOST, TRANSPORT_FAULTS
 from sandbox.domain.webhooks import Delivery
 from sandbox.platform import form
 from sandbox.platform.application import AGAIN_LATER
+from sandbox.worlds.journal import REFUSED_FROM
 from sandbox.worlds.world import World
 
 CHOSEN: Final = ("queue", "header")

@@ -22,7 +22,7 @@ from sandbox import library
 from sandbox.control import export_checks as checks
 from sandbox.control.context import Services, cast_names, conflict
 from sandbox.control.export_checks import fault_of, is_spared
-from sandbox.control.journal import REFUSED_FROM, JournalEntry, unusual_headers
+from sandbox.control.journal import JournalEntry, unusual_headers
 from sandbox.domain.directory import MASKED_PIN
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.json_text import fields_of, map_texts
@@ -30,7 +30,7 @@ from sandbox.domain.readings import DEFAULTS as READINGS_AS_USUAL
 from sandbox.domain.switches import defaults as usual_switches
 from sandbox.domain.transport_faults import LOST, NEED_BODY
 from sandbox.worlds.background import collect
-from sandbox.worlds.journal import Entry
+from sandbox.worlds.journal import REFUSED_FROM, Entry
 from sandbox.worlds.world import World
 
 IN_A_QUERY: Final = "%=&+,:;/@!$'()*?~-._"

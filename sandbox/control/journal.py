@@ -19,7 +19,7 @@ from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.transport_faults import TRANSPORT_FAULTS
 from sandbox.platform.routes import OPERATIONS
 from sandbox.worlds.background import collect, select
-from sandbox.worlds.journal import Decision, Entry, Origin, Scrub, WaitingRequest
+from sandbox.worlds.journal import REFUSED_FROM, Decision, Entry, Origin, Scrub, WaitingRequest
 from sandbox.worlds.world import World
 
 
@@ -49,7 +49,6 @@ class RequestsQuery(OlderListing):
 
 _SUMMARIES: Final = {row.name: row.summary for row in OPERATIONS}
 _OUTCOMES: Final = frozenset({*OUTCOMES, *TRANSPORT_FAULTS})
-REFUSED_FROM: Final = 400
 _WHY_CHARS_MAX: Final = 200
 
 

@@ -14,7 +14,6 @@ from sandbox.control import servers
 from sandbox.control.clock import ClockBody, ClockView
 from sandbox.control.context import ControlFault, ControlRequest, exclusive_world, invalid
 from sandbox.control.endpoints import CreateEndpoint, create_endpoint
-from sandbox.control.journal import REFUSED_FROM
 from sandbox.control.models import TOTAL, Body, Query, View, attribute
 from sandbox.control.routing import PREFIX, WORLD, Written, delete, get, patch, post
 from sandbox.control.scenarios import choose_scenario
@@ -357,10 +356,12 @@ def rename_world(request: ControlRequest, body: RenameBody) -> WorldView:
 
 def world_row(world: World, server: str | None = None) -> WorldRow:
     """Return a world as lists show it, and the server that has it."""
-    counted = world.coverage.answers.items()
-    refused = sum(count for one, count in counted if not 0 < one.status < REFUSED_FROM)
-    counts = {"payments": len(world.store.all(Payment)), "requests": world.store.counters.requests}
-    return WorldRow.of(world, clock=world.clock.view(), **counts, refused=refused, server=server)
+    counts = {
+        "payments": len(world.store.all(Payment)),
+        "requests": world.store.counters.requests,
+        "refused": world.coverage.refused,
+    }
+    return WorldRow.of(world, clock=world.clock.view(), **counts, server=server)
 
 
 @get(f"{PREFIX}/fixtures", "fixtures.list")

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from sandbox.domain.batches import Batch
 from sandbox.domain.events import Message
@@ -10,6 +10,7 @@ from sandbox.domain.payments.transactions import Payment, Transaction
 from sandbox.scenarios.matcher import Running
 from sandbox.scenarios.outcome_choice import ChosenOutcome
 from sandbox.store.store import Store
+from sandbox.worlds.journal import REFUSED_FROM
 
 SCENARIOS_MAX: Final = 200
 """How many scenarios are counted separately. The library has a few dozen, but tests invent more,
@@ -22,80 +23,75 @@ SETTLES: Final = frozenset({"batch.accepted", "batch.partially_accepted"})
 """Events of batches that settle their members, which get no events themselves."""
 
 
-class AnswerKind(NamedTuple):
-    """The properties by which requests are counted.
-
-    The operation, if there was one; the status; the code of the refusal; the outcome of the attempt
-    and its transport fault.
-    """
-
-    route: str | None
-    status: int
-    refusal: str | None
-    outcome: str | None
-    fault: str | None
-
-
-class MessageKind(NamedTuple):
-    """The properties by which messages are counted; samples have only the event."""
-
-    event_type: str
-    status: str | None = None
-    status_reason: str | None = None
+SECTIONS: Final = (
+    *("operations", "answers", "refusals", "outcomes"),
+    *("events", "statuses", "status_reasons", "scenarios"),
+)
+"""What is counted, each by its own names; an answer is named by its operation and its status."""
 
 
 class CoverageCounters:
-    """How often each thing was exercised.
+    """How often each thing was exercised, by section and name.
 
-    `answers` are counted by `AnswerKind`, `messages` by `MessageKind`, and `scenarios` by name,
-    those beyond the limit as `OTHERS`. `settled` counts payments.
+    Scenarios beyond the limit are counted as `OTHERS`. `refused` counts the requests that were
+    refused or got no answer.
     """
 
     def __init__(self) -> None:
-        self.answers: Counter[AnswerKind] = Counter()
-        self.messages: Counter[MessageKind] = Counter()
-        self.settled = 0
-        self.scenarios: Counter[str] = Counter()
+        self.sections = {name: Counter[str]() for name in SECTIONS}
+        self.refused = 0
+
+    def _count(self, section: str, name: str | None, times: int = 1) -> None:
+        if name is not None:
+            self.sections[section][name] += times
 
     def begin(self, scenario: Running | None) -> None:
         """Restart the counts of scenarios; the running one counts once."""
-        self.scenarios.clear()
+        self.sections["scenarios"].clear()
         if scenario is not None:
             self.ran(scenario.scenario.name)
 
     def ran(self, scenario: str, times: int = 1) -> None:
         """Count runs of a scenario."""
-        is_known = scenario in self.scenarios or len(self.scenarios) < SCENARIOS_MAX
-        self.scenarios[scenario if is_known else OTHERS] += times
+        known = self.sections["scenarios"]
+        has_room = scenario in known or len(known) < SCENARIOS_MAX
+        self._count("scenarios", scenario if has_room else OTHERS, times)
 
     def answered(
         self, route: str | None, status: int, refusal: str | None, choice: ChosenOutcome | None
     ) -> None:
         """Count a request that was answered."""
-        outcome = fault = None
+        self.refused += status == 0 or status >= REFUSED_FROM
+        self._count("refusals", refusal)
+        if route is not None:
+            self._count("operations", route)
+            self._count("answers", f"{route} {status}")
         if choice is not None:
-            fault = choice.fault.key if choice.fault else None
-            outcome = choice.outcome.key if choice.has_outcome else None
-        self.answers[AnswerKind(route, status, refusal, outcome, fault)] += 1
+            self._count("outcomes", choice.outcome.key if choice.has_outcome else None)
+            self._count("outcomes", choice.fault.key if choice.fault else None)
 
     def count_messages(self, messages: Sequence[Message], store: Store) -> None:
         """Count committed messages, and the payments that they settle."""
         for message in messages:
             record = message.record
-            shown = (record.status, record.status_reason) if isinstance(record, Transaction) else ()
-            self.messages[MessageKind(message.event_type, *shown)] += 1
+            self._count("events", message.event_type)
+            if isinstance(record, Transaction):
+                self._count("statuses", record.status)
+                self._count("status_reasons", record.status_reason)
             if message.event_type in SETTLES and isinstance(record, Batch):
                 members, _ = store.begin().find(Payment, {"batch_id": message.subject})
                 # Payments that were already refunded in full stay refunded (assumed F36).
-                self.settled += sum(
-                    payment.status == "settled" and payment.original_id is None
-                    for payment in members
+                settled = sum(
+                    one.status == "settled" and one.original_id is None for one in members
                 )
+                self._count("statuses", "settled", settled)
 
     def add(self, other: "CoverageCounters") -> None:
         """Add the counts of another one."""
-        self.answers.update(other.answers)
-        self.messages.update(other.messages)
-        self.settled += other.settled
-        for scenario, times in other.scenarios.items():
-            self.ran(scenario, times)
+        self.refused += other.refused
+        for section, counts in other.sections.items():
+            for name, times in counts.items():
+                if section == "scenarios":
+                    self.ran(name, times)
+                else:
+                    self._count(section, name, times)

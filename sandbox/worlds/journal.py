@@ -29,6 +29,9 @@ ADDRESS_CHARS_MAX: Final = 2_048
 REASON_CHARS_MAX: Final = 4_096
 """Reasons and notes, which quote the request, are stored up to this many characters."""
 
+REFUSED_FROM: Final = 400
+"""The lowest status of a refusal."""
+
 Origin = Literal["client", "console"]
 """Who sent a request: a client of the platform, or an operator through the control API."""
 
