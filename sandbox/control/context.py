@@ -8,10 +8,11 @@ from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 from msgspec import Struct
+from msgspec.structs import replace
 from starlette.types import Scope
 
 from sandbox.control.identity import Identity, Sessions, Tokens
-from sandbox.control.models import PageQuery, View
+from sandbox.control.models import ItemPage, OlderListing, PageQuery, View
 from sandbox.control.routing import ControlRow
 from sandbox.domain.directory import Account, Terminal
 from sandbox.domain.keys import ApiKey
@@ -21,6 +22,7 @@ from sandbox.platform.routing import ROOT_PATH
 from sandbox.platform.security import origin_of
 from sandbox.store.fixture import Fixture
 from sandbox.store.tables import Row, Where
+from sandbox.worlds.background import select
 from sandbox.worlds.clock import SystemClock
 from sandbox.worlds.elsewhere import Elsewhere, WorldLost
 from sandbox.worlds.registry import Worlds
@@ -212,6 +214,22 @@ class ControlRequest:
         rows, total = unit.find(kind, where, limit=query.limit, offset=offset, **how)
         left = total - offset - len(rows)
         return rows, total, left if left > 0 and rows else None
+
+    async def find_older(
+        self, items: Sequence[Any], fits: Callable[[Any], bool], query: OlderListing, unknown: str
+    ) -> ItemPage:
+        """Find the window on the items that fit, with the number of all that fit.
+
+        Raises ControlFault, which says that the id in `before` is `unknown`.
+        """
+        end = len(items)
+        if query.before is not None:
+            ids = [one.id for one in items]
+            if query.before not in ids:
+                raise invalid(f"before: {unknown}")
+            end = ids.index(query.before)
+        older, newer = [await select(part, fits) for part in (items[:end], items[end:])]
+        return replace(query.cut(older), total=len(older) + len(newer))
 
 
 @dataclass(eq=False)

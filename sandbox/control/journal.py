@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, Field, ValidationError
 
-from sandbox.control.context import ControlFault, ControlRequest, invalid, must_be_known, not_found
+from sandbox.control.context import ControlFault, ControlRequest, must_be_known, not_found
 from sandbox.control.models import Milliseconds, OlderListing, Time, View, attribute
 from sandbox.control.routing import WORLD, delete, get
 from sandbox.domain.directory import Account
@@ -18,7 +18,7 @@ from sandbox.domain.payments.outcomes import OUTCOMES
 from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.transport_faults import TRANSPORT_FAULTS
 from sandbox.platform.routes import OPERATIONS
-from sandbox.worlds.background import collect, select
+from sandbox.worlds.background import collect
 from sandbox.worlds.journal import REFUSED_FROM, Decision, Entry, Origin, Scrub, WaitingRequest
 from sandbox.worlds.world import World
 
@@ -160,20 +160,16 @@ async def list_requests(request: ControlRequest, query: RequestsQuery) -> Reques
     listed: list[Entry | WaitingRequest] = [*world.journal.entries()]
     if query.shape == "row":
         listed += world.journal.waiting.values()
-    entries = list(enumerate(listed))
-    ends = (place for place, one in entries if one.id == query.before)
-    if (end := len(entries) if query.before is None else next(ends, None)) is None:
-        raise invalid("before: the journal has no request with this id, or no longer has it")
 
     def matches(one: Entry | WaitingRequest) -> bool:
         is_of_them = account in (None, one.account_id) and key_id in (None, one.key_id)
         return is_of_them and _matches(world, one, query)
 
-    fitting = await select(entries, lambda numbered: matches(numbered[1]))
-    page = query.cut([one for place, one in fitting if place < end])
+    unknown = "the journal has no request with this id, or no longer has it"
+    page = await request.find_older(listed, matches, query, unknown)
     shape: Callable[[World, Any], View] = request_row if query.shape == "row" else view_entry
     shown = await collect(shape(world, one) for one in page.items)
-    return Requests.of(page, requests=shown, total=len(fitting))
+    return Requests.of(page, requests=shown)
 
 
 def _matches(world: World, one: Entry | WaitingRequest, query: RequestsQuery) -> bool:

@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field
 from pydantic_core import from_json
 
 from sandbox import library
-from sandbox.control.context import ControlFault, ControlRequest, conflict, invalid, must_be_known
+from sandbox.control.context import ControlFault, ControlRequest, conflict, must_be_known
 from sandbox.control.models import Body, Milliseconds, OlderListing, Query, View, attribute, shows
 from sandbox.control.routing import WORLD, get, post
 from sandbox.domain import webhooks
@@ -139,20 +139,15 @@ async def list_messages(request: ControlRequest, query: MessagesQuery) -> Messag
     must_be_known("event_type", query.event_type, EVENTS)
     must_be_known("delivery", query.delivery, webhooks.DELIVERY_STATUSES)
     account = request.find_id(Account, query.account, "account")
-    messages = world.store.messages()
-    fitting = await select(
-        messages,
-        lambda one: account in (None, one.account_id) and _matches(world, one, query),
-    )
-    older = fitting
-    if query.before is not None:
-        if (end := world.store.place_of(query.before)) is None:
-            raise invalid("before: the world has no message with this id")
-        older = [one for one in fitting if (world.store.place_of(one.id) or 0) < end]
-    page = query.cut(older)
+
+    def matches(one: Message) -> bool:
+        return account in (None, one.account_id) and _matches(world, one, query)
+
+    unknown = "the world has no message with this id"
+    page = await request.find_older(world.store.messages(), matches, query, unknown)
     shape = message_row if query.shape == "row" else view_message
     shown = await collect(shape(world, one) for one in page.items)
-    return Messages.of(page, messages=shown, total=len(fitting))
+    return Messages.of(page, messages=shown)
 
 
 def _matches(world: World, message: Message, query: MessagesQuery) -> bool:
