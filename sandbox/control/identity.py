@@ -60,7 +60,7 @@ class Tokens:
     """The tokens of one server: the operator's own, and those of teams.
 
     `operators` is None if the control API needs no token. `keep` writes the tokens of teams to the
-    state file, if there is one. Only digests of the teams' tokens are kept.
+    state file, if there is one. Only digests of the teams' tokens are kept. They expire by `now`.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Tokens:
         self._operators = operators
         self._by_digest = {one.digest: one for one in teams}
         self._keep = keep
-        self._now = now
+        self.now = now
 
     @property
     def are_needed(self) -> bool:
@@ -91,7 +91,7 @@ class Tokens:
         If no token is needed, clients without a team's token count as the operator.
         """
         found = self._by_digest.get(digest_of(token))
-        if found is not None and found.is_valid_at(self._now()):
+        if found is not None and found.is_valid_at(self.now()):
             return Identity(found.team, found.id)
         is_operators = self._operators is None or compare_digest(token, self._operators)
         return THE_OPERATOR if is_operators else None
@@ -101,7 +101,7 @@ class Tokens:
         if who.team == OPERATOR:
             return True
         found = self._find(who.token_id)
-        return found is not None and found.is_valid_at(self._now())
+        return found is not None and found.is_valid_at(self.now())
 
     def add(self, team: str, name: str, expires_at: datetime | None) -> tuple[TeamToken, str]:
         """Return a new token of a team, and its plaintext. Raises TooManyTokens."""
@@ -113,7 +113,7 @@ class Tokens:
             team=team,
             name=name,
             digest=digest_of(plaintext.encode()),
-            created_at=self._now(),
+            created_at=self.now(),
             expires_at=expires_at,
         )
         self._by_digest[token.digest] = token

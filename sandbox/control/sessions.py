@@ -14,7 +14,7 @@ from sandbox.control.context import ControlFault, ControlRequest, invalid, not_f
 from sandbox.control.models import TOTAL, Body, DurationText, View, attribute, shows
 from sandbox.control.routing import PREFIX, delete, get, post
 from sandbox.domain.field_types import WorldName
-from sandbox.domain.instants import Instant, from_ms, parse_duration
+from sandbox.domain.instants import Instant, parse_duration
 from sandbox.platform.routing import ROOT_PATH
 from sandbox.platform.security import AnswerKind, is_over_tls
 from sandbox.tokens import TeamToken
@@ -141,19 +141,20 @@ def create_token(request: ControlRequest, body: TokenBody) -> NewToken:
 
     No other answer shows it.
     """
-    now = _system_now(request)
+    tokens = request.services.tokens
+    now = tokens.now()
     expires_at = body.end(now)
     if expires_at is not None and expires_at <= now:
         raise invalid("expires_at: must be in the future")
-    made, plaintext = request.services.tokens.add(body.team, body.name, expires_at)
-    return NewToken.of(_view_token(made, now), token=plaintext)
+    made, plaintext = tokens.add(body.team, body.name, expires_at)
+    return NewToken.of(_view_token(request, made), token=plaintext)
 
 
 @get(f"{PREFIX}/tokens", "tokens.list", **_OPERATORS)
 def list_tokens(request: ControlRequest) -> TokensOfTeams:
     """List the tokens of all teams."""
-    listed, now = request.services.tokens.list_all(), _system_now(request)
-    return TokensOfTeams(tokens=[_view_token(one, now) for one in listed])
+    listed = request.services.tokens.list_all()
+    return TokensOfTeams(tokens=[_view_token(request, one) for one in listed])
 
 
 @delete(f"{PREFIX}/tokens/{{id}}", "tokens.delete", **_OPERATORS)
@@ -163,9 +164,6 @@ def delete_token(request: ControlRequest) -> None:
         raise not_found("there is no token with this id")
 
 
-def _system_now(request: ControlRequest) -> datetime:
-    return from_ms(int(request.services.system_clock() * 1000))
-
-
-def _view_token(token: TeamToken, now: datetime) -> TokenView:
+def _view_token(request: ControlRequest, token: TeamToken) -> TokenView:
+    now = request.services.tokens.now()
     return TokenView.of(token, expired=not token.is_valid_at(now))
