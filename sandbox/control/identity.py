@@ -2,8 +2,8 @@
 
 import hmac
 import secrets
-from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
 from hashlib import sha256
@@ -160,9 +160,9 @@ class Sessions:
     def __init__(self, tokens: Tokens, ticks: Callable[[], float], secret: bytes) -> None:
         self._tokens, self._ticks = tokens, ticks
         self._secret = tokens.seal_key(secret)
-        # The cookies of sessions that began here, and cookies that are no longer valid.
+        # The cookies of sessions that began here, and the last ones that are no longer valid.
         self._begun: dict[Identity, list[str]] = {}
-        self._ended: OrderedDict[str, None] = OrderedDict()
+        self._ended: deque[str] = deque(maxlen=_ENDED_MAX)
 
     def who(self, scope: Scope) -> Identity | None:
         """Return who sent the request, if it has the cookie of a valid session.
@@ -175,7 +175,7 @@ class Sessions:
         said, _, seal = cookie.rpartition(".")
         # Compared as bytes, because a cookie may contain non-ASCII characters.
         sealed = compare_digest(seal.encode("latin-1"), self._seal(said).encode())
-        if not said or cookie in self._ended or not sealed:
+        if not (said and sealed) or cookie in self._ended:
             return None
         ends, team, token_id, _ = said.split(".")
         who = Identity(team, token_id)
@@ -190,17 +190,12 @@ class Sessions:
         cookie = f"{said}.{self._seal(said)}"
         begun = [cookie, *filter(self._whose, self._begun.get(who, ()))]
         self._begun[who] = begun[:SESSIONS_PER_TOKEN_MAX]
-        self._end(begun[SESSIONS_PER_TOKEN_MAX:])
+        self._ended += begun[SESSIONS_PER_TOKEN_MAX:]
         return cookie, who
 
     def end(self, scope: Scope) -> None:
         """End the session of this request, if it has one."""
-        self._end(filter(self._whose, cookies_of(scope)))
-
-    def _end(self, cookies: Iterable[str]) -> None:
-        self._ended |= dict.fromkeys(cookies)
-        while len(self._ended) > _ENDED_MAX:
-            self._ended.popitem(last=False)
+        self._ended += filter(self._whose, cookies_of(scope))
 
     def _seal(self, said: str) -> str:
         return hmac.new(self._secret, said.encode("latin-1"), sha256).hexdigest()
