@@ -13,8 +13,8 @@ from sandbox.scenarios.scenario import Scenario
 from sandbox.store.files.port import FILE, FIXTURE, WORLD, fields_of
 from sandbox.store.fixture import Fixture, FixtureError, fixture_with, read_fixture
 from sandbox.store.world_documents import SavedWorld, only, place
-from sandbox.store.world_state import DEFAULT_SEED, OF_THE_SERVER, WorldState
-from sandbox.worlds.spec import AS_GIVEN, WorldSpec
+from sandbox.store.world_state import DEFAULT_SEED, WorldState
+from sandbox.worlds.spec import WorldSpec
 
 _PACKAGE: Final = Path(__file__).parent
 
@@ -116,12 +116,8 @@ def spec_of(saved: SavedWorld, *, id: str) -> WorldSpec:
     own = saved.tables.get(FIXTURE) or ()
     begins = only(saved, WORLD, WorldState).begins
     with place(WORLD, id):
-        return WorldSpec(
-            id=id,
-            fixture=fixture_of(begins.fixture, fields_of(own[0]) if own else None),
-            are_keys_known=begins.keys != OF_THE_SERVER,
-            **{name: getattr(begins, name) for name in AS_GIVEN},
-        )
+        fixture = fixture_of(begins.fixture, fields_of(own[0]) if own else None)
+        return WorldSpec.of(begins, id=id, fixture=fixture)
 
 
 def _rewind(read: Fixture) -> Fixture:

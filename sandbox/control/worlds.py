@@ -306,12 +306,10 @@ async def _view_stored(
     if kept.has_own_fixture:
         await others.have_world(kept.id)
         return None if (here := worlds.get(kept.id)) is None else view_world(here)
-    fixture = library.fixture(begins.fixture)
-    given = {name: getattr(begins, name) for name in ("name", "seed", "key_seed")}
-    about: Any = {**given, "readings": state.readings}
-    is_known = begins.keys != world_state.OF_THE_SERVER
-    spec = WorldSpec(id=kept.id, fixture=fixture, are_keys_known=is_known, **about)
-    view = view_world(worlds.make(spec))
+    # Only its cast is needed, and not the data that was generated.
+    begins = replace(begins, generated_data=None)
+    spec = WorldSpec.of(begins, id=kept.id, fixture=library.fixture(begins.fixture))
+    view = view_world(worlds.make(replace(spec, readings=state.readings)))
     return view.model_copy(update={"clock": clock, "scenario": scenario})
 
 

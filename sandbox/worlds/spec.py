@@ -5,7 +5,7 @@ docs/design/security.md).
 """
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from msgspec import Struct, field
 
@@ -106,6 +106,13 @@ class WorldSpec(Struct, frozen=True, kw_only=True, gc=False):
     readings: Mapping[str, str] = field(default_factory=dict)
     generated_data: GeneratedData | None = None
     are_keys_known: bool = True
+
+    @classmethod
+    def of(cls, begins: Beginning, *, id: str, fixture: Fixture) -> Self:
+        """Return the spec that was stored like this."""
+        given = {name: getattr(begins, name) for name in AS_GIVEN}
+        is_known = begins.keys != OF_THE_SERVER
+        return cls(id=id, fixture=fixture, are_keys_known=is_known, **given)
 
     @property
     def seed_of_cast_keys(self) -> int:
