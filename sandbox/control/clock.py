@@ -287,11 +287,13 @@ def _ends(world: World, timer: Timer) -> _Told:
 
 def _late_answer(world: World, timer: Timer) -> _Told:
     payment = world.store.get(Payment, timer.subject)
+    if payment is None:
+        return _too_late(payment, "assumed D24")
     outcome, _, event_id = timer.detail.partition(" ")
     context = OperationContext.of_world(world, timer.due)
-    effect = late_answers.preview(context, payment, outcome, event_id) if payment else None
+    effect = late_answers.preview(context, payment, outcome, event_id)
     if effect is None:
-        return _too_late(payment, "assumed D24")
+        return _nothing(*late_answers.why_no_effect(context, payment, outcome))
     what = f" to the {effect.taken.trigger.replace('_', ' ')}" if event_id else ""
     says, after = f"the processor answers late{what}: {outcome}", effect.record
     return _Told(says, effect.taken.source, (after.status, after.transaction.status_reason))

@@ -245,8 +245,9 @@ def answer_payment(request: ControlRequest, body: LateAnswerBody) -> Story:
     if why_not := why_no_answer(body.outcome, attempt.operation):
         raise invalid(f"outcome: {why_not}")
     if not late_answers.answer(context, payment, body.outcome, attempt.event_id):
-        now = f"the payment is {payment.status}, so the {attempt.operation} can no longer be"
-        raise conflict("no_effect", f"{body.outcome} would change nothing: {now} carried out")
+        why, _ = late_answers.why_no_effect(context, payment, body.outcome)
+        about = f"{body.outcome} would change nothing about the {attempt.operation}: {why}"
+        raise conflict("no_effect", about)
     context.unit.commit()
     return read_payment(request)
 

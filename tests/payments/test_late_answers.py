@@ -206,13 +206,17 @@ def test_a_late_answer_that_cannot_be_is_refused(sandbox):
     assert "the payment is refunded" in refused.json()["message"]
     # The host that holds the amount cannot decline it.
     kept = sandbox.paid(outcome="timed_out_held")
-    assert_refused(sandbox.answer_payment(kept, outcome="lost_card"), 409, "no_effect")
+    refused = sandbox.answer_payment(kept, outcome="lost_card")
+    assert_refused(refused, 409, "no_effect")
+    assert "the host holds the amount" in refused.json()["message"]
     assert sandbox.answer_payment(kept).status == 200
     assert kind(sandbox.read(kept)) == "sale/captured/approved"
     # Nobody could settle it (assumed D45).
     gone = sandbox.paid(at="second_merchant", outcome="timed_out")
     sandbox.drop("account", "second_merchant")
-    assert_refused(sandbox.answer_payment(gone), 409, "no_effect")
+    refused = sandbox.answer_payment(gone)
+    assert_refused(refused, 409, "no_effect")
+    assert "the account was deleted" in refused.json()["message"]
 
 
 def test_the_agenda_shows_the_effect_of_a_late_answer_to_an_action(sandbox):

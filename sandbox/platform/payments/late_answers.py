@@ -72,6 +72,17 @@ def answer(context: OperationContext, payment: Payment, key: str, event_id: str)
     return True
 
 
+def why_no_effect(context: OperationContext, payment: Payment, key: str) -> tuple[str, str]:
+    """Return why an answer with no effect has none, with the clause."""
+    payment = context.unit.get(Payment, payment.original_id or payment.id) or payment
+    account = context.unit.get(Account, payment.account_id)
+    if account is None or account.deleted_at is not None:
+        return "the account was deleted", "assumed D45"
+    if payment.status == "error" and payment.ledger.held > 0 and not OUTCOMES[key].is_approval:
+        return "the host holds the amount, so it has approved it", "assumed I11"
+    return f"the payment is {payment.status} by now", "assumed D24"
+
+
 def preview(
     context: OperationContext,
     payment: Payment,
