@@ -16,7 +16,7 @@ from sandbox.control.models import ItemPage, OlderListing, PageQuery, View
 from sandbox.control.routing import ControlRow
 from sandbox.domain.directory import Account, Terminal
 from sandbox.domain.keys import ApiKey
-from sandbox.domain.text import nearest
+from sandbox.domain.text import nearest, suggest_words
 from sandbox.platform.internal_client import InternalClient
 from sandbox.platform.routing import ROOT_PATH
 from sandbox.platform.security import origin_of
@@ -271,9 +271,12 @@ def unknown_among(ids: Iterable[str], id: str, who: Identity) -> ControlFault:
 
 
 def must_be_known(field: str, word: str | None, known: Iterable[str]) -> None:
-    """Raise ControlFault for an unknown word, with the nearest known one."""
+    """Raise ControlFault for an unknown word, with the nearest known one or else a few of them."""
     if word is not None and word not in known:
-        raise invalid(f"{field}: there is no {word[:80]!r}", nearest(word, known))
+        refusal = invalid(f"{field}: there is no {word[:80]!r}", nearest(word, known))
+        if refusal.nearest is None:
+            refusal.details = suggest_words(word, known).removeprefix("; ")
+        raise refusal
 
 
 @asynccontextmanager
@@ -290,7 +293,7 @@ async def exclusive_world(request: ControlRequest) -> AsyncIterator[World]:
 def parse_words(name: str, text: str | None, known: Iterable[str]) -> list[str]:
     """Return the words of a parameter, which are separated by commas.
 
-    Raises ControlFault for an unknown word, with the nearest known one.
+    Raises ControlFault for an unknown word.
     """
     words = [] if text is None else [word.strip() for word in text.split(",")]
     for word in words:

@@ -311,7 +311,7 @@ BODIES = {
         ({}, None),
         ({"fault": "http_503", "operation": "terminal.list"}, "terminals.list", "there is no"),
         ({"fault": "http_503", "path": "/v2/terminal"}, None, "path: no operation has the path"),
-        ({"fault": "http_503", "method": "PATCH"}, None, "method: there is no 'PATCH'"),
+        ({"fault": "http_503", "method": "PATCH"}, None, "there is no 'PATCH' there are "),
         ({"fault": "http_503", "operation": "sale", "method": "GET"}, None, "no operation of the"),
         (LOST | {"operation": "terminals.list"}, None, "asks no processor"),
         ({"fault": "half_answer", "operation": "terminals.delete"}, None, "fault: half_answer"),
