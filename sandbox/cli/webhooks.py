@@ -169,7 +169,7 @@ def _show_message(message: dict[str, Any], world: RemoteWorld) -> None:
         output.say("  ", *_result(delivery), f"  {urls.get(delivery['endpoint_id'], '')}")
     if not message["deliveries"]:
         listen = with_options("sandbox listen URL")
-        output.tell(f"no endpoint of the world subscribes to this event; `{listen}` registers one")
+        output.tell(f"no enabled endpoint of the world takes this event; `{listen}` registers one")
 
 
 def _result(delivery: dict[str, Any]) -> tuple[str, str]:

@@ -31,7 +31,7 @@ def test_a_missing_endpoint_is_reported_but_no_failure(shell):
 
     assert done.exit_code == 0
     assert re.fullmatch(r"msg_\w+\n", done.stdout)
-    assert "no endpoint of the world subscribes" in done.stderr
+    assert "no enabled endpoint of the world takes" in done.stderr
 
 
 def test_the_events_that_there_are_can_be_listed_without_a_server():
