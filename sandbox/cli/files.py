@@ -18,7 +18,13 @@ from sandbox.cli import output
 from sandbox.cli.arguments import FILE, INSTANT, profile_option
 from sandbox.cli.control_client import RemoteWorld, WorldCommand, drop_none
 from sandbox.cli.main import Group
-from sandbox.control.captures import NamedCapture, NotACapture, read_capture, with_captures
+from sandbox.control.captures import (
+    NamedCapture,
+    NotACapture,
+    free_id,
+    read_capture,
+    with_captures,
+)
 from sandbox.domain.profile import Profile
 from sandbox.domain.text import strip_mark
 from sandbox.platform.openapi.examples import collection
@@ -173,7 +179,9 @@ def open_captures(files: tuple[Path, ...], *, to: Path | None, no_browser: bool)
       sandbox world open friday.capture.json.gz
       sandbox world open *.capture.json.gz --to week.html --no-browser
     """
-    captures = [_read(file, number) for number, file in enumerate(files, start=1)]
+    captures: list[NamedCapture] = []
+    for file in files:
+        captures.append(_read(file, captures))
     page = to or files[0].with_name(f"{_stem(files[0])}.capture.html")
     if page in files:
         output.refuse(f"--to: {page} is one of the captures; name another file")
@@ -185,12 +193,13 @@ def open_captures(files: tuple[Path, ...], *, to: Path | None, no_browser: bool)
     return output.Result(done, f"wrote {page}", output.EXIT_UNUSABLE, [why])
 
 
-def _read(file: Path, number: int) -> NamedCapture:
-    """Return the capture in a file, with a unique id and its name."""
+def _read(file: Path, others: list[NamedCapture]) -> NamedCapture:
+    """Return the capture in a file, with an id that these do not have, and its name."""
     with output.using(file), output.refusing(NotACapture, before=f"{file}: "):
         content = read_capture(file.read_bytes())
     id = re.sub(r"[^A-Za-z0-9_.-]+", "-", _stem(file))
-    return NamedCapture(f"{id}-{number}" if number > 1 else id, file.name, content)
+    wanted = f"{id}-{len(others) + 1}" if others else id
+    return NamedCapture(free_id(wanted, others), file.name, content)
 
 
 def _stem(file: Path) -> str:

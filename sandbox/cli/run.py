@@ -19,7 +19,7 @@ from sandbox.app import Sandbox, build
 from sandbox.cli import arguments, output
 from sandbox.cli.control_client import PREFIX, drop_none, world_path
 from sandbox.cli.platform_client import refusal_reason
-from sandbox.control.captures import NamedCapture, read_capture, with_captures
+from sandbox.control.captures import NamedCapture, free_id, read_capture, with_captures
 from sandbox.http_client import send_json
 from sandbox.scenarios.parser import ScenarioError
 from sandbox.server import run as server
@@ -213,8 +213,7 @@ async def _keep(worlds: _UsedWorlds, folder: Path, ended: str) -> None:
         captures: list[NamedCapture] = []
         for one in kept:
             # A later world with the same id gets a number.
-            count = sum(one.id == other.id for other in kept[: len(captures)])
-            name = quote(one.id, safe="") + (f"-{count + 1}" if count else "")
+            name = free_id(quote(one.id, safe=""), captures)
             (folder / f"{name}.journal.json").write_bytes(one.journal)
             # It has the keys and the secrets of the world.
             replace_file(folder / f"{name}.world.json", [one.document], keeps_mode=False)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import cache, partial
 from html import escape
+from itertools import chain, count
 from typing import Any, Final, NamedTuple, get_args, get_origin
 
 from pydantic_core import from_json, to_json
@@ -318,6 +319,13 @@ class NamedCapture(NamedTuple):
     id: str
     name: str
     content: dict[str, Any]
+
+
+def free_id(wanted: str, captures: Iterable[NamedCapture]) -> str:
+    """Return the id, with a number after it if one of these captures has it."""
+    taken = {one.id for one in captures}
+    ids = chain([wanted], (f"{wanted}-{number}" for number in count(2)))
+    return next(id for id in ids if id not in taken)
 
 
 def read_capture(file: bytes) -> dict[str, Any]:

@@ -26,7 +26,7 @@ def sell(key, terminal):
 sell(os.environ["SANDBOX_KEY"], os.environ["SANDBOX_TERMINAL"])
 """
 OTHERS = """
-sell(*new("ours"))
+sell(*new("its-own-2"))
 new("untouched")
 for number in range(2):
     key, terminal = new("its-own")
@@ -59,9 +59,9 @@ def test_with_a_token_all_worlds_of_a_failed_command_are_kept_and_open_elsewhere
     assert (done.returncode, done.stdout) == (7, output), done.stderr
     kept = {
         "default": ["/v3/payment"],
-        "ours": ["/v3/payment"],
+        "its-own-2": ["/v3/payment"],
         "its-own": ["/v3/paymnt"],
-        "its-own-2": ["/v3/paymnt"],
+        "its-own-3": ["/v3/paymnt"],
     }
     files = {f"{world}.{kind}.json" for world in kept for kind in ("world", "journal")}
     assert {path.name for path in folder.iterdir()} == {"report.html", *files}

@@ -126,19 +126,20 @@ def captures_in(page: Path) -> dict[str, dict[str, Any]]:
 
 
 def test_captures_are_put_into_one_page_beside_the_first(served, file, tmp_path):
-    other, again, page = (tmp_path / name for name in ("a week <b>.gz", "again.gz", "page.html"))
+    other, again, page = (tmp_path / name for name in ("a week <b>.gz", "friday-2.gz", "page.html"))
     other.write_bytes(file.read_bytes())
 
     told("world", "open", str(file), str(other), "--no-browser")
     made = json.loads(told("world", "capture", str(again), "--json", server=served))
     options = ("--to", str(page), "--no-browser", "--json")
-    opened = json.loads(told("world", "open", str(file), *options))
+    opened = json.loads(told("world", "open", str(again), str(file), *options))
 
     beside = file.with_name("friday.capture.html")
     assert captures_in(beside) == {"friday": content_of(file), "a-week-b--2": content_of(file)}
     assert "a week &lt;b&gt;.gz" in beside.read_text()
     assert made == {"world": "default", "file": str(again), "bytes": again.stat().st_size}
-    assert opened == {"page": str(page), "worlds": ["default"]}
+    assert opened == {"page": str(page), "worlds": ["default"] * 2}
+    assert list(captures_in(page)) == ["friday-2", "friday-2-2"], "each can be found by its link"
 
 
 @pytest.mark.proves("assumed D25-reports")
