@@ -9,10 +9,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from sandbox.control.console_files import WELCOME_PATHS
 from sandbox.control.routing import PREFIX
 from sandbox.domain.faults import MISDIRECTED, UNAVAILABLE, VALIDATION_ERROR, Refusal
-from sandbox.platform.responses import ABORT
+from sandbox.platform.responses import ABORT, close_connection
 from sandbox.platform.routing import path_of
 from sandbox.platform.security import RareLog, is_answered_for, why_refused
-from sandbox.platform.wire import until_gone
 
 requests_log = logging.getLogger("sandbox.requests")
 
@@ -102,5 +101,4 @@ class AnswerWhenStopped:
                 await surface_of(scope).refuse(scope, send, Refusal(UNAVAILABLE, self.MESSAGE))
             except RuntimeError:
                 # The answer has begun already, so the connection is cut.
-                scope[ABORT]()
-                await until_gone(receive)
+                await close_connection(scope, receive)

@@ -22,7 +22,6 @@ from sandbox.control.identity import Tokens
 from sandbox.domain.field_types import HttpUrl
 from sandbox.domain.instants import from_ms
 from sandbox.domain.secrets import find_secret
-from sandbox.platform.responses import close_connection
 from sandbox.scenarios.parser import ScenarioError, read_scenario
 from sandbox.scenarios.scenario import Scenario
 from sandbox.settings import Settings, SettingsError, is_database
@@ -275,7 +274,6 @@ def _share_worlds(
             version=__version__,
         ),
         begin_default=partial(_begin_shared, settings=settings, fixture=fixture),
-        abort=close_connection,
     )
     worlds = make(saver=server.saver, system_clock=server.clock)
     worlds.secret = secret

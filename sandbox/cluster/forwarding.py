@@ -1,7 +1,7 @@
 """Forwarding of requests to the server that has the world, and of the answers back."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any, Final
 from urllib.parse import quote
@@ -12,6 +12,7 @@ from yarl import URL
 from sandbox.domain.faults import MISDIRECTED
 from sandbox.platform import wire
 from sandbox.platform.forwarding import FORWARDED
+from sandbox.platform.responses import close_connection
 from sandbox.store.files.port import Unavailable
 from sandbox.worlds.elsewhere import Peer
 
@@ -38,13 +39,9 @@ _NOT_SENT_ON: Final = (b"upgrade", b"expect", b"te", b"trailer", b"content-lengt
 
 
 class Forwarding:
-    """Persistent connections to the other servers.
+    """Persistent connections to the other servers."""
 
-    `abort` closes the connection of a client without an answer.
-    """
-
-    def __init__(self, abort: Callable[[Any, Any], Awaitable[None]]) -> None:
-        self._abort = abort
+    def __init__(self) -> None:
         # Forwarded requests that are under way, with the session of their server.
         self._under_way: dict[asyncio.Task[bool], int] = {}
 
@@ -84,7 +81,7 @@ class Forwarding:
                 return False
             if was_ended and not has_started:
                 raise Unavailable("the server that has the world is gone") from None
-            await self._abort(scope, receive)
+            await close_connection(scope, receive)
             return True
         finally:
             del self._under_way[task]

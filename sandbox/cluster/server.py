@@ -60,8 +60,8 @@ class ClusterServer:
     """One of the servers that share worlds; implements `worlds.elsewhere.Elsewhere`.
 
     `begin_default` creates the world `default` if its second argument is True, or is called with
-    False if the database has it. `abort` closes a client's connection without an answer.
-    `on_tokens` is called with tokens of teams that another server has changed.
+    False if the database has it. `on_tokens` is called with tokens of teams that another server has
+    changed.
     """
 
     worlds: Worlds
@@ -72,7 +72,6 @@ class ClusterServer:
         address: Address,
         *,
         begin_default: Callable[[Worlds, bool], None],
-        abort: Callable[[Any, Any], Awaitable[None]],
     ) -> None:
         self._database = Database(url)
         self._session = OwnerSession(
@@ -83,7 +82,7 @@ class ClusterServer:
         self.on_tokens: Callable[[str], None] = lambda tokens: None
         self._tokens = ""
         self._begin_default = begin_default
-        self._forwarding = Forwarding(abort)
+        self._forwarding = Forwarding()
         self._supervisor = Supervisor(self._session.lose)
         # The owners of worlds, by key.
         self._routes: dict[bytes, Peer] = {}

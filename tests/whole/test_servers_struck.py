@@ -122,7 +122,7 @@ def test_a_body_for_an_unreachable_server_is_used_where_its_world_moves(url: str
 
 def test_every_request_that_was_sent_on_to_a_server_that_is_gone_is_ended():
     async def send_on_twice(url: str) -> None:
-        forwarding = Forwarding(lambda scope, receive: asyncio.sleep(0))
+        forwarding = Forwarding()
         scope = {"method": "POST", "path": "/", "query_string": b"", "headers": []}
 
         def send_on() -> asyncio.Task[bool]:
