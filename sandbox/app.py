@@ -138,7 +138,7 @@ def build(
     )
     app.router.redirect_slashes = False
     app.state.platform = answering
-    app.state.control = Control(services, ticks=ticks)
+    app.state.control = Control(services)
     app.state.control_port = settings.control_port
     return Sandbox(
         app=app,
@@ -236,7 +236,6 @@ def _services(
         why_not_to=guard.why_not_to,
         platform_url=settings.platform_url,
         tokens=tokens,
-        system_clock=kept.clock,
         inside=inside,
         endpoints=control.CONTROL,
         ca=settings.ca,

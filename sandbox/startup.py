@@ -187,13 +187,12 @@ def fixture_of(settings: Settings) -> Fixture:
 
 
 class Kept(Struct, frozen=True):
-    """The worlds, the clock, and the stored tokens of teams.
+    """The worlds, and the stored tokens of teams.
 
     `cluster` connects the server with the others, if they share worlds.
     """
 
     worlds: Worlds
-    clock: SystemClock
     teams: str
     cluster: "ClusterServer | None" = None
 
@@ -209,7 +208,7 @@ class Kept(Struct, frozen=True):
             None if operators is None else operators.encode(),
             known,
             keep=(lambda _: None) if saver is None else saver.keep_tokens,
-            now=lambda: from_ms(int(self.clock() * 1000)),
+            now=lambda: from_ms(int(self.worlds.system_clock() * 1000)),
         )
         if self.cluster is not None:
             self.cluster.on_tokens = tokens.renew
@@ -236,7 +235,7 @@ def keep_worlds(
         worlds = make(system_clock=system_clock)
         have_secret(worlds, None)
         begin(worlds, settings, fixture)
-        return Kept(worlds, system_clock, "")
+        return Kept(worlds, "")
     saver = FileSaver(open_store(str(settings.store)))
     worlds = make(system_clock=system_clock, saver=saver)
     try:
@@ -244,7 +243,7 @@ def keep_worlds(
         have_secret(worlds, saver.file)
         begin(worlds, settings, fixture)
         saver.save()
-        return Kept(worlds, system_clock, saver.file.tokens)
+        return Kept(worlds, saver.file.tokens)
     except BaseException:
         saver.file.close()
         raise
@@ -283,7 +282,7 @@ def _share_worlds(
     except NotRestored as error:
         raise FixtureError(f"{settings.fixture}: {error}") from None
     server.worlds = worlds
-    return Kept(worlds, server.clock, tokens, server)
+    return Kept(worlds, tokens, server)
 
 
 def _check_shared(settings: Settings) -> None:

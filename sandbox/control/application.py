@@ -2,7 +2,7 @@
 
 import logging
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
 from inspect import isawaitable
@@ -67,11 +67,11 @@ class Control:
     other origins are always refused (assumed D25-origins).
     """
 
-    def __init__(self, services: Services, *, ticks: Callable[[], float]) -> None:
-        self._services = services
-        secret = secrets.token_bytes()
+    def __init__(self, services: Services) -> None:
+        self._services, worlds = services, services.worlds
+        ticks, secret = worlds.ticks, secrets.token_bytes()
         if services.elsewhere is not None:
-            ticks, secret = services.system_clock, services.worlds.secret
+            ticks, secret = worlds.system_clock, worlds.secret
         self._sessions = Sessions(services.tokens, ticks, secret)
         self._rare_log = RareLog(log)
 

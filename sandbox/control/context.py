@@ -23,7 +23,6 @@ from sandbox.platform.security import origin_of
 from sandbox.store.fixture import Fixture
 from sandbox.store.tables import Row, Where
 from sandbox.worlds.background import select
-from sandbox.worlds.clock import SystemClock
 from sandbox.worlds.elsewhere import Elsewhere, WorldLost
 from sandbox.worlds.registry import Worlds
 from sandbox.worlds.world import KINDS, World
@@ -109,7 +108,6 @@ class Services(Struct, frozen=True, kw_only=True):
     inside: InternalClient
     tokens: Tokens
     endpoints: tuple[ControlRow, ...]
-    system_clock: SystemClock
     ca: bytes | None = None
     elsewhere: Elsewhere | None = None
 

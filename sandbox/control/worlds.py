@@ -298,7 +298,7 @@ async def _view_stored(
     state: WorldState = from_document(WorldState, from_json(kept.state))
     begins, worlds = state.begins, request.services.worlds
     # Its clock keeps running wherever the world is.
-    clock = Clock(request.services.system_clock, lambda clock: None, state.clock).view()
+    clock = Clock(worlds.system_clock, lambda clock: None, state.clock).view()
     scenario = (state.scenario or {}).get("name")
     if as_rows:
         begun = {"name": begins.name, "clock": clock, "scenario": scenario}

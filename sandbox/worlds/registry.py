@@ -55,8 +55,8 @@ class Worlds:
     ) -> None:
         self.profile = background.profile
         self.limits = background.limits
-        self._system_clock = system_clock
-        self._ticks = ticks
+        self.system_clock = system_clock
+        self.ticks = ticks
         # The server's secret, on which keys of new worlds depend unless `known_keys`.
         self.secret = b""
         self.known_keys = known_keys
@@ -160,7 +160,7 @@ class Worlds:
         """Create and fill a world without registering it; this may run in a thread."""
         world = World(
             spec,
-            system_clock=self._system_clock,
+            system_clock=self.system_clock,
             key_is_free=self.is_free,
             background=self._background,
             secret=self.secret,
@@ -357,7 +357,7 @@ class Worlds:
 
     def touch(self, world: World) -> None:
         """Note that the world is in use now."""
-        world.touched_s = self._ticks()
+        world.touched_s = self.ticks()
 
     def drop_unused(self) -> None:
         """Delete worlds without waiting clients that were unused for longer than the limit.
@@ -370,7 +370,7 @@ class Worlds:
             if self.saver is not None:
                 return
             limit_s = UNUSED_AFTER_S
-        unused_since = self._ticks() - limit_s
+        unused_since = self.ticks() - limit_s
         for world in self:
             is_protected = world.id == DEFAULT_WORLD or self.lock_of(world.id).locked()
             is_in_use = is_protected or world.has_waiting_clients
