@@ -83,8 +83,6 @@ def within(seconds: float, work: Callable[[], T]) -> T:
     try:
         return started.result(seconds)
     except TimeoutError:
-        if started.done():
-            raise
         raise Unending(f"its answer was not complete after {seconds:g} s") from None
 
 
