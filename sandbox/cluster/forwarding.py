@@ -93,13 +93,10 @@ class Forwarding:
         if scope["query_string"]:
             target += "?" + scope["query_string"].decode("latin-1")
         kept = [one for one in scope["headers"] if one[0] not in (*_LEFT_OUT, *_NOT_SENT_ON)]
-        sent = [*_decode(kept), _SENT_ON]
-        if body:
-            sent.append(("content-length", str(len(body))))
         async with self._client.request(
             scope["method"],
             URL(url + target, encoded=True),
-            headers=sent,
+            headers=[*_decode(kept), _SENT_ON],
             data=body or None,
             allow_redirects=False,
         ) as answer:
@@ -132,7 +129,7 @@ class Forwarding:
     def _client(self) -> aiohttp.ClientSession:
         return aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEPT_S),
-            timeout=aiohttp.ClientTimeout(total=None, connect=None, sock_connect=_CONNECT_S),
+            timeout=aiohttp.ClientTimeout(sock_connect=_CONNECT_S),
             auto_decompress=False,
             skip_auto_headers=("user-agent", "accept", "accept-encoding", "content-type"),
             cookie_jar=aiohttp.DummyCookieJar(),
