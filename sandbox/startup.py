@@ -223,6 +223,13 @@ def keep_worlds(
     ticks: Ticks,
 ) -> Kept:
     """Return the worlds, with `default`, in the store of the settings. Raises like `build`."""
+    spec = WorldSpec(
+        id=DEFAULT_WORLD,
+        fixture=fixture,
+        seed=settings.seed,
+        clock=settings.clock,
+        generated_data=settings.generated_data,
+    )
     make = partial(
         Worlds,
         ticks=ticks,
@@ -230,18 +237,18 @@ def keep_worlds(
         known_keys=settings.has_known_keys,
     )
     if settings.database is not None:
-        return _share_worlds(settings, settings.database, fixture, make)
+        return _share_worlds(settings, settings.database, spec, make)
     if settings.store is None:
         worlds = make(system_clock=system_clock)
         have_secret(worlds, None)
-        begin(worlds, settings, fixture)
+        begin(worlds, settings, spec)
         return Kept(worlds, "")
     saver = FileSaver(open_store(str(settings.store)))
     worlds = make(system_clock=system_clock, saver=saver)
     try:
         restore_all(worlds, saver.file, settings.store)
         have_secret(worlds, saver.file)
-        begin(worlds, settings, fixture)
+        begin(worlds, settings, spec)
         saver.save()
         return Kept(worlds, saver.file.tokens)
     except BaseException:
@@ -252,7 +259,7 @@ def keep_worlds(
 def _share_worlds(
     settings: Settings,
     database: str,
-    fixture: Fixture,
+    spec: WorldSpec,
     make: Callable[..., Worlds],
 ) -> Kept:
     """Return the worlds of a server that shares them with others through PostgreSQL."""
@@ -263,7 +270,7 @@ def _share_worlds(
 
     _check_shared(settings)
     url = settings.advertised_url
-    secret, tokens = agree(database, _in_common(settings, fixture), url)
+    secret, tokens = agree(database, _in_common(settings, spec.fixture), url)
     server = ClusterServer(
         database,
         Address(
@@ -272,13 +279,12 @@ def _share_worlds(
             control_url=settings.advertised_control_url,
             version=__version__,
         ),
-        begin_default=partial(_begin_shared, settings=settings, fixture=fixture),
+        begin_default=partial(_begin_shared, settings=settings, spec=spec),
     )
     worlds = make(saver=server.saver, system_clock=server.clock)
     worlds.secret = secret
     try:
-        spec = replace(_spec(settings, fixture), are_keys_known=worlds.known_keys)
-        worlds.likeness = worlds.make(spec)
+        worlds.likeness = worlds.make(replace(spec, are_keys_known=worlds.known_keys))
     except NotRestored as error:
         raise FixtureError(f"{settings.fixture}: {error}") from None
     server.worlds = worlds
@@ -318,10 +324,10 @@ def _in_common(settings: Settings, fixture: Fixture) -> dict[str, str]:
     }
 
 
-def _begin_shared(worlds: Worlds, is_new: bool, *, settings: Settings, fixture: Fixture) -> None:
+def _begin_shared(worlds: Worlds, is_new: bool, *, settings: Settings, spec: WorldSpec) -> None:
     """Begin the world `default`, unless the database has it."""
     if is_new:
-        begin(worlds, settings, fixture)
+        begin(worlds, settings, spec)
         return
     usual = Settings()
     given = {
@@ -334,17 +340,7 @@ def _begin_shared(worlds: Worlds, is_new: bool, *, settings: Settings, fixture: 
         log.warning("%s did not apply: the database already has the world 'default'", ignored)
 
 
-def _spec(settings: Settings, fixture: Fixture) -> WorldSpec:
-    return WorldSpec(
-        id=DEFAULT_WORLD,
-        fixture=fixture,
-        seed=settings.seed,
-        clock=settings.clock,
-        generated_data=settings.generated_data,
-    )
-
-
-def begin(worlds: Worlds, settings: Settings, fixture: Fixture) -> None:
+def begin(worlds: Worlds, settings: Settings, spec: WorldSpec) -> None:
     """Begin the world `default` by the settings, unless an earlier run left one."""
     saved = worlds.get(DEFAULT_WORLD)
     if saved is not None and (ignored := _ignored_options(settings, saved.spec)):
@@ -354,7 +350,7 @@ def begin(worlds: Worlds, settings: Settings, fixture: Fixture) -> None:
             ", ".join(ignored),
         )
     try:
-        default = saved or worlds.create(_spec(settings, fixture))
+        default = saved or worlds.create(spec)
     except NotRestored as error:
         raise FixtureError(f"{settings.fixture}: {error}") from None
     _register(settings.webhooks, default)

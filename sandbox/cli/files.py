@@ -18,13 +18,7 @@ from sandbox.cli import output
 from sandbox.cli.arguments import FILE, INSTANT, profile_option
 from sandbox.cli.control_client import RemoteWorld, WorldCommand, drop_none
 from sandbox.cli.main import Group
-from sandbox.control.captures import (
-    NamedCapture,
-    NotACapture,
-    free_id,
-    read_capture,
-    with_captures,
-)
+from sandbox.control.captures import NamedCapture, NotACapture, free_id, read_capture, with_captures
 from sandbox.domain.profile import Profile
 from sandbox.domain.text import strip_mark
 from sandbox.platform.openapi.examples import collection
