@@ -52,9 +52,6 @@ from sandbox.worlds.due_timers import fire_due, wake
 from sandbox.worlds.registry import Ticks, Worlds
 from sandbox.worlds.world import World
 
-USER_AGENT: Final = f"uat-sandbox/{__version__}"
-"""The User-Agent of webhooks."""
-
 _PROVED_WITHIN_S: Final = 30.0
 """Time limit for a scenario's examples when the control API runs them."""
 
@@ -279,7 +276,7 @@ def _delivery_worker(
         header_prefix=settings.profile.webhook_header_prefix,
         measured=measured,
         after_attempt=fire_due,
-        local_receivers=LocalReceivers(USER_AGENT, mask=settings.profile.scrub),
+        local_receivers=LocalReceivers(mask=settings.profile.scrub),
     )
 
 
@@ -288,9 +285,4 @@ def _webhook_client(settings: Settings, guard: Guard) -> Sending:
     # Importing its HTTP client would make every start a sixth longer.
     from sandbox.webhooks.client import WebhookClient
 
-    return WebhookClient(
-        guard,
-        USER_AGENT,
-        mask=settings.profile.scrub,
-        ca=settings.webhooks_ca,
-    )
+    return WebhookClient(guard, mask=settings.profile.scrub, ca=settings.webhooks_ca)

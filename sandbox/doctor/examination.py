@@ -11,9 +11,9 @@ from typing import Final, Literal
 import httpx2
 from httpx2 import AsyncClient, HTTPError, InvalidURL
 
-from sandbox import __version__
 from sandbox.doctor.probe import GRADES, STANDINGS, Probe, ProbeBuilder, Severity, Way, Webhook
 from sandbox.doctor.probes import GOOD, PROBES, QUICK
+from sandbox.webhooks.receivers import USER_AGENT
 
 CONNECT_S: Final = 5.0
 """Time limit for a connection; after it the receiver counts as unreachable."""
@@ -86,7 +86,7 @@ def _client(url: str, timeout_s: float) -> AsyncClient:
         # `send` limits each request as a whole; this limit detects connections without any answer.
         timeout=httpx2.Timeout(None, connect=min(CONNECT_S, timeout_s / 2)),
         limits=httpx2.Limits(max_keepalive_connections=0),
-        headers={"user-agent": f"uat-sandbox/{__version__}", "accept-encoding": "identity"},
+        headers={"user-agent": USER_AGENT, "accept-encoding": "identity"},
     )
 
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from sandbox.domain.webhooks import TIMEOUT_S, Sent
 from sandbox.webhooks.address_guard import Guard
-from sandbox.webhooks.receivers import BODY_BYTES_MAX, judge
+from sandbox.webhooks.receivers import BODY_BYTES_MAX, USER_AGENT, judge
 
 CONNECTIONS_MAX: Final = 1_000
 """How many attempts may hold a connection at a time."""
@@ -69,7 +69,6 @@ class WebhookClient:
     """
 
     guard: Guard
-    user_agent: str
     mask: Callable[[str], str]
     timeout_s: float = TIMEOUT_S
     connections_max: int = CONNECTIONS_MAX
@@ -142,7 +141,7 @@ class WebhookClient:
                     ttl_dns_cache=0,
                 ),
                 headers={
-                    "user-agent": self.user_agent,
+                    "user-agent": USER_AGENT,
                     "accept": "*/*",
                     "content-type": "application/json",
                 },

@@ -12,9 +12,13 @@ from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
+from sandbox import __version__
 from sandbox.domain.receivers import program_of
 from sandbox.domain.webhooks import TIMEOUT_S, Endpoint, Sent
 from sandbox.webhooks.signing import Verification, verify
+
+USER_AGENT: Final = f"uat-sandbox/{__version__}"
+"""The User-Agent of webhooks."""
 
 RESPONSE_CHARS_MAX: Final = 4_096
 """How much of a receiver's answer is stored: enough for an error message."""
@@ -89,8 +93,7 @@ class LocalReceivers:
     `mask` masks secrets in a receiver's answer.
     """
 
-    def __init__(self, user_agent: str, *, mask: Callable[[str], str]) -> None:
-        self._user_agent = user_agent
+    def __init__(self, *, mask: Callable[[str], str]) -> None:
         self._mask = mask
         self._receivers: dict[str, Take] = {}
 
@@ -109,7 +112,7 @@ class LocalReceivers:
             return None
         sent = {
             "host": parts.netloc,
-            "user-agent": self._user_agent,
+            "user-agent": USER_AGENT,
             "accept": "*/*",
             "content-type": "application/json",
             "content-length": str(len(body)),

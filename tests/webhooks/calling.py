@@ -39,7 +39,7 @@ def send(
 
     async def attempts() -> list[Sent]:
         client = WebhookClient(
-            guard, "test/1", mask=str, timeout_s=timeout_s, connections_max=CONNECTIONS_MAX
+            guard, mask=str, timeout_s=timeout_s, connections_max=CONNECTIONS_MAX
         )
         each = [client.send(url, b'{"a": 1}', headers or {}) for url in urls]
         try:

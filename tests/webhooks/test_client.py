@@ -9,6 +9,7 @@ from threading import Event, Thread
 
 import pytest
 
+from sandbox import __version__
 from sandbox.domain.webhooks import TIMEOUT_S, Sent
 from sandbox.server import tls as certificates
 from sandbox.webhooks.address_guard import Guard
@@ -33,7 +34,7 @@ def test_a_webhook_is_a_post_with_its_headers_and_exactly_its_bytes():
     assert (request.method, request.path, request.body) == ("POST", "/hooks", b'{"a": 1}')
     assert request.headers == {
         "host": f"127.0.0.1:{receiver.port}",
-        "user-agent": "test/1",
+        "user-agent": f"uat-sandbox/{__version__}",
         "accept": "*/*",
         "content-type": "application/json",
         "x-a": "b",
