@@ -29,46 +29,38 @@ T = TypeVar("T")
 _START_S: Final = 30.0
 
 
-class LoopThread:
-    """Serves in a thread until it is closed. Other threads can hand work to its loop."""
+@contextmanager
+def serve_in_thread(
+    served: AbstractAsyncContextManager[Any],
+) -> Iterator[asyncio.AbstractEventLoop]:
+    """Serve in a thread until the block ends; yield its loop. Raises the errors of the start."""
+    ready: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = Future()
 
-    def __init__(self, served: AbstractAsyncContextManager[Any]) -> None:
-        self._ready: Future[None] = Future()
-        self._served = served
-        self._stop: asyncio.Event
-        self.loop: asyncio.AbstractEventLoop
-        # A daemon, so that the process ends even if a test run never closes this.
-        self._thread = threading.Thread(target=self._run, name="sandbox", daemon=True)
-        self._thread.start()
-        self._ready.result(_START_S)
+    async def serve() -> None:
+        stop = asyncio.Event()
+        async with served:
+            ready.set_result((asyncio.get_running_loop(), stop))
+            await stop.wait()
 
-    def _run(self) -> None:
+    def run() -> None:
         try:
             with asyncio.Runner(loop_factory=new_loop) as runner:
-                runner.run(self._main())
+                runner.run(serve())
         except BaseException as error:
-            if self._ready.done():
+            if ready.done():
                 raise
             # The thread that waits for the start gets the error.
-            self._ready.set_exception(error)
+            ready.set_exception(error)
 
-    async def _main(self) -> None:
-        self.loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
-        async with self._served:
-            self._ready.set_result(None)
-            await self._stop.wait()
-
-    def start(self, work: Coroutine[Any, Any, T]) -> Future[T]:
-        """Run the coroutine on the loop. Raises ConnectionError after `close`."""
-        if self.loop.is_closed():
-            work.close()
-            raise ConnectionError("the sandbox has ended")
-        return asyncio.run_coroutine_threadsafe(work, self.loop)
-
-    def close(self) -> None:
-        """Stop serving, and end the thread."""
-        self.loop.call_soon_threadsafe(self._stop.set)
-        self._thread.join()
+    # A daemon, so that the process ends even if a test run never ends the block.
+    thread = threading.Thread(target=run, name="sandbox", daemon=True)
+    thread.start()
+    loop, stop = ready.result(_START_S)
+    try:
+        yield loop
+    finally:
+        loop.call_soon_threadsafe(stop.set)
+        thread.join()
 
 
 RawHeaders = list[tuple[bytes, bytes]]
@@ -82,16 +74,23 @@ class ThreadedApp:
     Its requests and those from the network see the same worlds, and never run at the same time.
     """
 
-    def __init__(self, app: ASGIApp, background: LoopThread) -> None:
-        self._app = app
-        self._background = background
+    def __init__(self, app: ASGIApp, loop: asyncio.AbstractEventLoop) -> None:
+        self._app, self._loop = app, loop
 
     def ask(self, method: str, url: str, headers: RawHeaders, content: bytes) -> "Future[Answered]":
         """Send a request like a client with a connection, which hangs up if this is canceled.
 
-        The future raises ConnectionError if the connection is aborted.
+        The future raises ConnectionError if the connection is aborted. Raises it if the sandbox has
+        ended.
         """
-        return self._background.start(answer(self._app, method, url, headers, content))
+        return self._start(answer(self._app, method, url, headers, content))
+
+    def _start(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        """Run the coroutine on the loop. Raises ConnectionError after the end of the sandbox."""
+        if self._loop.is_closed():
+            work.close()
+            raise ConnectionError("the sandbox has ended")
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request, on any asyncio loop."""
@@ -116,7 +115,7 @@ class ThreadedApp:
         async def carry_out() -> None:
             await self._app(scope, called_here(receive), called_here(send))
 
-        done = self._background.start(carry_out())
+        done = self._start(carry_out())
         try:
             await asyncio.wrap_future(done)
         finally:
@@ -254,14 +253,13 @@ def embedded(settings: Settings | None = None) -> Iterator[Embedded]:
     with ExitStack() as stack:
         settings, sockets = stack.enter_context(bound(private))
         built = build(settings)
-        background = LoopThread(serving(Server(built, settings), sockets))
-        stack.callback(background.close)
+        loop = stack.enter_context(serve_in_thread(serving(Server(built, settings), sockets)))
         yield Embedded(
             url=f"http://{_LOOPBACK}:{settings.port}",
             control_url=f"http://{_LOOPBACK}:{settings.control_port or settings.port}",
             token=built.token,
             api_key_header=settings.profile.api_key_header,
             built=built,
-            asgi=ThreadedApp(built.app, background),
+            asgi=ThreadedApp(built.app, loop),
             receivers=built.receivers,
         )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from sandbox.app import Sandbox, build
 from sandbox.server import run
-from sandbox.server.embedded import LoopThread
+from sandbox.server.embedded import serve_in_thread
 from sandbox.server.protocol import Protocol
 from sandbox.settings import Settings
 from tests.in_process import Response
@@ -117,8 +117,7 @@ def serving(
         server = run.Server(sandbox, settings)
         server.config.http = type("Timed", (Protocol,), {"head_s": head_s, "body_s": body_s})
         server.config.timeout_keep_alive = idle_s  # type: ignore[assignment]
-        background = LoopThread(run.serving(server, sockets))
-        stack.callback(background.close)
+        stack.enter_context(serve_in_thread(run.serving(server, sockets)))
         yield Serving(sandbox, settings.port)
 
 
