@@ -27,7 +27,7 @@ def test_a_clause_is_shown_with_what_implements_and_what_proves_it(sandbox):
     whole, rate = shown["spec 3"], shown["spec 8-rate"]
     parts = ["spec 3.1", "spec 3.2", "spec 3.3", "spec 3.4"]
     assert (whole["tests"], whole["parts"]) == ([], parts)
-    assert rate["needs_no_proof"] == "No limit is told, and none is made."
+    assert rate["needs_no_proof"] == "No limit is stated, and none is assumed."
 
 
 def test_clauses_are_searched_by_id_title_and_summary(sandbox):
