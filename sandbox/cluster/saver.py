@@ -104,6 +104,8 @@ class ClusterSaver:
     measured: Measured
     """Set by the registry."""
 
+    is_shared = True
+
     def __init__(
         self, database: Database, session: OwnerSession, *, on_lost: Callable[[World], None]
     ) -> None:

@@ -79,6 +79,8 @@ class Saver(Protocol):
     """Writes the changes of worlds to a file or a database."""
 
     measured: Measured
+    is_shared: bool
+    """Whether another server may take a world over."""
 
     @property
     def name(self) -> str:

@@ -44,3 +44,18 @@ def test_a_deleted_world_leaves_nothing_behind_once_its_end_is_written(tmp_path)
         sandbox.add_world("quokka").manage("DELETE", "").expect(204)
 
         assert "quokka" not in repr(vars(sandbox.sandbox.worlds.saver))
+
+
+def test_a_retry_does_not_wait_for_the_file_which_has_its_message(tmp_path, monkeypatch):
+    def fail(changes):
+        raise StoreError("the disk is full")
+
+    with looping(fresh(store=tmp_path / "state.json")) as sandbox, monkeypatch.context() as full:
+        sandbox.manage("POST", "/receivers", {"answers": [500, 500, 200]})
+        message = sandbox.emit()
+        sandbox.advance("1s")
+        full.setattr(sandbox.sandbox.worlds.saver.file, "write", fail)
+        sandbox.manage("POST", "/clock/advance", {"by": "1h"})
+
+        (delivery,) = sandbox.look(f"messages/{message}")["deliveries"]
+        assert [one["status_code"] for one in delivery["attempts"]] == [500, 500, 200]
