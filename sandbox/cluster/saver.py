@@ -105,6 +105,7 @@ class ClusterSaver:
     """Set by the registry."""
 
     is_shared = True
+    problem = None
 
     def __init__(
         self, database: Database, session: OwnerSession, *, on_lost: Callable[[World], None]

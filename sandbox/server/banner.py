@@ -79,9 +79,11 @@ def take_leave(sandbox: Sandbox, settings: Settings) -> None:
     if settings.log_format == "json":
         return
     count = sandbox.worlds.measured.count_requests()
-    is_kept = settings.store is not None or settings.database is not None
     requests = "1 request" if count == 1 else f"{count:,} requests"
-    said = f"stopped; {requests}, {f'kept in {sandbox.store}' if is_kept else 'nothing kept'}"
+    saver, kept = sandbox.worlds.saver, "nothing kept"
+    if saver is not None:
+        kept = f"{'kept' if saver.problem is None else 'not all of it kept'} in {saver.name}"
+    said = f"stopped; {requests}, {kept}"
     # The reader of the output may be gone already.
     with suppress(OSError):
         print(said, flush=True)

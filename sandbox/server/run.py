@@ -5,6 +5,7 @@ import errno
 import logging
 import os
 import socket
+import sys
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
@@ -100,7 +101,8 @@ class Server(uvicorn.Server):
 def serve(settings: Settings, remarks: Sequence[str] = ()) -> None:
     """Serve until interrupted. The remarks are logged first.
 
-    Raises the errors of `build` before anything is served.
+    Raises the errors of `build` before anything is served, and SystemExit at the end if not all
+    changes could be written.
     """
     set_up_logging(settings.log_format)
     for remark in remarks:
@@ -130,6 +132,8 @@ def serve(settings: Settings, remarks: Sequence[str] = ()) -> None:
         # Ctrl-C is the normal way to stop it.
         with suppress(KeyboardInterrupt), asyncio.Runner(loop_factory=new_loop) as runner:
             runner.run(serve_until_stopped())
+        if (saver := sandbox.worlds.saver) is not None and saver.problem is not None:
+            sys.exit(1)
 
 
 @asynccontextmanager

@@ -82,6 +82,9 @@ class Saver(Protocol):
     is_shared: bool
     """Whether another server may take a world over."""
 
+    problem: str | None
+    """Why the last write failed; None if it did not."""
+
     @property
     def name(self) -> str:
         """The file or database, for messages."""

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import signal
 import socket
 import subprocess
@@ -394,3 +395,9 @@ def test_a_world_without_keys_can_be_served_and_its_end_says_where_it_is_kept(
 
     assert (lines[-1], statuses) == ("Ctrl-C stops it.", [401, 401])
     assert out.splitlines()[-1] == "stopped; 2 requests, kept in s.json (JSON)"
+    Path("gone").mkdir()
+    with banner_of("--store", "gone/s.json") as (_, process):
+        shutil.rmtree("gone")
+        status, out, _ = process.stop(signal.SIGINT)
+    said = "stopped; 0 requests, not all of it kept in s.json (JSON)"
+    assert (status, out.splitlines()[-1]) == (1, said)
