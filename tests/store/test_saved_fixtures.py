@@ -111,6 +111,8 @@ def test_a_payment_whose_request_was_waiting_has_timed_out(tmp_path, sandbox):
 
     assert statuses(sandbox) == ["pending"]
     assert statuses(begins) == ["error"]
+    begins.reset()
+    assert statuses(begins) == ["error"]
 
 
 def test_a_reset_sends_the_webhooks_that_were_due_when_it_was_saved(tmp_path, sandbox):
