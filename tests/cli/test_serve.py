@@ -373,11 +373,8 @@ def enter_a_removed_folder() -> None:
 
 def test_a_server_starts_in_a_folder_that_was_removed(monkeypatch):
     monkeypatch.setenv("PATH", "/nowhere")
-    process = Process(["serve", "--port", "0"], before=enter_a_removed_folder)
-    try:
+    with closing(Process(["serve", "--port", "0"], before=enter_a_removed_folder)) as process:
         assert "Ctrl-C stops it.\n" in process.stdout
-    finally:
-        process.close()
 
 
 def test_a_world_without_keys_can_be_served_and_its_end_says_where_it_is_kept(
@@ -399,5 +396,4 @@ def test_a_world_without_keys_can_be_served_and_its_end_says_where_it_is_kept(
     with banner_of("--store", "gone/s.json") as (_, process):
         shutil.rmtree("gone")
         status, out, _ = process.stop(signal.SIGINT)
-    said = "stopped; 0 requests, not all of it kept in s.json (JSON)"
-    assert (status, out.splitlines()[-1]) == (1, said)
+    assert (status, "not all of it kept in s.json (JSON)" in out) == (1, True)

@@ -40,17 +40,15 @@ def test_no_file_holds_a_key(told):
 
 def test_curl_takes_keys_from_variables_and_sends_what_was_sent(told):
     sandbox, id = told
-    for outcome in ("malformed_json", "what's that"):
-        sandbox.act(id, "refund", amount=1, outcome=outcome)
+    sandbox.act(id, "refund", amount=1, outcome="what's that")
 
     script = exported(sandbox, "curl", subject=id)["content"]
     lines = script.replace("\\\n", "").splitlines()
-    first, *_, fault, last = [shlex.split(line) for line in lines if line.startswith("curl")]
+    first, *_, last = [shlex.split(line) for line in lines if line.startswith("curl")]
     unset = subprocess.run(["sh"], input=script, text=True, capture_output=True, check=False)
 
     assert "x-service-apikey: $KEY_PARTNER" in first
     assert json.loads(first[first.index("--data-raw") + 1])["amount"] == 1000
-    assert "x-sandbox-outcome: malformed_json" in fault
     assert "x-sandbox-outcome: what's that" in last
     assert (unset.returncode != 0, "KEY_PARTNER: is not set" in unset.stderr) == (True, True)
 

@@ -123,12 +123,11 @@ def test_a_replayed_request_keeps_accept_and_content_type(sandbox):
     misspelt = {"x-sandbox-outcome": "lost_crad"}
     listed = {"method": "GET", "path": "/v5/apikeys", "key": "merchant", "headers": html}
     sent = [*(sale(sandbox, headers=one) for one in (text, misspelt)), listed]
-    first, second, other = (send(sandbox, **one).json()["request_id"] for one in sent)
+    ids = [send(sandbox, **one).json()["request_id"] for one in sent]
 
-    again = [replay(sandbox, one).json()["status"] for one in (first, second, other)]
-    assert again == [415, 400, 406]
-    assert replay(sandbox, first, body=sale(sandbox)["body"]).json()["status"] == 200
-    assert replay(sandbox, other, headers={"Accept": "*/*"}).json()["status"] == 200
+    assert [replay(sandbox, id).json()["status"] for id in ids] == [415, 400, 406]
+    assert replay(sandbox, ids[0], body=sale(sandbox)["body"]).json()["status"] == 200
+    assert replay(sandbox, ids[2], headers={"Accept": "*/*"}).json()["status"] == 200
 
 
 def test_a_query_is_shown_sent_again_and_exported_as_it_was(sandbox):
