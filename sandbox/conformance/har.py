@@ -13,6 +13,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from sandbox.conformance.clients import HttpAnswer, Request
 from sandbox.domain.clock import EARLIEST, LATEST
 from sandbox.domain.instants import parse_rfc3339
+from sandbox.domain.json_text import fields_of
 from sandbox.domain.profile import Profile
 from sandbox.domain.text import NotUtf8, decode_text
 
@@ -73,15 +74,44 @@ def read_har(path: Path, profile: Profile) -> Recording:
         raise HarError(f"{path}: {error}") from None
 
 
+class _Part(NamedTuple):
+    """An object in the file, and its place there."""
+
+    place: str
+    fields: Mapping[str, Any]
+
+    def get(self, name: str, kind: type, *, is_optional: bool = False) -> Any:
+        """Return a field of the given type; None if an optional one is missing."""
+        place, value = self.place_of(name), self.fields.get(name)
+        if value is None and is_optional:
+            return None
+        if value is None:
+            raise HarError(f"{place}: is missing, so this is not a HAR file")
+        if not isinstance(value, kind) or isinstance(value, bool):
+            raise HarError(f"{place}: must be {_WORDS[kind]}")
+        if isinstance(value, str):
+            if len(value) > BODY_BYTES_MAX:
+                raise HarError(f"{place}: is larger than {BODY_BYTES_MAX // 2**20} MB")
+            # JSON can contain half a surrogate pair.
+            if re.search("[\ud800-\udfff]", value):
+                raise HarError(f"{place}: has a character that cannot be sent")
+        return value
+
+    def part(self, name: str, *, is_optional: bool = False) -> "_Part":
+        """Return the object in a field, an empty one if an optional one is missing."""
+        return _Part(self.place_of(name), self.get(name, dict, is_optional=is_optional) or {})
+
+    def place_of(self, name: str) -> str:
+        """Return the place of a field."""
+        return f"{self.place}.{name}" if self.place else name
+
+
 def parse_har(document: Any, profile: Profile) -> Recording:
     """Return the recording in a document. Raises HarError."""
-    entries = _get(_get(document, "log", dict, ""), "entries", list, "log")
+    entries = _Part("", fields_of(document)).part("log").get("entries", list)
     if len(entries) > ENTRIES_MAX:
         raise HarError(f"log.entries: has more than {ENTRIES_MAX:,} requests; record less")
-    read = [
-        _entry(number, entry, f"log.entries[{number - 1}]", profile)
-        for number, entry in enumerate(entries, start=1)
-    ]
+    read = [_entry(number, entry, profile) for number, entry in enumerate(entries, start=1)]
     # A file may list the newest request first.
     used = sorted(filter(None, read), key=lambda entry: entry.at)
     if not used:
@@ -91,69 +121,48 @@ def parse_har(document: Any, profile: Profile) -> Recording:
     return Recording(tuple(used), len(read) - len(used))
 
 
-def _entry(number: int, entry: Any, place: str, profile: Profile) -> Recorded | None:
+def _entry(number: int, document: Any, profile: Profile) -> Recorded | None:
     """Read an entry; return None if it is not a request to the platform, or has no answer."""
-    if not isinstance(entry, dict):
+    place = f"log.entries[{number - 1}]"
+    if not isinstance(document, dict):
         raise HarError(f"{place}: must be an object")
-    request = _get(entry, "request", dict, place)
-    method = _get(request, "method", str, f"{place}.request")
-    path, query = _target(request, f"{place}.request")
+    entry = _Part(place, document)
+    request = entry.part("request")
+    method = request.get("method", str)
+    path, query = _target(request)
     if path is None or method == "OPTIONS":
         return None
-    response = _get(entry, "response", dict, place, is_optional=True) or {}
-    status = _get(response, "status", int, f"{place}.response", is_optional=True) or 0
+    response = entry.part("response", is_optional=True)
+    status = response.get("status", int, is_optional=True) or 0
     if status <= 0:
         return None
     if not re.fullmatch(r"[A-Z]{1,20}", method):
         raise HarError(f"{place}.request.method: is not an HTTP method")
     if not 100 <= status <= 599:
         raise HarError(f"{place}.response.status: is not an HTTP status")
-    headers = _headers(request, f"{place}.request")
-    posted = _get(request, "postData", dict, f"{place}.request", is_optional=True)
+    headers, posted = _headers(request), request.part("postData", is_optional=True)
     sent = {name: value for name, value in headers.items() if _SENT_HEADERS.fullmatch(name)}
     key = headers.get(profile.api_key_header.lower())
     for value in filter(None, (key, *sent.values())):
         if any(char in value for char in "\r\n\0") or not value.isascii():
             raise HarError(f"{place}.request.headers: has a value that cannot be sent as a header")
-    body = _get(posted, "text", str, f"{place}.request.postData", is_optional=True)
-    content = _get(response, "content", dict, f"{place}.response", is_optional=True) or {}
-    answer = _answer(status, response, content, f"{place}.response")
+    body = posted.get("text", str, is_optional=True)
+    content = response.part("content", is_optional=True)
+    answer = _answer(status, response, content)
     texts = (path, key, body, answer.text, *sent.values(), *(value for _, value in query))
     if any(profile.key_prefixes.production + "_" in text for text in texts if text):
         raise HarError(f"{place}: contains a production key; record traffic of the UAT instead")
-    is_complete = content.get("text") is not None or not content.get("size")
-    at = _at(entry, place)
+    is_complete = content.fields.get("text") is not None or not content.fields.get("size")
     asked = Request(method, path, query, sent, body)
-    return Recorded(number, at, asked, key, answer, is_complete)
+    return Recorded(number, _at(entry), asked, key, answer, is_complete)
 
 
-def _get(document: Any, name: str, kind: type, place: str, *, is_optional: bool = False) -> Any:
-    """Return a field of the given type; None if an optional one is missing."""
-    whole = f"{place}.{name}" if place else name
-    value = document.get(name) if isinstance(document, dict) else None
-    if value is None and is_optional:
-        return None
-    if value is None:
-        raise HarError(f"{whole}: is missing, so this is not a HAR file")
-    if not isinstance(value, kind) or isinstance(value, bool):
-        raise HarError(f"{whole}: must be {_WORDS[kind]}")
-    if isinstance(value, str):
-        if len(value) > BODY_BYTES_MAX:
-            raise HarError(f"{whole}: is larger than {BODY_BYTES_MAX // 2**20} MB")
-        # JSON can contain half a surrogate pair.
-        if re.search("[\ud800-\udfff]", value):
-            raise HarError(f"{whole}: has a character that cannot be sent")
-    return value
-
-
-def _target(
-    request: Mapping[str, Any], place: str
-) -> tuple[str | None, tuple[tuple[str, str], ...]]:
+def _target(request: _Part) -> tuple[str | None, tuple[tuple[str, str], ...]]:
     """Return the path, beginning at the platform's version, and the query."""
     # A browser also lists images in the page, extensions and files.
-    if _OTHER_SCHEME.match(str(request.get("url"))):
+    if _OTHER_SCHEME.match(str(request.fields.get("url"))):
         return None, ()
-    url, place = _get(request, "url", str, place), f"{place}.url"
+    url, place = request.get("url", str), request.place_of("url")
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -170,38 +179,34 @@ def _target(
     return match[0], tuple(query)
 
 
-def _at(entry: Mapping[str, Any], place: str) -> datetime:
-    text = _get(entry, "startedDateTime", str, place)
+def _at(entry: _Part) -> datetime:
+    text = entry.get("startedDateTime", str)
     try:
         at = parse_rfc3339(text)
         if not EARLIEST <= at <= LATEST:
             raise ValueError(f"must be between the years {EARLIEST.year} and {LATEST.year}")
     except ValueError as error:
-        raise HarError(f"{place}.startedDateTime: {error}") from None
+        raise HarError(f"{entry.place}.startedDateTime: {error}") from None
     return at
 
 
-def _headers(message: Mapping[str, Any], place: str) -> dict[str, str]:
+def _headers(message: _Part) -> dict[str, str]:
     """Return the headers by lower-case name; the last one with a name counts."""
     found: dict[str, str] = {}
-    headers = _get(message, "headers", list, place, is_optional=True) or []
-    for number, header in enumerate(headers):
-        inner = f"{place}.headers[{number}]"
-        name, value = _get(header, "name", str, inner), _get(header, "value", str, inner)
+    for number, document in enumerate(message.get("headers", list, is_optional=True) or []):
+        header = _Part(f"{message.place}.headers[{number}]", fields_of(document))
+        name, value = header.get("name", str), header.get("value", str)
         found[name.lower()] = value
     return found
 
 
-def _answer(
-    status: int, response: Mapping[str, Any], content: Mapping[str, Any], place: str
-) -> HttpAnswer:
-    at = f"{place}.content"
-    text = _get(content, "text", str, at, is_optional=True) or ""
-    if content.get("encoding") == "base64":
+def _answer(status: int, response: _Part, content: _Part) -> HttpAnswer:
+    text = content.get("text", str, is_optional=True) or ""
+    if content.fields.get("encoding") == "base64":
         try:
             text = base64.b64decode("".join(text.split()), validate=True).decode()
         except ValueError:
-            raise HarError(f"{at}.text: is not text in base64") from None
-    if not (media_type := _get(content, "mimeType", str, at, is_optional=True)):
-        media_type = _headers(response, place).get("content-type", "")
+            raise HarError(f"{content.place}.text: is not text in base64") from None
+    if not (media_type := content.get("mimeType", str, is_optional=True)):
+        media_type = _headers(response).get("content-type", "")
     return HttpAnswer(status, {"content-type": media_type}, text)
