@@ -174,12 +174,11 @@ class Finding:
         return max((one.duration_ms for one in self.answers), default=None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Examination:
-    """All findings. `is_whole` if all probes were requested."""
+    """The findings about the probes that were sent or skipped."""
 
     findings: Sequence[Finding]
-    is_whole: bool
 
     @property
     def failures(self) -> list[Finding]:
@@ -194,7 +193,7 @@ class Examination:
     @property
     def score(self) -> int | None:
         """The score of 100; None if only some probes were sent."""
-        if not self.is_whole:
+        if len(self.findings) < len(PROBES):
             return None
         costs = ((one.probe.weight, one.costs_percent) for one in self.findings)
         return score_of(costs, [one.severity for one in self.findings if one.severity])
@@ -292,4 +291,4 @@ async def examine(
                     raise Unreachable(answers[0].summary)
                 wrong = [one for one in answers if not probe.is_met_by(one.way)]
                 findings.append(Finding(probe, answers, wrong))
-    return Examination(findings=findings, is_whole=len(findings) == len(PROBES))
+    return Examination(findings)
