@@ -86,14 +86,12 @@ F13;authorized, 300 reversed;amount=50;-;authorized/approved;1050 0 0 300
 F24;captured, 300 refunded;amount=100;-;400 error/invalid_tip_adjustment;1000 1000 300 0
 F24;captured, 300 reversed;amount=100;-;400 error/invalid_tip_adjustment;1000 1000 0 300
 F24;captured, batch submitted;amount=100;-;400 error/invalid_tip_adjustment;1000 1000 0 0
-F24;reversed after capture;amount=100;-;400 error/invalid_tip_adjustment;1000 1000 0 1000
 F23;captured;amount=1001;-;400 error/exceeds_original_auth;1000 1000 0 0
 F41;captured;amount=100;invalid_amount;declined/declined;1000 1000 0 0
 F22;captured, batch rejected;amount=100;-;captured/approved;900402 900502 0 0
 """,
     "reverse": """
 F7;pending;amount=999;-;400 invalid_transaction_state;0 0 0 0
-F7;pending, kept;amount=999;-;400 invalid_transaction_state;0 0 0 0
 F7;surcharge_pending;amount=999;-;400 invalid_transaction_state;1000 0 0 0
 F5;pending, kept;amount=1000;-;canceled/merchant_canceled;0 0 0 0
 F18;authorized;amount=1001;-;400 reverse_exceeds_available;1000 0 0 0
@@ -110,24 +108,20 @@ F39;captured, 300 reversed;amount=701;-;400 reverse_exceeds_available;1000 1000 
 F25;captured, 300 reversed;amount=700;-;reversed/approved;1000 1000 0 1000
 F25;captured, batch rejected;-;-;reversed/approved;900402 900402 0 900402
 F26;captured;amount=999;-;captured/approved;1000 1000 0 999
-F35;reversed after capture;-;-;400 invalid_transaction_state;1000 1000 0 1000
 """,
     "refund": """
 F30;captured;amount=1001;-;400 refund_exceeds_captured;1000 1000 0 0
 F30;captured, 300 refunded;amount=701;-;400 refund_exceeds_captured;1000 1000 300 0
 F30;captured, 300 reversed;amount=701;-;400 refund_exceeds_captured;1000 1000 0 300
 F30;settled;amount=1001;-;400 refund_exceeds_captured;1000 1000 0 0
-F30;settled, 300 refunded;amount=701;-;400 refund_exceeds_captured;1000 1000 300 0
 F31;captured;-;refund_declined;declined/declined;1000 1000 0 0
 F31;settled;-;refund_declined;declined/declined;1000 1000 0 0
 F28;captured, 300 refunded;-;-;refunded/approved;1000 1000 1000 0
 F28;captured, 300 refunded;amount=700;-;refunded/approved;1000 1000 1000 0
 F28;captured, 300 reversed;-;-;refunded/approved;1000 1000 700 300
 F28;captured, batch submitted;-;-;refunded/approved;1000 1000 1000 0;opens
-F28;settled, 300 refunded;-;-;refunded/approved;1000 1000 1000 0
 F29;captured;amount=999;-;captured/approved;1000 1000 999 0
 F29;settled;amount=999;-;settled/approved;1000 1000 999 0;opens
-F35;reversed after capture;-;-;400 invalid_transaction_state;1000 1000 0 1000
 """,
 }
 
