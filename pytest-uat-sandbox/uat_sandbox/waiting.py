@@ -30,7 +30,7 @@ class Deadline:
 def warn_in_loop(call: str, *, stacklevel: int = 3) -> None:
     """Warn if this thread runs an event loop, which this call of `sandbox` would block.
 
-    An application on that loop could neither answer webhooks nor go on with a payment meanwhile.
+    An application on that loop could neither answer webhooks nor continue a payment meanwhile.
     """
     try:
         asyncio.get_running_loop()

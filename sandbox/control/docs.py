@@ -245,7 +245,7 @@ def _successes(writer: Writer, row: ControlRow) -> Schema:
     found = {str(row.status): shown}
     if row.accepted is not None:
         content = {JSON: {"schema": writer.describe(row.accepted)}}
-        found["202"] = {"description": "The work goes on after the answer.", "content": content}
+        found["202"] = {"description": "The work continues after the answer.", "content": content}
     return found
 
 

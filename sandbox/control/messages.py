@@ -308,7 +308,7 @@ async def wait_for_message(request: ControlRequest, query: WaitQuery) -> Message
     deadline = asyncio.get_running_loop().time() + query.timeout_s
     found = await _find_until(deadline, request, query)
     while found is None and request.world is not world:
-        # It was replaced, as by a snapshot, and the wait goes on.
+        # It was replaced, as by a snapshot, and the wait continues.
         world = request.world
         found = await _find_until(deadline, request, query)
     if found is None:

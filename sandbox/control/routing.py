@@ -41,7 +41,7 @@ class Written(Struct, Generic[T]):
 
 
 class Accepted(Struct, Generic[T]):
-    """An answer of the class `T` with the status 202: the work goes on after it."""
+    """An answer of the class `T` with the status 202: the work continues after it."""
 
     content: T
 

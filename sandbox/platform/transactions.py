@@ -282,7 +282,7 @@ def edit(context: OperationContext, payment: Payment, body: EditTransaction) -> 
         raise Refusal(
             faults.INVALID_TRANSACTION_STATE,
             f"Its status is {payment.status}.",
-            reason=f"nothing more can be told of the payment: {why}",
+            reason=f"no outcome can be reported for the payment: {why}",
             source="assumed F8",
             step="rule",
         )

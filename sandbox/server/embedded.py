@@ -131,7 +131,7 @@ async def answer(
 ) -> Answered:
     """Send a request to the application, and return the answer.
 
-    If this is canceled, the client hangs up, and the application is told so, as by a server.
+    If this is canceled, the client hangs up, and the application learns of it, as from a server.
     Raises ConnectionClosed if the application aborts the connection.
     """
     parts = urlsplit(url)

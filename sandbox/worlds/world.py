@@ -314,7 +314,7 @@ class World:
                 await self.saver.saved(self)
             except WorldLost:
                 return False
-            # Answers that waited for the same write go on two rounds of the loop after it.
+            # Answers that waited for the same write continue two rounds of the loop after it.
             for _ in range(2):
                 await sleep(0)
         return True

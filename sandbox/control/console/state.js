@@ -251,7 +251,7 @@ function flush() {
   if (changed && world.value) world.value = { ...world.value, name: changed.name };
   const moved = of("clock").pop();
   if (moved?.now) clock.value = { ...moved, read: Date.now() };
-  // A reset, or the return to a mark, is told as a clock: what was read before may be gone.
+  // A reset, or the return to a mark, arrives as a clock event: what was read before may be gone.
   if (moved || of("gap").length) readAll(route.value.world).catch(() => {});
   readSmallSoon();
 }

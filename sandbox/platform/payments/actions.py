@@ -252,7 +252,7 @@ async def _act(
         try:
             acted = _finish(context, case, choice, event_id, is_key_lost=lost is not None)
         except Refusal as refusal:
-            # Whatever forbids the action by now, a lost key is told nothing else.
+            # A lost key learns nothing else, even if the action is forbidden by now.
             raise lost or refusal from None
         return lost or acted
 

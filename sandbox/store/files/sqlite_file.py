@@ -184,7 +184,7 @@ class SqliteFile(StateFile):
 
     def _unusable(self, why: Exception | str) -> StoreError:
         if getattr(why, "sqlite_errorname", "").startswith(_NO_ROOM):
-            possible = "the file was not changed; make room on the disk or mend it, and start again"
+            possible = "the file was not changed; make room on the disk, or repair it, and restart"
             return disk.cannot(self._path, "be read", why, possible)
         # SQLite would apply these logs to the copy.
         logs = f"{self._path.name}-wal and -shm"
