@@ -63,7 +63,7 @@ def test_every_entry_has_a_title_and_a_summary_of_one_line():
     assert wrong == []
 
 
-def test_what_an_assumption_fills_exists():
+def test_the_clauses_that_an_assumption_fills_exist():
     wrong = [
         f"assumed {id} fills {filled}"
         for id, entry in clauses()["assumed"].items()
@@ -83,7 +83,7 @@ def test_every_clause_is_proved_or_says_why_there_is_nothing_to_prove():
     assert unproved == [], 'mark what proves them with @pytest.mark.proves("...")'
 
 
-def test_what_tests_are_said_to_prove_are_clauses():
+def test_the_proofs_of_tests_are_clauses():
     wrong = [
         f"{test}: {text}"
         for test, text in marks()
@@ -94,7 +94,7 @@ def test_what_tests_are_said_to_prove_are_clauses():
     assert wrong == []
 
 
-def test_what_needs_no_proof_has_none_and_says_why():
+def test_a_clause_that_needs_no_proof_has_none_and_says_why():
     said = [entry for entry in entries() if entry.needs_no_proof is not None]
 
     assert [entry.id for entry in said if entry.tests or not entry.needs_no_proof.strip()] == []
@@ -118,6 +118,6 @@ def test_a_clause_is_proved_by_its_parts_when_each_is_and_not_one_of_them_is_lef
         assert by_parts("5", ids, proved, needless) == expected, (proved, needless)
 
 
-def test_every_entry_stands_below_a_heading():
+def test_every_entry_is_below_a_heading():
     assert list(headings()) == [(kind, id) for kind, ids in clauses().items() for id in ids]
     assert "" not in headings().values()

@@ -128,7 +128,7 @@ NAMED = [
 
 
 @pytest.mark.parametrize(("page", "names"), NAMED)
-def test_a_page_names_all_that_it_is_about(page, names):
+def test_a_page_names_everything_in_its_subject(page, names):
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
 
     assert len(names) > 9

@@ -21,7 +21,7 @@ def test_it_is_shown_and_moved_as_the_arguments_say(shell):
     assert shell("clock") == "2027-01-01T00:00:00.000Z  frozen\n"
 
 
-def test_it_runs_on_at_a_rate_and_stops_where_it_is(shell):
+def test_a_clock_runs_at_a_rate_and_freezes_where_it_is(shell):
     running = shell("clock run --rate 60")
     frozen = shell("clock freeze")
 

@@ -23,7 +23,7 @@ def doctor(*arguments: str, secret: str | None = SECRET) -> Result:
 # --- what it shows ----------------------------------------------------------------------------
 
 
-def test_a_healthy_receiver_has_one_line_for_every_probe_and_nothing_to_change():
+def test_a_healthy_receiver_has_a_line_for_each_probe_and_nothing_to_change():
     with receiving(of.good) as one:
         # The machine may be busy.
         done = doctor(str(one.port), "--slow-after-ms", "20000")

@@ -116,7 +116,7 @@ def test_a_file_that_cannot_be_used_is_named_with_all_its_mistakes(write):
     ]
 
 
-def test_what_cannot_be_used_is_not_shown_or_served_and_an_empty_folder_is_refused(write, tmp_path):
+def test_unusable_files_are_not_shown_or_served_and_an_empty_folder_is_refused(write, tmp_path):
     assert_refused(scenario("check", str(tmp_path)), 2, str(tmp_path), "has no scenarios")
     wrong = scenario("show", write("mine.toml", UNKNOWN_OUTCOME))
     assert_refused(wrong, 2, "mine.toml", "then.outcome", "'insufficient_funds'")

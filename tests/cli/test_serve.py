@@ -67,7 +67,7 @@ REFUSED = {
 }
 
 
-def test_an_option_that_cannot_be_used_is_refused_in_words():
+def test_an_unusable_option_is_refused_in_a_sentence():
     for line, words in REFUSED.items():
         assert_refused(refuse(*line.split()), 2, *words)
 
@@ -377,7 +377,7 @@ def test_a_server_starts_in_a_folder_that_was_removed(monkeypatch):
         assert "Ctrl-C stops it.\n" in process.stdout
 
 
-def test_a_world_without_keys_can_be_served_and_its_end_says_where_it_is_kept(
+def test_a_world_without_keys_can_be_served_and_the_last_line_names_the_store(
     tmp_path, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)

@@ -37,7 +37,7 @@ def test_every_command_explains_itself():
         assert words in WITHOUT_JSON or "--json" in shown, words
 
 
-def test_every_command_that_asks_a_server_says_when_there_is_none(tmp_path, monkeypatch):
+def test_every_command_that_asks_a_server_reports_a_missing_one(tmp_path, monkeypatch):
     """As the first example in its help has it."""
     monkeypatch.chdir(tmp_path)
     for file in ("friday.json", "ledger.csv"):
@@ -100,7 +100,7 @@ def test_colours_are_left_out_where_the_environment_says_so(env, is_colored):
     assert ("\x1b" in done.stdout) is is_colored
 
 
-def test_a_terminal_alone_shows_what_goes_on_and_clears_the_line_at_the_end(monkeypatch):
+def test_only_a_terminal_shows_progress_and_clears_the_line_at_the_end(monkeypatch):
     person, terminal = pty.openpty()
     monkeypatch.setattr(sys, "stderr", os.fdopen(terminal, "w"))
     shown = b""

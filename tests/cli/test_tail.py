@@ -34,7 +34,7 @@ def test_each_request_is_a_line_with_who_asked_and_how_it_was_answered(tailed):
     ]
 
 
-def test_reasons_stand_below_with_their_clauses(tailed):
+def test_reasons_are_below_each_request_with_their_clauses(tailed):
     text = tailed("tail --no-follow")
 
     shown = "\n".join(" ".join(line.split()) for line in text.splitlines())
@@ -119,7 +119,7 @@ def test_events_that_came_too_fast_are_fetched_and_nothing_comes_twice():
 # --- webhooks and the clock ---------------------------------------------------------------------
 
 
-def test_webhooks_stand_below_their_request_with_the_rule_that_changed_them(shell):
+def test_webhooks_are_below_their_request_with_the_rule_that_changed_them(shell):
     with receiving() as receiver, shell.following("tail --no-reasons") as tail:
         # Once this is shown, the command follows.
         shell.paid()
@@ -142,7 +142,7 @@ def test_webhooks_stand_below_their_request_with_the_rule_that_changed_them(shel
     assert [line.split()[1] for line in past[2:]] == events
 
 
-def test_a_webhook_that_a_rule_dropped_is_said_to_be(shell):
+def test_a_dropped_webhook_is_reported_as_dropped(shell):
     shell.add_endpoint()
     dropping = {"when": {"event": "transaction.sale"}, "then": {"drop": True}}
     shell.manage("PUT", "/scenario", {"name": "lossy", "webhook": [{"name": "lost", **dropping}]})

@@ -120,7 +120,7 @@ def test_a_key_that_may_not_create_anything_decides_nothing_and_the_reason_is_gi
     ]
 
 
-def test_no_key_stands_in_a_file_of_a_run(tmp_path):
+def test_no_file_of_a_run_contains_a_key(tmp_path):
     uat = Uat()
     _, files = uat.verify(tmp_path, "keys", "directory")
 

@@ -133,7 +133,7 @@ def test_each_difference_is_explained_by_the_reading_of_the_recording_and_no_oth
 # --- the command -------------------------------------------------------------------------------
 
 
-def test_differences_are_told_as_json_and_no_key_is_in_them(har, tmp_path):
+def test_differences_are_printed_as_json_without_keys(har, tmp_path):
     (key,) = [
         header["value"]
         for header in har["log"]["entries"][PAID - 1]["request"]["headers"]

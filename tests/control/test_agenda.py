@@ -162,5 +162,5 @@ def test_it_is_filtered_counted_and_read_in_pages(sandbox):
     assert len(agenda(sandbox, subject=ids[1])) == 1
 
 
-def test_every_kind_of_timer_can_be_told():
+def test_every_kind_of_timer_can_be_described():
     assert set(control_agenda._TELLS) == TIMER_KINDS

@@ -18,7 +18,7 @@ def names(sandbox, **query):
     return {entry["cast"] for entry in sandbox.look("directory", **query)["entries"]}
 
 
-def test_the_directory_tells_parents_and_counts_and_is_listed_by_account_kind_and_name(sandbox):
+def test_the_directory_has_parents_and_counts_and_is_listed_by_account_kind_and_name(sandbox):
     entries = {one["cast"]: one for one in sandbox.look("directory")["entries"]}
 
     assert entries["merchant"]["parent_id"] == sandbox.account_id("partner")

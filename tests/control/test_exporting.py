@@ -66,7 +66,7 @@ def test_the_curl_commands_of_a_server_have_its_address_and_the_chosen_outcome(s
     assert json.loads(done.stdout)["status_reason"] == "invalid_card"
 
 
-def test_files_have_what_a_request_said_of_its_body(sandbox):
+def test_files_keep_the_content_type_of_a_request(sandbox):
     key = (b"x-service-apikey", sandbox.key("partner").encode())
     text = (b"content-type", b"text/plain")
     sandbox.ask("POST", "/v3/payment", body=b"a=1", headers=[key, text])

@@ -21,7 +21,7 @@ def test_a_clause_is_shown_with_what_implements_and_what_proves_it(sandbox):
     assert "domain/faults.py" in entry["code"]
     assert entry["rows"] == ["duplicate_event"]
     file = "tests/payments/test_event_ids.py"
-    proof = "test_a_second_attempt_with_it_is_refused_whatever_it_is_and_names_the_first"
+    proof = "test_a_second_attempt_with_an_event_id_is_refused_and_names_the_first"
     assert f"{file}::{proof}" in entry["tests"]
     assert (entry["parts"], entry["needs_no_proof"]) == ([], None)
     whole, rate = shown["spec 3"], shown["spec 8-rate"]

@@ -90,7 +90,7 @@ def test_an_entry_describes_a_request_up_to_its_answer(sandbox):
     assert len(entry["events"]) == 1
 
 
-def test_an_emptied_journal_goes_on_numbering(sandbox):
+def test_a_cleared_journal_continues_its_numbers(sandbox):
     for path in ("/v5/apikeys", "/v5/apikeys/nowhere", "/nowhere"):
         sandbox.get(path, by="merchant")
 

@@ -61,7 +61,7 @@ def test_each_parameter_narrows_or_orders_the_search(till):
         assert found == [ids[name] for name in expected], query
 
 
-def test_pages_lead_to_each_payment_once_even_while_new_ones_come(sandbox):
+def test_pages_show_each_payment_once_even_while_new_ones_come(sandbox):
     ids = [sandbox.paid_id() for _ in range(5)]
     first = sandbox.look("payments", limit=2)
     sandbox.paid_id()

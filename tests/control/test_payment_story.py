@@ -57,7 +57,7 @@ def test_a_story_has_all_that_a_scenario_scheduled(sandbox):
 
 
 @pytest.mark.proves("assumed 2.2")
-def test_the_money_of_a_payment_is_told_before_and_after_the_capture(sandbox):
+def test_the_money_of_a_payment_is_shown_before_and_after_the_capture(sandbox):
     tx = sandbox.held(1000)
     sandbox.acted(tx, "reverse", amount=100)
     before = sandbox.look(f"payments/{tx['transaction_id']}")["ledger"]
@@ -190,7 +190,7 @@ def test_a_reading_that_refuses_refunds_before_settlement_refuses_the_move(sandb
     assert (shown["possible"], shown["clause"]) == (False, "assumed D35-refund")
 
 
-def test_a_key_that_may_not_act_is_told_what_a_client_would_get(sandbox):
+def test_a_key_that_may_not_act_gets_the_answer_of_a_client(sandbox):
     tx = sandbox.held()
 
     for key, possible, status, says in (

@@ -104,7 +104,7 @@ def test_a_complete_file_has_no_difference(sandbox):
 
 
 @pytest.mark.proves("assumed D57")
-def test_every_kind_of_difference_is_told_with_its_line(sandbox):
+def test_every_kind_of_difference_is_listed_with_its_line(sandbox):
     same, other, status, left_out = (sandbox.sold() for _ in range(4))
     text = as_csv(
         row(same),

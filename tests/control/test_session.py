@@ -84,7 +84,7 @@ def test_a_token_has_ten_sessions_and_the_oldest_makes_room(locked):
 
 
 @pytest.mark.proves("assumed D25-session")
-def test_a_session_ends_when_its_browser_says_so_whatever_another_page_has_set(locked):
+def test_a_sign_out_ends_the_session_whatever_cookie_another_page_has_set(locked):
     sent = (b"cookie", b"uat_sandbox_8443=planted; " + cookie_of(sign_in(locked))[1])
 
     assert ask(locked, "GET", "/worlds", sent).status == 200
@@ -94,7 +94,7 @@ def test_a_session_ends_when_its_browser_says_so_whatever_another_page_has_set(l
 
 
 @pytest.mark.proves("assumed D25-session")
-def test_a_team_that_signs_in_again_and_again_ends_no_session_of_others(locked):
+def test_repeated_sign_ins_of_a_team_end_no_session_of_others(locked):
     operator = cookie_of(sign_in(locked))
     by_operator = (b"authorization", f"Bearer {TOKEN}".encode())
     made = ask(locked, "POST", "/tokens", by_operator, json_body={"team": "checkout"}).json()
@@ -155,7 +155,7 @@ def test_the_page_runs_its_own_files_and_holds_no_script(sandbox):
     assert sandbox.control("GET", "/docs").body == page.body
 
 
-def test_the_files_of_the_page_are_few_and_kept_for_ever_and_old_ones_are_gone(sandbox):
+def test_the_files_of_the_page_are_few_and_cached_forever_and_old_versions_are_gone(sandbox):
     for old in ("console.js", "nowhere.js"):
         gone = sandbox.control("GET", f"/assets/old/{old}")
         assert (gone.status, "console has no" in gone.json()["message"]) == (404, True)

@@ -99,7 +99,7 @@ def test_only_the_requested_kinds_are_streamed_with_numbers_of_the_world(sandbox
     assert [(kind, number) for kind, number, _ in happened] == [("request", 4), ("clock", 5)]
 
 
-def test_all_readers_of_a_world_are_told_and_those_of_another_are_not(sandbox, mine, run):
+def test_an_event_reaches_all_readers_of_its_world_and_no_others(sandbox, mine, run):
     with reading(sandbox, run) as one, reading(sandbox, run) as two, reading(mine, run) as other:
         sandbox.manage("PUT", "/clock", {"rate": 2})
         mine.manage("PUT", "/clock", {"rate": 3})
@@ -186,7 +186,7 @@ def test_a_stream_that_ends_while_its_client_does_not_read_is_cut_off(mine, run)
         assert stream.sent.empty()
 
 
-def test_a_stream_goes_on_when_its_world_is_reset(sandbox):
+def test_a_stream_continues_when_its_world_is_reset(sandbox):
     def pays_resets_and_pays() -> None:
         sandbox.pay()
         sandbox.reset()

@@ -143,7 +143,7 @@ def test_a_world_of_another_team_looks_like_a_missing_one(secretive):
     assert "nearest" not in secretive.mobile.control("GET", "/worlds/secret-plan").json()
 
 
-def test_no_answer_about_the_server_tells_of_a_world_of_others(secretive):
+def test_no_answer_about_the_server_reveals_a_world_of_another_team(secretive):
     for row in (row for row in CONTROL if "{w}" not in row.path):
         body = {} if row.body is not None else ...
         query = "q=4711" if row.name == "find" else ""

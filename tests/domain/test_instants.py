@@ -99,7 +99,7 @@ NO_DURATIONS = [
 ]
 
 
-def test_a_duration_is_what_it_says_and_anything_else_is_refused_in_words():
+def test_a_duration_is_parsed_and_anything_else_is_refused_in_a_sentence():
     assert {text: parse_duration(text) for text in DURATIONS} == DURATIONS
     for text in NO_DURATIONS:
         with pytest.raises(ValueError, match=r"duration like|calendar"):

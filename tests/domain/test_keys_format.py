@@ -128,7 +128,7 @@ NO_KEYS = [
 ]
 
 
-def test_a_text_without_keys_stays_as_it_is_and_so_does_what_is_around_a_key():
+def test_a_text_without_keys_stays_unchanged_and_so_does_text_around_a_key():
     for text in NO_KEYS:
         assert NEUTRAL.key_format.scrub(text) == text
     text = '{"key":"svc_uat_abcdefghijkl_' + "s" * 32 + '","name":"x"}'

@@ -79,7 +79,7 @@ def test_a_client_that_sends_all_before_it_reads_gets_its_answer(served):
         assert client.is_closed()
 
 
-def test_after_a_refused_body_the_connection_goes_on(client, served):
+def test_after_a_refused_body_the_connection_continues(client, served):
     refused = head_of("POST /v5/apikeys", JSON, "content-length: 1048576")
 
     for _ in range(3):
@@ -87,7 +87,7 @@ def test_after_a_refused_body_the_connection_goes_on(client, served):
     assert client.ask(HEALTH).status == 200
 
 
-def test_a_client_that_waits_to_be_told_to_go_on_reconnects_where_it_is_refused(client, served):
+def test_a_client_that_is_refused_instead_of_100_continue_reconnects(client, served):
     fields = (JSON, f"content-length: {len(NEW_KEY)}", "expect: 100-continue")
     invitation = client.ask(head_of("POST /v5/apikeys", *fields, key=served.key("merchant")))
     answer = client.ask(NEW_KEY)
@@ -182,7 +182,7 @@ def test_hundreds_of_offers_in_one_packet_are_all_answered(client):
     assert {client.answer().status for _ in range(1_000)} == {200}
 
 
-def test_a_tunnel_is_refused_and_what_would_go_through_it_is_not_read(client):
+def test_a_tunnel_is_refused_and_its_content_is_not_read(client):
     answer = client.ask(b"CONNECT /v5/apikeys HTTP/1.1\r\nhost: localhost\r\n\r\n" + HEALTH)
 
     assert answer.status == 405

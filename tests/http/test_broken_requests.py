@@ -189,7 +189,7 @@ HOSTS = [
 
 
 @pytest.mark.proves("assumed D25-heads")
-def test_a_request_has_one_host_and_the_connection_goes_on_without_one(served):
+def test_a_request_without_one_host_is_refused_and_the_connection_continues(served):
     for end, status in HOSTS:
         with Client(served.port) as client:
             answer = client.ask(b"GET /_sandbox/health " + end + b"\r\n")

@@ -26,7 +26,7 @@ def test_answers_of_one_packet_come_in_the_order_of_their_requests():
     assert ids == sorted({*ids})
 
 
-def test_a_client_that_says_it_is_the_last_request_gets_its_answer_and_the_end(served):
+def test_a_request_with_connection_close_gets_its_answer_and_the_close(served):
     sent = head_of("GET /v1/accounts", "connection: close", key=served.key("merchant"))
     for version in (b"HTTP/1.0", b"HTTP/1.1"):
         with Client(served.port) as client:

@@ -22,7 +22,7 @@ def sandbox() -> Checked:
     return fresh_checked()
 
 
-def test_no_name_of_a_row_stands_for_an_operation_of_both_surfaces():
+def test_no_row_name_is_used_on_both_surfaces():
     platform, control = usual_documents()
 
     assert set(platform.operations) & set(control.operations) == set()

@@ -82,7 +82,7 @@ def test_every_integer_has_64_bits(document):
     assert [name for name, one in found if one.get("format") != "int64"] == []
 
 
-def test_no_rule_stands_beside_the_fields_of_a_schema(document):
+def test_no_rule_is_beside_the_fields_of_a_schema(document):
     beside = [
         (name, word)
         for name, one in schemas_in(document["components"]["schemas"])

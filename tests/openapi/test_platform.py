@@ -124,7 +124,7 @@ def test_the_document_speaks_of_the_names_of_the_profile(profile):
             assert refused(checked(settings, documents), name, status).status == status
 
 
-def test_the_names_of_the_profile_stand_where_they_are_used():
+def test_the_names_of_the_profile_are_used_throughout():
     documents = [one.document for one in described(fresh(profile=BRANDED).sandbox)]
     assert not [one["info"]["title"] for one in documents if "svc_uat_" in json.dumps(one)]
     document = documents[0]

@@ -46,7 +46,7 @@ def test_an_accepted_batch_settles_what_is_captured_and_nothing_else_fires(sandb
 
 
 @pytest.mark.proves("assumed B2, B8, B14, D10")
-def test_while_a_batch_is_submitted_its_members_and_sums_stand_still(sandbox):
+def test_members_and_sums_of_a_submitted_batch_do_not_change(sandbox):
     tx = sandbox.sold(1000)
     sandbox.set_switch("batch.settlement", "manual")
     submitted = sandbox.close_batch(tx["batch_id"]).expect(200)

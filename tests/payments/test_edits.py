@@ -171,7 +171,7 @@ BACK = ("refunded", "reversed")
 
 
 @pytest.mark.proves("assumed D35-partial-refund")
-def test_one_that_shows_refunded_after_a_part_can_be_told_more_refunds(sandbox):
+def test_a_payment_shown_as_refunded_after_a_part_can_get_reports_of_more_refunds(sandbox):
     sandbox.choose(status_after_partial_refund="refunded")
     tx = told(sandbox, "status=captured,refunded=300,refunded=600")
     assert (kind(tx), ledger(tx)) == ("refund/refunded/approved", (1000, 1000, 600, 0))

@@ -15,7 +15,7 @@ def refused_as_duplicate(sandbox, answer, of):
 
 
 @pytest.mark.proves("spec 2.4-event-id", "assumed 7.1-ids")
-def test_one_that_is_given_is_kept_as_it_is_and_else_a_uuid_in_capitals_is_drawn(sandbox):
+def test_a_given_event_id_is_kept_and_otherwise_a_uuid_in_capitals_is_drawn(sandbox):
     for event_id in ("a", "A b", "5D6BC5C-", "x" * 128, "\u00fc\u0130", "\U0001f4b3", "null", "A"):
         tx = sandbox.sold(event_id=event_id)
 
@@ -103,7 +103,7 @@ def test_one_that_an_attempt_under_way_has_is_skipped(sandbox, requests):
 
 @pytest.mark.proves("assumed 2.6, F38, Q5, M11, D9")
 @pytest.mark.parametrize("status", ["surcharge_pending", "authorized", "settled", "canceled"])
-def test_a_second_attempt_with_it_is_refused_whatever_it_is_and_names_the_first(sandbox, status):
+def test_a_second_attempt_with_an_event_id_is_refused_and_names_the_first(sandbox, status):
     # Looked at before the state, so that not even a rule failure is announced (assumed D9).
     tx, other = sandbox.in_state(status), sandbox.held()
     with sandbox.unchanged():

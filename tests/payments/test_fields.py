@@ -101,7 +101,7 @@ def test_a_payment_belongs_to_the_merchant_of_its_terminal_whatever_the_key(sand
 
 
 @pytest.mark.proves("spec 2.10-values", "assumed 7.1-values")
-def test_how_the_card_was_read_is_shown_as_it_was_said(sandbox):
+def test_the_entry_mode_of_a_card_is_shown_as_sent(sandbox):
     for method in ("contactlessIcc", "contactlessMsd", "contact", "swiped", "keyed"):
         assert sandbox.sold(payment_method=method)["payment_method"] == method
     with sandbox.unchanged():

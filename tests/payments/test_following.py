@@ -134,7 +134,7 @@ def test_the_merchant_cancels_at_the_reader_what_is_not_decided(sandbox, request
         ("refund", {"do": "revoke_key"}, "approved", None),
     ],
 )
-def test_it_follows_the_outcome_however_long_that_took(
+def test_a_follow_up_counts_from_the_outcome_however_late_that_is(
     sandbox, requests, operation, follow, then, ended
 ):
     id = sandbox.paid_id()

@@ -65,7 +65,7 @@ def test_many_refunds_at_once_never_give_back_more_than_was_captured(sandbox, at
 
 
 @pytest.mark.proves("assumed 2.6-serial, M11")
-def test_many_sales_with_one_event_id_make_one_sale_and_others_go_on(sandbox, at_once):
+def test_many_sales_with_one_event_id_make_one_sale_and_others_continue(sandbox, at_once):
     once, other = sale(sandbox, event_id="once"), sale(sandbox)
     holds = [sandbox.paid_id(operation="auth") for _ in range(2)]
 

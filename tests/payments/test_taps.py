@@ -174,7 +174,7 @@ def test_a_card_that_was_tapped_in_time_has_no_deadline(sandbox, requests):
 
 
 @pytest.mark.proves("assumed D3, F5")
-def test_a_payment_that_is_canceled_while_its_processor_takes_its_time_says_so(sandbox, requests):
+def test_a_payment_that_is_canceled_during_a_delay_says_so(sandbox, requests):
     desk_opens(sandbox, delay_ms=40, follow=[{"do": "cancel", "after": "5s"}])
     task = requests.open(sale(sandbox))
     requests.tap(card="tok_amex")

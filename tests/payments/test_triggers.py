@@ -69,7 +69,7 @@ IGNORED = [
 
 
 @pytest.mark.proves("assumed 6.2-amount")
-def test_the_amount_of_a_follow_up_chooses_its_outcome_if_it_has_one_for_it(sandbox):
+def test_the_amount_of_an_action_chooses_its_outcome_if_it_can_have_one(sandbox):
     for operation, amount, key in CHOSEN:
         # A confirmation's amount is the total with the surcharge: a little more than the sale.
         id = sandbox.ready_for(operation, 880_000 if operation == "confirm" else 2_000_000)

@@ -101,7 +101,7 @@ def test_a_key_lost_during_an_action_is_a_401_and_a_failed_attempt(sandbox, requ
 
 
 @pytest.mark.proves("assumed D2, F27")
-def test_a_lost_key_is_not_told_what_forbids_its_action_by_now(sandbox, requests):
+def test_a_lost_key_does_not_learn_what_forbids_its_action_by_now(sandbox, requests):
     tx = sandbox.sold()
     key = sandbox.mint(["all"], by="partner")
     delay(sandbox)

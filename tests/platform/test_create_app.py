@@ -57,7 +57,7 @@ def test_a_payment_is_taken_and_its_journal_read(made):
     assert (entry["path"], entry["route"]) == ("/v3/payment", "payments.create")
 
 
-def test_it_refuses_what_it_does_not_know_and_foreign_hosts_wherever_it_is_mounted(made):
+def test_a_mounted_application_refuses_unknown_paths_and_foreign_hosts(made):
     with running(*made()) as client:
         for path in ("/nonsense", "/_sandbox/nonsense", "/"):
             answer = client.get(path)

@@ -44,7 +44,7 @@ def test_a_path_in_the_log_has_no_line_break_and_no_control_character(caplog):
 
 
 @pytest.mark.parametrize("message", ["a\nb", "\x1b[2J", "\u202e", "plain, grün and 條"])
-def test_a_traceback_stands_below_its_line(message):
+def test_a_traceback_follows_its_line(message):
     try:
         raise ValueError(f"said\nERROR {message}")
     except ValueError as error:

@@ -77,7 +77,7 @@ REPORTS = [
 
 @pytest.mark.proves("spec 5.6, 2.2", "assumed D37")
 @pytest.mark.parametrize(("told", "body", "wanted"), REPORTS)
-def test_what_is_reported_as_done_needs_the_permission_to_do_it(sandbox, told, body, wanted):
+def test_a_reported_action_needs_its_own_permission(sandbox, told, body, wanted):
     wanted = wanted.split(" and ")
     rest = [one for one in CHANGES_PAYMENTS if one not in wanted]
     tx = waiting(sandbox)
@@ -97,7 +97,7 @@ def test_what_is_reported_as_done_needs_the_permission_to_do_it(sandbox, told, b
 
 
 @pytest.mark.proves("spec 4.3-search-edit, 7-401", "assumed 1.7-edit-order")
-def test_what_a_processor_manages_directly_is_a_401_whatever_is_sent(sandbox):
+def test_an_edit_of_a_directly_managed_payment_is_a_401_whatever_is_sent(sandbox):
     tx = sandbox.sold()
 
     with sandbox.unchanged():

@@ -110,7 +110,7 @@ def test_the_same_run_fails_in_the_same_places(sandbox):
     assert failing(sandbox) != first
 
 
-def test_what_chance_spared_is_a_near_miss_and_a_probability_of_one_spares_none(sandbox):
+def test_a_rule_that_chance_skipped_is_a_near_miss_and_a_probability_of_one_skips_none(sandbox):
     running(sandbox, {"name": "unlucky", "then": {**FAILS, "probability": 0.000001}})
     entry = sandbox.journal(sandbox.get("/v2/terminals", by="psp"))
     running(sandbox, {"then": {**FAILS, "probability": 1, "times": 2}})

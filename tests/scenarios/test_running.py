@@ -307,7 +307,7 @@ def test_a_result_that_an_operator_gave_replaces_the_planned_one(sandbox):
     assert sandbox.advance("10m") == []
 
 
-def test_the_batches_of_a_rule_are_told_by_its_words(sandbox):
+def test_a_rule_selects_batches_by_its_words(sandbox):
     for fitting, another in (
         ({"terminal": "merchant"}, {"terminal": "second_merchant"}),
         ({"account": "merchant"}, {"account": "second_merchant"}),

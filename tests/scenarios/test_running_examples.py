@@ -39,7 +39,7 @@ def received(*expected):
     return {"received": [one if isinstance(one, dict) else {"event": one} for one in expected]}
 
 
-def test_examples_are_known_by_their_names_or_numbers_and_told_the_same_way_twice():
+def test_examples_are_known_by_name_or_number_and_described_alike_in_both_formats():
     story = [sale() | {"name": "first"}, sale({"null": ["transaction_id"]})]
 
     (first, (number, name, _)) = told = steps(*story)
@@ -106,7 +106,7 @@ IMPOSSIBLE = [
 ]
 
 
-def test_an_example_that_cannot_be_carried_out_is_a_mistake_and_the_rest_goes_on():
+def test_an_example_that_cannot_be_carried_out_is_a_mistake_and_the_rest_continues():
     for wrong, mistake in IMPOSSIBLE:
         told = steps(wrong, sale({"status": "captured"}))
 
@@ -132,7 +132,7 @@ def test_an_unexpected_end_at_the_tap_desk_is_a_mistake_and_the_story_continues(
         assert first[0].startswith(said)
 
 
-def test_what_happens_at_the_desk_ends_the_payment():
+def test_a_tap_or_a_cancellation_ends_the_payment():
     for tap, expect in (
         ({"outcome": "lost_card"}, {"status": "declined", "outcome": "lost_card"}),
         ({"after": "59s", "card": "tok_amex"}, {"status": "captured"}),

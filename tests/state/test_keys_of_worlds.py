@@ -106,7 +106,7 @@ def test_a_supplied_key_comes_back_beside_one_of_the_same_lookup_and_another_sec
         assert holder[0].id == world.world
 
 
-def test_a_world_whose_key_another_one_has_by_now_is_not_reset(sandbox, mallory):
+def test_a_world_is_not_reset_if_another_one_has_its_key_now(sandbox, mallory):
     without = mallory.look("snapshot")
     gone = mallory.key_id("merchant")
     rows = without["api_keys"]

@@ -58,7 +58,7 @@ def test_the_full_world_has_a_row_in_every_table(full: bytes):
     assert statuses >= {"pending", "dropped"}
 
 
-def test_a_world_that_came_back_is_shown_and_goes_on_as_before(full: bytes):
+def test_a_restored_world_is_shown_and_continues_as_before(full: bytes):
     sandbox, other = a_sandbox(), a_sandbox()
     fill(sandbox)
 

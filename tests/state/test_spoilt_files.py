@@ -51,7 +51,7 @@ def client_of(path: Path) -> TestClient:
     edits=EDITS, ends_at=st.sampled_from([None, None, None]) | PLACE, has_good_copy=st.booleans()
 )
 @settings(max_examples=examples(30), suppress_health_check=list(HealthCheck))
-def test_a_damaged_file_is_refused_in_words_or_served(
+def test_a_damaged_file_is_refused_in_a_sentence_or_served(
     good, tmp_path_factory, edits, ends_at, has_good_copy
 ):
     path = tmp_path_factory.mktemp("spoilt") / good.name

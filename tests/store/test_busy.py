@@ -113,7 +113,7 @@ def test_only_the_messages_of_the_last_two_days_are_there(busy: InProcess):
 # --- worlds made from it ----------------------------------------------------------------------
 
 
-def test_a_world_made_from_it_goes_on_from_the_end_of_the_month_or_at_its_own_clock(sandbox):
+def test_a_world_made_from_it_runs_from_the_end_of_the_month_or_at_its_own_clock(sandbox):
     month = sandbox.add_world("timed", fixture="busy", clock="2026-02-28T12:00:00Z")
     worlds = (sandbox.add_world("busy", fixture="busy", clock=None), month)
     clocks = [one.look("clock") for one in worlds]

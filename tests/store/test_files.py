@@ -76,7 +76,7 @@ def test_a_text_keeps_its_values_and_their_order(path: Path):
     assert [json.loads(one.text, object_pairs_hook=list) for one in found] == in_order
 
 
-def test_a_change_takes_documents_away_and_puts_some_in_the_place_of_others(path: Path):
+def test_a_change_removes_documents_and_replaces_others(path: Path):
     write(path, document("a", 1, name="first"), document("b", 2), document("c", 3))
     write(path, document("m", 1), document("n", 2), table=RECORDS)
     puts = [("accounts", document("a", 5, name="after")), ("accounts", document("c", 0))]
@@ -169,7 +169,7 @@ def test_a_link_is_the_file_that_it_leads_to(path: Path):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="modes are those of POSIX")
-def test_a_new_file_is_its_owners_alone_and_keeps_the_mode_that_it_is_given(path: Path):
+def test_a_new_file_is_for_its_owner_only_and_keeps_a_changed_mode(path: Path):
     write(path, document("a", 1))
     assert path.stat().st_mode & 0o077 == 0
 

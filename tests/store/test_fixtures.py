@@ -61,7 +61,7 @@ PARENTS = {
 
 
 @pytest.mark.proves("spec 1-kinds", "assumed 7.2-seed")
-def test_the_demo_accounts_stand_below_each_other_as_described(sandbox):
+def test_the_demo_accounts_have_the_described_hierarchy(sandbox):
     for parent, name in [(parent, name) for parent, names in PARENTS.items() for name in names]:
         path = f"/v1/accounts/{sandbox.account_id(name)}"
         above = sandbox.get(path, by="admin").json()["parent_account_ids"]

@@ -98,7 +98,7 @@ def test_a_file_that_was_edited_badly_is_refused_with_the_place(path: Path):
         assert path.read_bytes() == content
 
 
-def test_what_could_not_be_read_again_is_not_written(path: Path):
+def test_documents_that_could_not_be_read_again_are_not_written(path: Path):
     write(path, document("a", 1))
     changes = [Change("demo", puts=[("a", document("x", 1)), ("a", document("y", 1))])]
 

@@ -88,7 +88,7 @@ def test_switches_that_it_is_given_come_before_the_saved_ones_and_stay_when_it_i
     assert (switches["batch.settlement"], switches["strict_headers"]) == ("manual", True)
 
 
-def test_other_worlds_begin_with_it_too_with_keys_of_their_own_and_go_on_alike(friday):
+def test_other_worlds_begin_with_it_too_with_their_own_keys_and_continue_alike(friday):
     sandbox = begun(friday)
 
     one, other = (sandbox.add_world(id, fixture="friday") for id in ("one", "other"))

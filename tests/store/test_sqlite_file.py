@@ -55,7 +55,7 @@ def test_a_file_that_is_torn_or_lost_beside_its_log_is_refused(path: Path):
             SqliteFile(path)
 
 
-def test_the_database_of_another_program_or_format_is_refused_and_left_as_it_is(path: Path):
+def test_the_database_of_another_program_or_format_is_refused_and_unchanged(path: Path):
     for statements, why in (
         ("CREATE TABLE recipes (name)", "a database that uat-sandbox did not create"),
         (

@@ -34,7 +34,7 @@ def cancel_on_a_loop(world):
 
 
 @pytest.mark.parametrize("stop_waiting", [time_out, cancel_on_a_loop])
-def test_a_payment_goes_on_when_its_client_stops_waiting(world, stop_waiting):
+def test_a_payment_continues_when_its_client_stops_waiting(world, stop_waiting):
     world.scenario({"name": "waits", "rule": [{"then": {"tap": "wait"}}]})
 
     stop_waiting(world)

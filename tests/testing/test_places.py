@@ -28,7 +28,7 @@ def test_the_options_of_a_command_apply_and_its_process_ends_with_the_block():
         server.world()
 
 
-def test_a_command_that_serves_nothing_is_reported_with_what_it_said():
+def test_a_command_that_serves_nothing_is_reported_with_its_output():
     no_licence = shlex.join([sys.executable, "-c", "import sys; sys.exit('no licence')"])
     for command, said in {
         "/nowhere/sandbox": r"/nowhere/sandbox serve cannot be run: No such file",

@@ -204,7 +204,7 @@ def test_the_report_of_a_failed_test_has_the_journal_of_its_worlds(ran):
     assert "POST /v3/payment -> 200" in set_up.split("\n____", 1)[0]
 
 
-def test_mistakes_are_said_plainly_and_once_at_the_line_of_the_test(ran):
+def test_mistakes_are_reported_once_at_the_line_of_the_test(ran):
     run, _ = ran
     typo = report(run.output, "test_a_typo").split("sandbox journal")[0]
 

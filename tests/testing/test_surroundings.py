@@ -134,7 +134,7 @@ def test_a_running_world_follows_the_frozen_time_over_the_network(world, how):
         assert canceled.is_genuine
 
 
-def test_a_wait_in_frozen_time_ends_all_the_same(world):
+def test_a_wait_ends_even_in_frozen_time(world):
     with freeze_time("2026-03-01T12:00:00Z"), pytest.raises(NothingCame):
         world.webhooks.wait_for("batch.opened", timeout_s=0.01)
 

@@ -97,7 +97,7 @@ def test_the_clock_is_set_and_advances_by_a_duration_a_timedelta_or_to_an_instan
     assert world.clock["now"] == "2126-03-07T00:00:00.000Z"
 
 
-def test_advance_tells_what_fell_due(kit):
+def test_advance_lists_what_fell_due(kit):
     with kit.world(clock=datetime(2026, 3, 1, 12, tzinfo=UTC)) as world:
         held = pay(world, "/v3/preauth")
 
@@ -246,7 +246,7 @@ def test_a_world_lists_more_than_a_page_of_events(world):
     assert len(world.messages) == 1_001
 
 
-def test_a_world_begins_as_it_is_told(kit):
+def test_a_world_begins_as_its_options_say(kit):
     with kit.world(
         seed=7,
         clock="2026-03-01T12:00:00Z",

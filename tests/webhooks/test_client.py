@@ -144,7 +144,7 @@ def test_a_receiver_without_a_trusted_certificate_gets_nothing_and_the_option_is
     assert "set SSL_CERT_FILE to a file with it" in done.stderr
 
 
-def test_the_doctor_examines_a_receiver_whose_certificate_it_is_given(secure, folder, monkeypatch):
+def test_the_doctor_examines_a_receiver_with_a_given_certificate(secure, folder, monkeypatch):
     monkeypatch.setenv("SSL_CERT_FILE", str(folder / "ca.pem"))
 
     done = run("doctor", secure.url, "--secret", "whsec_" + "A" * 32, "--only", "good")
@@ -152,7 +152,7 @@ def test_the_doctor_examines_a_receiver_whose_certificate_it_is_given(secure, fo
     assert "ok        good" in done.stdout
 
 
-def test_a_server_sends_to_a_receiver_whose_certificate_it_is_given(secure, folder):
+def test_a_server_sends_to_a_receiver_with_a_given_certificate(secure, folder):
     sandbox = fresh(webhooks=(secure.url,), webhooks_ca=folder / "ca.pem")
 
     delivered(sandbox, sandbox.emit)

@@ -95,7 +95,7 @@ def test_a_listed_name_is_allowed_wherever_it_leads_and_nothing_else_is():
     assert guard.why_not_to("172.18.0.5") is not None
 
 
-def test_a_bad_entry_is_refused_at_the_start_in_words():
+def test_a_bad_entry_is_refused_at_the_start_in_a_sentence():
     for entry in (
         *("", " ", "http://receiver", "10.0.0.0/33", "10.0.0.256", "10.0.0.0/8,::1", "::zz", "*"),
         *("receiver:8080", "*.example.com", "user@host", "a b", "127.0.0.1:80", "[::1]", "host/8"),

@@ -119,7 +119,7 @@ WAITS = [
 
 
 @pytest.mark.proves("assumed D22")
-def test_what_retry_after_asks_for_counts_within_bounds(hooked):
+def test_retry_after_is_respected_within_bounds(hooked):
     rows = []
     for status, asked, *bounds in WAITS:
         header = "" if asked is None else f"retry-after: {asked}\r\n"

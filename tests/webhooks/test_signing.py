@@ -47,7 +47,7 @@ def test_the_published_vector_is_signed_as_published_in_whole_seconds():
     assert alone != SIGNATURE
 
 
-def test_the_prefix_of_a_profile_stands_in_what_is_sent():
+def test_webhooks_have_the_prefix_of_the_profile():
     sandbox = fresh(profile=BRANDED)
     with receiving() as receiver:
         sandbox.add_endpoint(url=receiver.url, secret=SECRET)
@@ -100,7 +100,7 @@ UNUSABLE = [
 ]
 
 
-def test_a_secret_that_cannot_be_used_is_refused_in_words_that_do_not_repeat_it():
+def test_an_unusable_secret_is_refused_without_repeating_it():
     for secret in UNUSABLE:
         with pytest.raises(ValueError, match="must be whsec_ and 24 to 64 bytes in base64") as said:
             check_secret(secret)

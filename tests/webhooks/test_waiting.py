@@ -226,7 +226,7 @@ def test_a_wait_ends_with_its_world(sandbox, run):
 
 
 @pytest.mark.parametrize("begins_again", ["reset", "loaded"])
-def test_a_wait_goes_on_when_its_world_begins_again(sandbox, run, begins_again):
+def test_a_wait_continues_when_its_world_begins_again(sandbox, run, begins_again):
     saved = sandbox.saved()
     sandbox.emit()
 

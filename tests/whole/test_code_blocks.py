@@ -192,7 +192,7 @@ def test_every_marker_opens_or_closes_a_block_of_a_known_language():
         assert markers_of(document) == 2 * len(blocks), document
 
 
-def test_what_is_run_in_another_way_or_prepared_stands_somewhere():
+def test_code_blocks_with_a_special_run_exist_in_the_pages():
     blocks = [block for name in documents() for block in blocks_of(name)]
     for row in STAND_INS:
         whole_line = re.compile(rf"^{row.pattern}$", re.MULTILINE)

@@ -254,7 +254,7 @@ def test_a_rebound_host_name_gets_nothing_of_either_surface(browser, server):
     assert set().union(*statuses.values()) == {421}
 
 
-def test_the_platform_tells_a_page_of_another_origin_nothing(browser, server, elsewhere):
+def test_the_platform_reveals_nothing_to_a_page_of_another_origin(browser, server, elsewhere):
     worlds = server.control("GET", "/worlds").text
     sale = ("POST", "/v3/payment", server.sale())
 

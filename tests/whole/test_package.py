@@ -70,7 +70,7 @@ def test_the_source_has_what_builds_and_tests_it_and_no_leftovers(packages):
     assert [name for name in names if name.startswith(leftovers) or "__pycache__" in name] == []
 
 
-def test_the_wheel_says_what_it_is(packages):
+def test_the_wheel_has_complete_metadata(packages):
     with zipfile.ZipFile(packages.wheel) as archive:
         folder = f"uat_sandbox-{__version__}.dist-info"
         metadata = Parser().parsestr(archive.read(f"{folder}/METADATA").decode())

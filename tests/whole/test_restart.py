@@ -85,7 +85,7 @@ def test_every_world_is_there_again_as_it_was(serve: Serve):
 
 
 @on_databases
-def test_what_fell_due_while_the_server_was_down_happens_at_its_own_moment_unasked(serve: Serve):
+def test_events_that_fell_due_while_the_server_was_down_happen_at_their_own_time(serve: Serve):
     with receiving() as receiver:
         with serve() as server:
             world = Remote(server)

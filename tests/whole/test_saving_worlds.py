@@ -50,9 +50,7 @@ def test_a_world_that_was_saved_comes_back(served, tmp_path):
         assert found(another, before)
 
 
-def test_a_world_goes_to_standard_output_and_comes_from_standard_input_and_json_says_so(
-    served, tmp_path
-):
+def test_a_world_is_saved_to_standard_output_and_loaded_from_standard_input(served, tmp_path):
     one, other = shell_in(served, "one"), shell_in(served, "other")
     paid = one.paid_id()
     file = tmp_path / "told.json"

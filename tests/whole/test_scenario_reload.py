@@ -79,7 +79,7 @@ def test_a_file_is_read_again_in_a_world_that_was_loaded_meanwhile(watched):
     assert watched.pay().outcome == "stolen_card; source=scenario; rule=1"
 
 
-def test_a_file_that_is_broken_changes_nothing_until_it_is_mended(watched):
+def test_a_broken_file_changes_nothing_until_it_is_repaired(watched):
     watched.pay()
 
     for content, said in (

@@ -119,7 +119,7 @@ def test_a_stream_a_tap_and_a_wait_go_through_a_server_that_has_no_world(doors):
 
 
 @pytest.mark.proves("assumed D25-teams, D25-servers")
-def test_a_team_finds_no_trace_of_others_on_any_server_and_its_token_ends_at_all(
+def test_a_team_finds_no_trace_of_others_on_any_server_and_its_token_ends_on_all(
     url: str, tmp_path: Path
 ):
     secret = "a-token-of-the-operator"
@@ -190,7 +190,7 @@ def test_a_session_ends_when_the_operator_has_another_token(url: str, tmp_path: 
 
 
 @pytest.mark.proves("assumed D25-servers")
-def test_a_server_that_is_killed_is_replaced_and_retries_go_on_without_a_request(two):
+def test_a_killed_server_is_replaced_and_retries_continue_without_a_request(two):
     one, other = two
     with receiving() as receiver:
         receiver.behave(lambda received: 500 if received.number == 0 else 200)

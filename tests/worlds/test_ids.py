@@ -42,7 +42,7 @@ def test_ids_and_key_material_have_their_form_and_never_repeat():
     assert len(set("".join(drawn))) == 62
 
 
-def test_what_follows_from_a_name_has_its_form_and_differs_from_name_to_name():
+def test_values_derived_from_a_name_have_their_form_and_differ_from_name_to_name():
     worlds = [Ids(seed=seed, world_id="a") for seed in (0, -1, 2**200)]
     names = ("", "\0", "é \U0001f600", *(f"account:{n}" for n in range(MANY)))
     drawn = [ids.uuid_of(name) for ids in worlds for name in names]

@@ -139,7 +139,7 @@ def test_a_server_off_loopback_says_which_of_its_worlds_have_known_keys(
     assert ": default;" in said
 
 
-def test_the_secret_stands_in_the_file_off_loopback_and_nowhere_else(path: Path):
+def test_the_secret_is_in_the_file_off_loopback_and_nowhere_else(path: Path):
     with on(path, "127.0.0.1"):
         pass
     assert b"secret" not in path.read_bytes().replace(b'"secret":"whsec', b"")

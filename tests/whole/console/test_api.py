@@ -122,7 +122,7 @@ def test_a_surface_that_is_chosen_early_is_shown_once_the_documents_are_read(pag
     expect(page.get_by_role("link", name="Create a world")).to_be_visible()
 
 
-def test_a_stream_is_read_along_until_it_is_stopped(page, server):
+def test_a_stream_is_followed_until_it_is_stopped(page, server):
     _open(page, server, "stream.read")
     _send(page)
     answer = _panel(page, "Answer")

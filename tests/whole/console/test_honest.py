@@ -21,7 +21,7 @@ def record(desk, id):
     return desk.ask("GET", f"payments/{id}")["payment"]
 
 
-def test_a_surcharge_is_accepted_for_what_it_is(page, desk):
+def test_a_confirmed_surcharge_is_charged_as_proposed(page, desk):
     paid = surcharged(desk)
     desk.open(f"payments/{paid['transaction_id']}?as=partner")
     page.get_by_role("button", name="Accept the surcharge").click()
@@ -65,7 +65,7 @@ def test_the_phone_has_the_fee_that_waits_and_what_became_of_the_payment(page, d
         expect(sentence).to_have_text(says)
 
 
-def test_an_action_begins_with_the_amount_that_is_due_by_then_and_takes_the_keys(page, desk):
+def test_an_action_begins_with_the_amount_due_now_and_takes_the_keys(page, desk):
     desk.open(f"payments/{desk.pay(5600, hold=True)['transaction_id']}")
     can = page.locator("ul.mv").get_by_role("listitem")
     expect(can.filter(has_text="Capture")).to_contain_text("up to $56.00")
@@ -265,7 +265,7 @@ def test_a_forced_outcome_goes_with_its_own_request_alone(page, desk):
     expect(page.locator(".phone")).to_contain_text("Approved")
 
 
-def test_a_payment_without_an_answer_says_so_and_none_of_its_decisions_is_a_refusal(page, desk):
+def test_an_unanswered_payment_says_so_and_shows_no_refusal(page, desk):
     desk.open("terminal")
     page.get_by_role("combobox", name="Or any outcome").select_option("pending_forever")
     page.get_by_role("button", name="Force this outcome").click()

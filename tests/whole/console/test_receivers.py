@@ -21,7 +21,7 @@ def test_a_message_without_an_endpoint_is_not_called_sent(page, desk):
         expect(said).to_contain_text(again)
 
 
-def test_retries_are_seen_without_a_receiver_of_ones_own(page, desk):
+def test_retries_are_seen_with_the_built_in_receiver(page, desk):
     desk.open("webhooks")
 
     desk.click("button", "Use the built-in receiver")

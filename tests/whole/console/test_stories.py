@@ -75,7 +75,7 @@ def test_a_developer_finds_out_why_ci_got_a_404_and_takes_it_along(page, desk):
     assert desk.clicks <= 4
 
 
-def test_what_becomes_of_an_uncaptured_hold_and_of_legacy_keys(page, desk):
+def test_an_uncaptured_hold_and_legacy_keys_expire(page, desk):
     desk.open("terminal")
     desk.click("button", "Hold", exact=True)
     page.get_by_role("textbox", name="Amount").fill("444.06")
