@@ -125,7 +125,6 @@ class Subscriptions:
         self._outbox, self._world_clock, self._store = outbox, clock, store
         # A dictionary as an ordered set.
         self._subscribers: dict[Subscriber, None] = {}
-        self._state: WorldState | None = None
         self._numbered = 0
         self._clock: dict[str, Any] | None = None
         self._is_closed = False
@@ -148,7 +147,6 @@ class Subscriptions:
             subscriber.end()
             return subscriber
         self._subscribers[subscriber] = None
-        self._state = next(iter(self._store.all(WorldState).values()), None)
         return subscriber
 
     def leave(self, subscriber: Subscriber) -> None:
@@ -187,24 +185,23 @@ class Subscriptions:
             self._clock = view
             self._tell("clock", view)
 
-    def note_commit(self, unit: UnitOfWork) -> None:
-        """Publish the messages and changes of a committed unit."""
+    def note_commit(self, unit: UnitOfWork, before: WorldState) -> None:
+        """Publish the messages and changes of a committed unit; `before` was the world's state."""
         for message in unit.emitted:
             self._tell("message", message)
         if all(_OF_COMMITS.isdisjoint(one.kinds) for one in self._subscribers):
             return
         for (rows, id), record in unit.changed.items():
             if isinstance(record, WorldState):
-                self._note_state(record)
+                self._note_state(record, before)
             elif (kind := rows.table.kind) in _RECORDS:
                 self._tell(_RECORDS[kind], record or RemovedEndpoint(id))
         if any(rows is self._store.timers for rows, _ in unit.changed):
             self._tell("agenda", None)
 
-    def _note_state(self, state: WorldState) -> None:
-        before, self._state = self._state, state
-        if before is None or state.scenario is not before.scenario:
+    def _note_state(self, state: WorldState, before: WorldState) -> None:
+        if state.scenario is not before.scenario:
             self._tell("scenario", None)
         # The clock has its own kind of event.
-        if before is None or replace(state, clock=before.clock) != before:
+        if replace(state, clock=before.clock) != before:
             self._tell("world", None)

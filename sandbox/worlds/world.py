@@ -118,7 +118,8 @@ class World:
         self.mark_numbers = count(1)
         self.cast = Cast()
         self._begin()
-        self.store.put(spec.first_state(system_clock()))
+        self.state = spec.first_state(system_clock())
+        self.store.put(self.state)
 
     # --- its state
 
@@ -266,13 +267,14 @@ class World:
     # --- background work
 
     def _note_commit(self, unit: UnitOfWork) -> None:
+        before = self.state
         for record in unit.changed.values():
             if isinstance(record, WorldState):
                 self._note_state(record)
             elif isinstance(record, ApiKey):
                 # Whichever operation created it.
                 self.on_key(record)
-        self.subscriptions.note_commit(unit)
+        self.subscriptions.note_commit(unit, before)
         if messages := unit.emitted:
             self.coverage.count_messages(messages, self.store)
             if self.outbox.endpoints:
