@@ -7,7 +7,7 @@ import { exact } from "./clockface.js";
 import { Save } from "./exporting.js";
 import { refine, route } from "./route.js";
 import { act, keyOf, revision, send, world } from "./state.js";
-import { Act, Choice, Copy, Empty, Go, Heading, html, Icon, Mark, Panel, Status, Trouble, walk } from "./ui.js";
+import { Act, Choice, Copy, Empty, FileButton, Go, Heading, html, Icon, Mark, Panel, Status, Trouble, walk } from "./ui.js";
 import { day, money, time } from "./words.js";
 
 const CHIPS = [["", "All"], ["open", "Open"], ["submitted", "Submitted"], ["accepted,partially_accepted,rejected", "Answered"]];
@@ -107,10 +107,7 @@ const PARTS = { missing_here: "missing here", missing_there: "missing there", ot
 /** Asks for a tester's file, and has the server compare it with the world. */
 function Reconcile({ onDone }) {
   const [error, setError] = useState(null);
-  const read = async (event) => {
-    const [file] = event.target.files;
-    event.target.value = "";
-    if (!file) return;
+  const read = async (file) => {
     setError(null);
     try {
       onDone({ name: file.name, ...await act("POST", ["reconciliation"], { text: await file.text() }) });
@@ -118,7 +115,7 @@ function Reconcile({ onDone }) {
       setError(caught);
     }
   };
-  return html`<label class="btn">Reconcile a file<input class="vh" type="file" accept=".csv,.json,text/csv,application/json" onChange=${read} /></label>
+  return html`<${FileButton} accept=".csv,.json,text/csv,application/json" onFile=${read}>Reconcile a file<//>
     <${Trouble} error=${error} />`;
 }
 

@@ -7,7 +7,7 @@ import { useAnswer } from "./reading.js";
 import { go, refine, route } from "./route.js";
 import { show, way } from "./showing.js";
 import { revision } from "./state.js";
-import { Act, Choice, Empty, Heading, html, Panel, say, Trouble } from "./ui.js";
+import { Act, Choice, Empty, FileButton, Heading, html, Panel, say, Trouble } from "./ui.js";
 
 const title = (name) => name.replaceAll("_", " ").replace(/^./, (first) => first.toUpperCase());
 
@@ -47,17 +47,15 @@ async function readFile(file) {
 
 function Compare({ file, onFile }) {
   const [error, setError] = useState(null);
-  const take = (chosen) => chosen && readFile(chosen).then((found) => { setError(null); onFile(found); }, setError);
+  const take = (chosen) => readFile(chosen).then((found) => { setError(null); onFile(found); }, setError);
   return html`<div class="drop row wrap" onDragOver=${(event) => event.preventDefault()} onDrop=${(event) => {
     event.preventDefault();
-    take(event.dataTransfer.files[0]);
+    const [dropped] = event.dataTransfer.files;
+    if (dropped) take(dropped);
   }}>${file ? html`<span>Compared with <b>${file.name}</b>. <span class="key met">met in both</span> <span class="key met only">only here</span>
       <span class="key there">only in the file</span></span><span class="sp"></span><button class="btn" onClick=${() => onFile(null)}>Stop comparing</button>`
     : html`<span class="q">Drop a coverage file here to compare, as <code>pytest --sandbox-coverage</code> writes it, or</span>
-      <label class="btn">choose one<input class="vh" type="file" accept=".json,application/json" onChange=${(event) => {
-        take(event.target.files[0]);
-        event.target.value = "";
-      }} /></label>`}<${Trouble} error=${error} /></div>`;
+      <${FileButton} onFile=${take}>choose one<//>`}<${Trouble} error=${error} /></div>`;
 }
 
 export function Coverage() {

@@ -94,6 +94,14 @@ export async function copy(text, what = "it") {
 export const Copy = ({ text, what }) => html`<button class="btn g s" title=${`Copy ${what}`}
   aria-label=${`Copy ${what}`} onClick=${() => copy(text, what)}><${Icon} name="copy" size=${13} /></button>`;
 
+/** A button with which a file is chosen, also the same one again. */
+export const FileButton = ({ accept = ".json,application/json", onFile, children }) => html`<label class="btn">${children}<input
+  class="vh" type="file" accept=${accept} onChange=${(event) => {
+    const [file] = event.target.files;
+    event.target.value = "";
+    if (file) onFile(file);
+  }} /></label>`;
+
 /** What went wrong, beside the button that was pressed. */
 export const Trouble = ({ error }) =>
   error && html`<p class="oops" role="alert"><${Icon} name="mistake" />

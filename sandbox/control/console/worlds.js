@@ -7,7 +7,7 @@ import { Marks } from "./marks.js";
 import { useAnswer, useFocus } from "./reading.js";
 import { go, route } from "./route.js";
 import { act, revision, enter, session, world } from "./state.js";
-import { Act, Go, Heading, html, Icon, Panel, say, Sure, Trouble } from "./ui.js";
+import { Act, FileButton, Go, Heading, html, Icon, Panel, say, Sure, Trouble } from "./ui.js";
 import { day, time } from "./words.js";
 
 /** The time of the last payments in the fixture `busy`. */
@@ -51,10 +51,7 @@ function New() {
     const made = await ask("POST", "/worlds", { name: "A busy month", fixture: "busy", clock: BUSY_ENDS });
     go({ world: made.id, room: room.value });
   };
-  const load = async (event) => {
-    const [file] = event.target.files;
-    event.target.value = "";
-    if (!file) return;
+  const load = async (file) => {
     setError(null);
     try {
       const id = await opened(file);
@@ -71,7 +68,7 @@ function New() {
       ${(known?.fixtures ?? []).map((one) => html`<option value=${one}>${one}</option>`)}</select></label>
     <div class="row wrap"><${Act} class="btn p" run=${make}>Create it<//>
     <${Act} type="button" run=${busy}>Load a busy month<//>
-    <label class="btn">Open a saved file<input class="vh" type="file" accept=".json,application/json" onChange=${load} /></label></div>
+    <${FileButton} onFile=${load}>Open a saved file<//></div>
     <${Trouble} error=${error ?? unread} /></form><//>`;
 }
 
