@@ -140,11 +140,11 @@ def test_on_a_full_disk_nothing_is_lost_and_the_same_changes_can_be_tried_again(
 
 @pytest.mark.parametrize("room", [0, 4_096, 16_384])
 def test_a_file_begun_on_a_full_disk_begins_again_once_there_is_room(path: Path, room: int):
-    with full_disk(room), pytest.raises(StoreError, match="try again|restart"):
+    with full_disk(room), pytest.raises(StoreError, match=r"try again|restart"):
         write(path, document("a", 1, name="x" * 20_000))
 
     write(path, document("b", 2))
-    with full_disk(0), pytest.raises(StoreError, match="try again|restart"):
+    with full_disk(0), pytest.raises(StoreError, match=r"try again|restart"):
         write(path, document("c", 3))
     assert ids(path) == ["b"]
 
