@@ -21,7 +21,6 @@ from sandbox.control import routes as control
 from sandbox.control.application import Control
 from sandbox.control.console_files import welcome
 from sandbox.control.context import Act, PlayedExample, Services
-from sandbox.control.identity import Tokens
 from sandbox.control.routing import PREFIX
 from sandbox.domain.faults import BAD_GATEWAY, INTERNAL_ERROR, Refusal
 from sandbox.domain.profile import Profile
@@ -109,8 +108,6 @@ def build(
     )
     kept = startup.keep_worlds(settings, fixture, background, system_clock, ticks)
     worlds, cluster = kept.worlds, kept.cluster
-    if cluster is not None:
-        measured.share(lambda: cluster.is_current)
     token = _token(settings)
     answering = Platform(
         worlds,
@@ -120,8 +117,7 @@ def build(
         elsewhere=cluster,
     )
     inside = InternalClient(answering)
-    tokens = kept.tokens_with(token)
-    services = _services(settings, kept, guard, fixture, inside=inside, tokens=tokens)
+    services = _services(settings, kept, guard, fixture, inside=inside, token=token)
     app = Starlette(
         routes=[
             *platform.MOUNTS,
@@ -217,7 +213,7 @@ def _services(
     fixture: Fixture,
     *,
     inside: InternalClient,
-    tokens: Tokens,
+    token: str | None,
 ) -> Services:
     """Return the services of the control API."""
     worlds = kept.worlds
@@ -232,7 +228,7 @@ def _services(
         play=partial(_play, inside=inside),
         why_not_to=guard.why_not_to,
         platform_url=settings.platform_url,
-        tokens=tokens,
+        tokens=kept.tokens_with(token),
         inside=inside,
         endpoints=control.CONTROL,
         ca=settings.ca,

@@ -288,6 +288,7 @@ def _share_worlds(
     except NotRestored as error:
         raise FixtureError(f"{settings.fixture}: {error}") from None
     server.worlds = worlds
+    worlds.measured.share(lambda: server.is_current)
     return Kept(worlds, tokens, server)
 
 
