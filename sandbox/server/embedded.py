@@ -7,7 +7,7 @@ import asyncio
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from concurrent.futures import Future
-from contextlib import AbstractAsyncContextManager, ExitStack, contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 from urllib.parse import unquote, urlsplit
@@ -250,16 +250,15 @@ def embedded(settings: Settings | None = None) -> Iterator[Embedded]:
         # A test that freezes time at a later day must not expire the worlds of other tests.
         limits=structs.replace(settings.limits, unused_after_s=float("inf")),
     )
-    with ExitStack() as stack:
-        settings, sockets = stack.enter_context(bound(private))
+    with bound(private) as (settings, sockets):
         built = build(settings)
-        loop = stack.enter_context(serve_in_thread(serving(Server(built, settings), sockets)))
-        yield Embedded(
-            url=f"http://{_LOOPBACK}:{settings.port}",
-            control_url=f"http://{_LOOPBACK}:{settings.control_port or settings.port}",
-            token=built.token,
-            api_key_header=settings.profile.api_key_header,
-            built=built,
-            asgi=ThreadedApp(built.app, loop),
-            receivers=built.receivers,
-        )
+        with serve_in_thread(serving(Server(built, settings), sockets)) as loop:
+            yield Embedded(
+                url=f"http://{_LOOPBACK}:{settings.port}",
+                control_url=f"http://{_LOOPBACK}:{settings.control_port or settings.port}",
+                token=built.token,
+                api_key_header=settings.profile.api_key_header,
+                built=built,
+                asgi=ThreadedApp(built.app, loop),
+                receivers=built.receivers,
+            )

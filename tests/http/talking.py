@@ -111,14 +111,13 @@ def serving(
 ) -> Iterator[Serving]:
     """A sandbox on free ports, with these limits of time, until the block ends."""
     wanted = Settings(port=0, token=token)
-    with contextlib.ExitStack() as stack:
-        settings, sockets = stack.enter_context(run.bound(wanted))
+    with run.bound(wanted) as (settings, sockets):
         sandbox = build(settings)
         server = run.Server(sandbox, settings)
         server.config.http = type("Timed", (Protocol,), {"head_s": head_s, "body_s": body_s})
         server.config.timeout_keep_alive = idle_s  # type: ignore[assignment]
-        stack.enter_context(serve_in_thread(run.serving(server, sockets)))
-        yield Serving(sandbox, settings.port)
+        with serve_in_thread(run.serving(server, sockets)):
+            yield Serving(sandbox, settings.port)
 
 
 def head_of(line: str, *fields: str, key: str = "") -> bytes:
