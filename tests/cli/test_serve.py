@@ -343,9 +343,7 @@ def test_the_banner_has_lines_to_paste_that_work():
     assert (code, err) == (0, "")
 
 
-def test_the_banner_names_an_address_to_use_the_command_by_its_file_and_whose_keys_they_are(
-    monkeypatch, served
-):
+def test_the_banner_names_a_usable_address_its_command_and_whose_keys_it_shows(monkeypatch, served):
     monkeypatch.setenv("PATH", "/nowhere")
     with banner_of("--host", "0.0.0.0") as (lines, _):
         pass
@@ -377,9 +375,7 @@ def test_a_server_starts_in_a_folder_that_was_removed(monkeypatch):
         assert "Ctrl-C stops it.\n" in process.stdout
 
 
-def test_a_world_without_keys_can_be_served_and_the_last_line_names_the_store(
-    tmp_path, monkeypatch
-):
+def test_a_world_without_keys_can_be_served_and_the_end_names_the_store(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     about = {"cast": "admin", "type": "admin", "name": "Admin", "description": "Alone"}
     admin = about | {"created_at": "2025-01-06T09:00:00.000Z"}

@@ -47,9 +47,7 @@ def test_a_scenario_takes_the_place_of_the_one_before_until_it_is_stopped(sandbo
     assert sandbox.manage("GET", "").json()["scenario"] is None
 
 
-def test_a_scenario_that_cannot_be_used_is_a_400_and_leaves_the_one_before_and_makes_no_world(
-    sandbox,
-):
+def test_an_unusable_scenario_is_a_400_that_changes_nothing_and_makes_no_world(sandbox):
     running(sandbox, {"name": "before", "then": LOST | {"times": 2}})
     sandbox.pay()
     for scenario, error, nearest, said in UNUSABLE:

@@ -175,9 +175,7 @@ def test_an_account_is_deleted_by_another_one_and_after_its_descendants(sandbox)
 
 
 @pytest.mark.proves("assumed 4.7-deleted-account")
-def test_records_of_a_deleted_account_are_deleted_with_it_and_only_the_account_is_announced(
-    sandbox,
-):
+def test_records_of_a_deleted_account_are_deleted_with_it_unannounced(sandbox):
     shop = sandbox.an_account(path="/v2/accounts")
     id, key = shop["id"], shop["api_key"]
     paths = [

@@ -46,9 +46,7 @@ def announced(sandbox):
     "assumed 1.10, 1.3, 1.4, 1.5, 1.6, 1.6-update, 4.7-credential, C11",
 )
 @pytest.mark.parametrize("way", [by_alias, by_update], ids=lambda one: one.__name__)
-def test_each_change_of_status_is_announced_and_the_same_status_again_is_not(
-    sandbox, resource, kind, path, way
-):
+def test_each_change_of_status_is_announced_and_no_repetition(sandbox, resource, kind, path, way):
     created = sandbox.get(path).expect(200)
     dates = iter(f"2026-03-01T13:00:0{n}.000Z" for n in range(4))
 

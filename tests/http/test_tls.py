@@ -33,9 +33,7 @@ def trusting(folder) -> ssl.SSLContext:
     return ssl.create_default_context(cafile=str(folder / "ca.pem"))
 
 
-def test_a_client_that_trusts_the_authority_takes_a_payment_and_no_other_does(
-    server, folder, trusting
-):
+def test_only_a_client_that_trusts_the_authority_takes_a_payment(server, folder, trusting):
     assert server.facts["url"].startswith("https://")
     assert server.facts["has_ca"] is True
     headers = {"x-service-apikey": server.facts["keys"]["merchant"]}

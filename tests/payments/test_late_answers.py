@@ -52,9 +52,7 @@ def unanswered(sandbox, tx):
 
 @pytest.mark.proves("assumed D24-late")
 @pytest.mark.parametrize("action", ACTIONS)
-def test_an_action_that_is_answered_late_has_the_effect_of_one_that_was_answered_in_time(
-    sandbox, action
-):
+def test_an_action_that_is_answered_late_has_its_usual_effect(sandbox, action):
     state, word, body = ACTIONS[action]
     twin, operation = fresh(), OPERATIONS[word][0]
     in_time = twin.acted(twin.in_state(state), operation, **body)

@@ -136,9 +136,7 @@ NOTE = "production key was sent to a sandbox"
 
 
 @pytest.mark.proves("spec 1-pairing", "assumed D5, C4, 4.4-format")
-def test_a_production_key_as_header_is_a_401_that_the_journal_explains_in_plain_words(
-    sandbox, caplog
-):
+def test_a_production_key_as_header_is_a_401_that_the_journal_explains(sandbox, caplog):
     begins_alike = ["svc_live_", "svc_live_x", "svc_live_strange!-characters"]
     for key in (PRODUCTION, *begins_alike, "svc_live_" + "A" * 10_000):
         answer = sandbox.get("/v5/apikeys", by=key)

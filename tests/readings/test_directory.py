@@ -139,9 +139,7 @@ def test_lists_show_an_admin_all(sandbox):
 @pytest.mark.proves("assumed D35-admin")
 @pytest.mark.parametrize("value", ["own_tree", "all"])
 @pytest.mark.parametrize("form", ["apikeys:read", "apikeys:read:sub"])
-def test_either_form_shows_an_admin_the_keys_of_all_accounts_where_it_sees_all(
-    sandbox, value, form
-):
+def test_either_form_shows_an_admin_that_sees_all_the_keys_of_all_accounts(sandbox, value, form):
     plaintext = sandbox.mint([form], by="admin")["key"]
     both = sandbox.mint(["apikeys:read", "apikeys:read:sub"], by="admin")["key"]
     edits = sandbox.mint(["apikeys:edit"], by="admin")["key"]

@@ -53,9 +53,7 @@ def test_a_rule_matches_the_requests_that_it_names(sandbox):
         assert {one.status for name, one in answers.items() if name not in failing} <= {200}
 
 
-def test_a_rule_for_payments_matches_no_other_request_and_the_first_that_applies_decides(
-    sandbox,
-):
+def test_a_rule_for_payments_matches_no_other_request_and_the_first_decides(sandbox):
     running(sandbox, {"when": {"amount": 500}, "then": LOST}, {"then": {**FAILS, "times": 2}})
 
     # A request that is refused for another reason keeps its refusal.

@@ -91,9 +91,7 @@ def test_a_row_that_takes_the_lookup_of_the_worlds_own_cast_is_refused(mallory):
     assert answer.json()["message"].startswith("snapshot: api_keys, ")
 
 
-def test_a_supplied_key_comes_back_beside_one_of_the_same_lookup_and_another_secret(
-    sandbox, mallory
-):
+def test_a_supplied_key_is_restored_beside_one_with_the_same_lookup(sandbox, mallory):
     similar = SUPPLIED_KEY[:-32] + "T" * 32
     assert sandbox.create_key(**supplied()).status == 201
     assert mallory.create_key(**supplied(similar)).status == 201

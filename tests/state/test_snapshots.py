@@ -92,9 +92,7 @@ def test_a_world_at_the_tap_desk_is_saved_with_the_payment_that_waits(sandbox, r
     assert (requests.end(waiting).status, requests.taps()) == (404, [])
 
 
-def test_a_payment_that_waited_for_its_processor_has_timed_out_in_the_world_that_came_back(
-    sandbox, requests
-):
+def test_a_payment_that_waited_for_its_processor_is_restored_as_timed_out(sandbox, requests):
     delay(sandbox, ms=60_000)
     requests.open(sale(sandbox))
     before = sandbox.saved()

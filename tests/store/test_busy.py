@@ -35,9 +35,7 @@ def payments(busy: InProcess) -> Payments:
 # --- the month --------------------------------------------------------------------------------
 
 
-def test_it_has_the_size_that_people_page_through_and_the_money_of_every_payment_fits(
-    payments: Payments,
-):
+def test_it_has_pages_of_payments_and_the_money_of_each_fits(payments: Payments):
     assert 300 <= sum(map(len, payments.values())) <= 500
     for found in payments.values():
         check_payments(found)

@@ -114,9 +114,7 @@ def test_invented_records_look_like_real_ones_and_fit_each_other(sandbox):
     assert all(terminals[id]["account_id"] == owner for id, owner in pointing.items())
 
 
-def test_invented_merchants_come_unannounced_and_spread_over_the_partners_who_alone_see_them(
-    sandbox,
-):
+def test_invented_merchants_are_unannounced_and_seen_by_their_partners_only(sandbox):
     world = sandbox.add_world("spread", invent={"merchants": 20})
     assert world.message_count() == 0
     all_ids = {one["id"] for one in invented(world, "accounts")}

@@ -105,9 +105,7 @@ def test_an_edit_of_a_file_in_use_is_not_overwritten(tmp_path: Path):
     assert loaded(path) == {"demo": {"accounts": [("a", 1, {"name": "theirs"})]}}
 
 
-def test_a_file_for_people_that_was_removed_is_written_whole_again_and_another_is_not(
-    tmp_path: Path,
-):
+def test_a_removed_json_file_is_written_whole_again_and_a_database_is_not(tmp_path: Path):
     path = tmp_path / "state.json"
     with closing(open_file(path)) as file:
         put(file, document("a", 1))

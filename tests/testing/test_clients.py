@@ -53,9 +53,7 @@ def test_a_payment_continues_when_its_client_stops_waiting(world, stop_waiting):
         ({"outcome": "approved", "delay_ms": 60_000}, 0.05, httpx2.ReadTimeout),
     ],
 )
-def test_an_asyncio_client_meets_transport_faults_and_its_own_timeout(
-    world, planned, timeout_s, error
-):
+def test_an_asyncio_client_meets_faults_and_its_own_timeout(world, planned, timeout_s, error):
     world.next(**planned)
 
     async def pay_quickly():

@@ -136,9 +136,7 @@ def test_a_rotated_secret_stays_when_the_scenario_starts_again(sandbox):
     assert endpoints(sandbox)["mine"]["secret"] == SECRET
 
 
-def test_an_impossible_endpoint_of_a_scenario_is_refused_with_its_place_and_registers_nothing(
-    sandbox,
-):
+def test_an_impossible_endpoint_of_a_scenario_is_refused_with_its_place(sandbox):
     for wrong, nearest, said in (
         ({"url": "nonsense"}, None, "endpoint 1 'mine', url: "),
         ({"url": IMPOSSIBLE}, None, "a built-in receiver: answers"),

@@ -40,9 +40,7 @@ SUBJECTS = {"transaction": "transaction_id", "terminal": "terminal_id"}
 
 
 @pytest.mark.proves("assumed 8.3-audience")
-def test_every_sample_has_the_golden_body_of_its_event_and_is_for_its_account_and_those_above(
-    sandbox,
-):
+def test_every_sample_has_the_golden_body_and_is_for_the_accounts_above(sandbox):
     merchant = sandbox.account_id("merchant")
     listen(sandbox, "merchant", "second_merchant", "partner", "other_partner", "psp")
 

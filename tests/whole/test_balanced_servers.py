@@ -54,9 +54,7 @@ def sale(url: str, server: SavedWorld, timeout_s: float = LONGEST_S) -> httpx2.R
     )
 
 
-def test_the_balancer_learns_which_server_has_a_world_and_leaves_one_that_is_frozen(
-    url: str, tmp_path: Path
-):
+def test_the_balancer_learns_where_a_world_is_and_leaves_a_frozen_server(url: str, tmp_path: Path):
     with (
         serving(url, tmp_path, "1") as one,
         serving(url, tmp_path, "2") as other,

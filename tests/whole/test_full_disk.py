@@ -36,9 +36,7 @@ def _pay_until_full(world: Remote) -> list[str]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_on_a_full_disk_nothing_is_acknowledged_until_there_is_room_and_reads_work(
-    tmp_path: Path, kind: str
-):
+def test_on_a_full_disk_nothing_is_acknowledged_and_reads_work(tmp_path: Path, kind: str):
     path = tmp_path / f"state.{kind}"
     with serving_saved(path, "--clock", NOW) as server:
         first = Remote(server).paid_id()

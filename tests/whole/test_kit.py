@@ -40,9 +40,7 @@ def passes(python: Path, folder: Path, count: int, *options: str) -> str:
     return said
 
 
-def test_five_lines_pass_beside_an_older_web_stack_and_a_module_of_that_name(
-    alone, installed, tmp_path
-):
+def test_five_lines_pass_beside_older_packages_and_a_module_sandbox(alone, installed, tmp_path):
     command = f"--sandbox-command={installed / 'sandbox'}"
 
     said = passes(alone / "python", project(tmp_path / "project"), 2, command)

@@ -88,9 +88,7 @@ def test_the_wheel_has_complete_metadata(packages):
 # --- how it works where nothing else is -------------------------------------------------------
 
 
-def test_the_installed_command_takes_a_payment_and_proves_a_scenario_of_its_library(
-    installed, tmp_path
-):
+def test_the_installed_command_takes_a_payment_and_proves_a_scenario(installed, tmp_path):
     sandbox, story = installed / "sandbox", tmp_path / "story.toml"
     listed = json.loads(run(sandbox, "scenario", "list", "--json", cwd=tmp_path))
     shown = run(sandbox, "scenario", "show", "insufficient_funds_then_success", cwd=tmp_path)

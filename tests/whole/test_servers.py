@@ -119,9 +119,7 @@ def test_a_stream_a_tap_and_a_wait_go_through_a_server_that_has_no_world(doors):
 
 
 @pytest.mark.proves("assumed D25-teams, D25-servers")
-def test_a_team_finds_no_trace_of_others_on_any_server_and_its_token_ends_on_all(
-    url: str, tmp_path: Path
-):
+def test_a_team_finds_no_trace_of_others_on_any_server(url: str, tmp_path: Path):
     secret = "a-token-of-the-operator"
     options = ("--shared", "--token", secret, "--known-keys")
     as_operator = {"authorization": f"Bearer {secret}"}
@@ -249,9 +247,7 @@ def test_a_world_that_no_server_has_is_listed_as_before_and_found(url: str, tmp_
         assert [row["server"] for row in listed(two)[0]] == [None, "two"]
 
 
-def test_a_world_that_no_server_has_is_listed_with_the_cast_of_its_own_fixture(
-    url: str, tmp_path: Path
-):
+def test_a_world_of_no_server_is_listed_with_the_cast_of_its_fixture(url: str, tmp_path: Path):
     document = json.loads((library.folder("fixtures") / "demo.json").read_text())
     (merchant,) = [one for one in document["accounts"].values() if one["cast"] == "merchant"]
     document["accounts"]["100"] = merchant | {"cast": "corner_cafe"}
@@ -335,9 +331,7 @@ def test_a_database_that_cannot_be_used_is_refused_in_a_sentence(url: str, postg
     assert "another program created its schema" in refused(url)
 
 
-def test_settings_that_servers_cannot_share_are_refused(
-    url: str, tmp_path: Path, postgres: Postgres
-):
+def test_settings_that_cannot_be_shared_are_refused(url: str, tmp_path: Path, postgres: Postgres):
     assert "need the same token" in refused(url, "--host", "0.0.0.0")
     assert "speak plain HTTP" in refused(url, "--tls")
     with serving(url, tmp_path, "one"):

@@ -254,9 +254,7 @@ def test_an_unused_reservation_frees_its_id(two, url: str, postgres: Postgres):
     assert one.control("GET", "/worlds/mine").status_code == 200
 
 
-def test_a_server_that_freezes_while_it_reserves_an_id_does_not_hold_up_others(
-    url: str, tmp_path: Path
-):
+def test_a_server_that_freezes_during_a_reservation_holds_up_no_other(url: str, tmp_path: Path):
     async def freeze_while(create: Callable[[], httpx2.Response]) -> httpx2.Response:
         connection = await asyncpg.connect(url)
         await connection.execute("BEGIN")

@@ -24,9 +24,7 @@ def file(tmp_path: Path) -> Path:
 # --- a server ---------------------------------------------------------------------------------
 
 
-def test_a_token_comes_from_an_option_before_a_variable_and_guards_the_control_surface(
-    file, monkeypatch
-):
+def test_a_token_option_wins_over_a_variable_and_guards_the_control_api(file, monkeypatch):
     monkeypatch.setenv("SANDBOX_TOKEN", OTHER)
     with serving("--token-file", str(file)) as server:
         answers = [server.control("GET", "/worlds", headers=one) for one in ({}, BEARER)]
@@ -78,9 +76,7 @@ def test_unusable_settings_are_refused_before_anything_is_served(file):
 
 
 @pytest.mark.proves("assumed D25-token")
-def test_a_token_that_was_given_is_never_printed_and_lines_to_paste_take_it_from_the_environment(
-    file,
-):
+def test_a_given_token_is_never_printed_and_pasted_lines_read_the_environment(file):
     with serving("--log-requests", "--token-file", str(file)) as server:
         server.process.terminate()
         assert TOKEN not in f"{server.facts}{server.process.communicate(timeout=10)}"

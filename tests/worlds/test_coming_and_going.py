@@ -162,9 +162,7 @@ def test_a_world_does_not_move_to_another_server_while_it_is_restored(sandbox):
     assert asyncio.run(restore()) == [False, True]
 
 
-def test_a_world_in_which_a_client_waits_for_a_message_does_not_move_and_is_not_dropped(
-    host,
-):
+def test_a_world_in_which_a_client_waits_for_a_message_does_not_move_and_is_not_dropped(host):
     sandbox = host.serve()
     worlds, world = sandbox.sandbox.worlds, sandbox.add_world("awaited").get_world()
     host.ticks_s = time.monotonic() + DAY_S
@@ -225,9 +223,7 @@ def _dropped(sandbox: InProcess) -> list[str]:
     return sorted(world.id for world in sandbox.sandbox.worlds)
 
 
-def test_a_stored_world_is_only_dropped_by_an_explicit_limit_and_ages_with_its_server(
-    tmp_path, host
-):
+def test_a_stored_world_is_only_dropped_by_an_explicit_limit(tmp_path, host):
     store = tmp_path / "state.json"
     with looping(host.serve(store=store)) as sandbox:
         sandbox.add_world("a")
