@@ -14,6 +14,7 @@ from typing import Any, Final
 from sandbox import __version__
 from sandbox.app import Sandbox
 from sandbox.domain.text import printable
+from sandbox.server.tls import is_known_to_clients
 from sandbox.settings import LogFormat, Settings
 
 
@@ -71,7 +72,9 @@ def announce(sandbox: Sandbox, settings: Settings) -> None:
     if settings.log_format == "json":
         print(json.dumps({"event": "started", **facts}), flush=True)
     else:
-        print(_banner(facts, is_everywhere=settings.host in _ANY_ADDRESS), flush=True)
+        is_trusted = is_known_to_clients(settings.tls_folder)
+        is_everywhere = settings.host in _ANY_ADDRESS
+        print(_banner(facts, is_everywhere=is_everywhere, is_trusted=is_trusted), flush=True)
 
 
 def take_leave(sandbox: Sandbox, settings: Settings) -> None:
@@ -112,20 +115,23 @@ def facts_of(sandbox: Sandbox, settings: Settings) -> dict[str, Any]:
     }
 
 
-def _banner(facts: dict[str, Any], *, is_everywhere: bool) -> str:
+def _banner(facts: dict[str, Any], *, is_everywhere: bool, is_trusted: bool) -> str:
     clock, url, control_url = facts["clock"], facts["url"], facts["control_url"]
     curl = "curl -s --cacert ca.pem" if facts["has_ca"] else "curl -s"
     everywhere = ", listening on all addresses" if is_everywhere else ""
     bearer = ' -H "Authorization: Bearer $SANDBOX_TOKEN"' if facts["needs_token"] else ""
+    trust = (
+        "Commands on this machine trust its certificate. Phones and other programs need this one:"
+        if is_trusted
+        else "Phones and programs need this certificate; for commands, `export SANDBOX_CA=ca.pem`:"
+    )
     # Fragments do not appear in logs and referrers.
     signs_in = "" if facts["token"] is None else f"#token={facts['token']}"
     paragraphs = [
         f"uat-sandbox {facts['version']} serves the platform on {url}{everywhere}\n"
         f"world default: fixture {facts['fixture']}, seed {facts['seed']}, "
         f"clock {clock['mode']} at {clock['now']}, stored in {facts['store']}",
-        facts["has_ca"]
-        and "Commands on this machine trust its certificate. Phones and other programs need this "
-        f"one:\n  curl -sk {control_url}/ca.pem -o ca.pem",
+        facts["has_ca"] and f"{trust}\n  curl -sk {control_url}/ca.pem -o ca.pem",
         _first_request(facts, curl),
         facts["needs_token"] and _token(facts["token"]),
         f"The reasons for each answer:\n  {curl} {control_url}/worlds/default/requests{bearer}",

@@ -38,6 +38,11 @@ def default_folder() -> Path:
     return (Path(data) if data else Path.home() / ".local" / "share") / "uat-sandbox" / "tls"
 
 
+def is_known_to_clients(folder: Path | None) -> bool:
+    """Whether clients on this machine look for the authority in the folder of a server."""
+    return folder is None or str(folder) == os.environ.get("SANDBOX_TLS_FOLDER")
+
+
 def trusting_context() -> ssl.SSLContext:
     """Return a context that trusts the usual authorities and the sandbox's own on this machine.
 

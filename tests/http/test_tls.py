@@ -163,6 +163,7 @@ def test_the_text_banner_says_how_phones_come_to_trust_it(folder):
     with banner_of("--tls", "--tls-folder", str(folder)) as (lines, _):
         pass
 
+    assert "for commands, `export SANDBOX_CA=ca.pem`:" in "".join(lines)
     assert any(line.endswith("/_sandbox/ca.pem -o ca.pem") for line in lines)
     assert any("--cacert ca.pem https://" in line for line in lines)
 
