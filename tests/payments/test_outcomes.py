@@ -245,10 +245,14 @@ def test_a_surcharge_prompt_proposes_three_percent_where_one_can_be_charged(sand
     assert answer.outcome == "surcharge_prompt; source=header; rule=header"
     # Nothing is surcharged at an authorization by itself (assumed Q15), nor on a debit card.
     with sandbox.unchanged():
-        for more in ({"operation": "auth"}, {"card": "tok_visa_debit"}):
-            answer = sandbox.pay(outcome="surcharge_prompt", **more)
+        for amount, more, why in (
+            (1000, {"operation": "auth"}, "only a sale is surcharged by itself"),
+            (1000, {"card": "tok_visa_debit"}, "debit and prepaid cards are never surcharged"),
+            (1, {}, "it comes to 0"),
+        ):
+            answer = sandbox.pay(amount, outcome="surcharge_prompt", **more)
             said = sandbox.refused(answer, clause="assumed D41")
-            assert "surcharge_prompt: nothing can be surcharged here" in said
+            assert f"surcharge_prompt: nothing can be surcharged here: {why}" in said
 
 
 @pytest.mark.proves(

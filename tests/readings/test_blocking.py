@@ -77,8 +77,10 @@ def test_a_blocked_request_has_the_answer_of_the_reading(sandbox, value, status)
             answer = requests[name]()
             assert answer.error() == (status, "account_blocked"), name
     for name in fails:
-        tx = requests[name]().expect(200)
+        answer = requests[name]()
+        tx = answer.expect(200)
         assert (tx["status"], tx["status_reason"]) == ("error", "invalid_terminal")
+        assert "assumed D35-block-answer" in str(sandbox.journal(answer)["decisions"])
         assert sandbox.read(tx) == tx
     lift = sandbox.put(_of(sandbox), {"status": "active"}, by="merchant")
     assert lift.error() == (status, "account_blocked")

@@ -329,7 +329,7 @@ class _Initiation:
         terminal_id = known.terminal.terminal_id
         if known.problem is not None:
             outcome = outcomes.MISCONFIGURED
-            context.explain("outcome", outcome.key, known.problem, "assumed I10")
+            context.explain("outcome", outcome.key, *known.problem)
             context.choice = ChosenOutcome(outcome, "terminal", terminal_id)
             return context.choice
         if known.is_passthrough:
@@ -365,16 +365,28 @@ class _Initiation:
         if outcome is PARTIAL and not initiation.part_of(cost.amounts.total, part):
             why = f"partial_approval: the issuer approves all of {cost.amounts.total}"
         elif is_prompt and not cost.needs_prompt:
-            why = (
-                "surcharge_prompt: nothing can be surcharged here (the card, the state, the "
-                "operation, or what the request states)"
-            )
+            why = f"surcharge_prompt: nothing can be surcharged here: {self._why_no_surcharge()}"
             if choice.source == "header":
                 raise points_of_sale.invalid(f"x-sandbox-outcome: {why}", "assumed D41")
         else:
             return choice
         near = [*choice.near_misses, why]
         return replace(choice, outcome=APPROVED, approved_amount=None, near_misses=near)
+
+    def _why_no_surcharge(self) -> str:
+        """Return why this payment has no surcharge that could be proposed."""
+        stated = self.stated
+        if self.operation is not Operation.SALE:
+            return "only a sale is surcharged by itself"
+        if stated is not None and (
+            stated.bypass or (stated.surcharge_amount, stated.surcharge_rate) != (None, None)
+        ):
+            return "the request states the surcharge"
+        if not self.card.is_credit:
+            return "debit and prepaid cards are never surcharged"
+        if not self.known.may_surcharge:
+            return f"the state is {self.known.state}"
+        return "it comes to 0"
 
 
 _PROMPTS: Final = outcomes.AFTER_PROMPT | {"surcharge_prompt"}

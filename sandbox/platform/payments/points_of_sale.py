@@ -27,11 +27,14 @@ from sandbox.store.store import UnitOfWork
 
 
 class KnownPlace(PointOfSale, frozen=True, kw_only=True, gc=False):
-    """A place, its currency and processor, and why a processor would refuse sales from it."""
+    """A place, its currency and processor, and why a processor would refuse sales from it.
+
+    `problem` is that reason and its clause.
+    """
 
     currency: str
     processor: str
-    problem: str | None
+    problem: tuple[str, str] | None
 
     @property
     def account_id(self) -> str:
@@ -146,18 +149,19 @@ def currency_at(unit: UnitOfWork, terminal: Terminal) -> str:
 
 def _problem(
     context: OperationContext, account: Account, terminal: Terminal, location: Location | None
-) -> str | None:
-    """Return why a processor would refuse a sale from here, or None. Source: assumed I10."""
+) -> tuple[str, str] | None:
+    """Return why a processor would refuse a sale from here, with the clause, or None."""
     if terminal.status == "blocked":
-        return "the terminal is blocked"
+        return "the terminal is blocked", "assumed I10"
     if location is not None and location.status == "blocked":
-        return "the location is blocked"
+        return "the location is blocked", "assumed I10"
     needed = ("mid", "tid", "processor_config_id")
     if missing := [name for name in needed if not getattr(terminal, name)]:
-        return f"the terminal has no {' and no '.join(missing)}"
+        return f"the terminal has no {' and no '.join(missing)}", "assumed I10"
     if context.world.readings["block_answer"] == "invalid_terminal":
         above = blocked_account(context, account)
-        return f"account {above.id} ({above.name}) is blocked" if above else None
+        if above is not None:
+            return f"account {above.id} ({above.name}) is blocked", "assumed D35-block-answer"
     return None
 
 
