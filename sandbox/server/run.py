@@ -128,12 +128,13 @@ def serve(settings: Settings, remarks: Sequence[str] = ()) -> None:
                     if watching is not None:
                         watching.cancel()
                 take_leave(sandbox, settings)
+                # Inside, so that it takes the place of the status of a signal.
+                if (saver := sandbox.worlds.saver) is not None and saver.problem is not None:
+                    sys.exit(1)
 
         # Ctrl-C is the normal way to stop it.
         with suppress(KeyboardInterrupt), asyncio.Runner(loop_factory=new_loop) as runner:
             runner.run(serve_until_stopped())
-        if (saver := sandbox.worlds.saver) is not None and saver.problem is not None:
-            sys.exit(1)
 
 
 @asynccontextmanager

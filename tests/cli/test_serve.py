@@ -391,5 +391,5 @@ def test_a_world_without_keys_can_be_served_and_the_end_names_the_store(tmp_path
     Path("gone").mkdir()
     with banner_of("--store", "gone/s.json") as (_, process):
         shutil.rmtree("gone")
-        status, out, _ = process.stop(signal.SIGINT)
+        status, out, _ = process.stop()
     assert (status, "not all of it kept in s.json (JSON)" in out) == (1, True)
