@@ -6,7 +6,6 @@ Source: assumed 8.3-signature, 8.3-timestamp.
 import base64
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import lru_cache
 from hmac import compare_digest
 from time import time
 from typing import Final, Literal
@@ -29,7 +28,7 @@ def headers_of(
     """
     timestamp = int(sent_at)
     moment, text = datetime.fromtimestamp(timestamp, UTC), body.decode()
-    signatures = [_signer(secret).sign(message_id, moment, text) for secret in secrets]
+    signatures = [Webhook(secret).sign(message_id, moment, text) for secret in secrets]
     return {
         f"{prefix}-id": message_id,
         f"{prefix}-timestamp": str(timestamp),
@@ -47,11 +46,6 @@ def why_not_genuine(
     now_s = None if at_any_time else int(time())
     check = verify([secret], prefix, headers, body, now_s=now_s)
     return None if check.step is None else check.says
-
-
-@lru_cache(maxsize=1024)
-def _signer(secret: str) -> Webhook:
-    return Webhook(secret)
 
 
 def write_secret(key: bytes) -> str:
@@ -106,7 +100,7 @@ def verify(
     age_s = 0 if now_s is None else now_s - seconds
     moment = datetime.fromtimestamp(seconds, UTC)
     try:
-        expected = tuple(_signer(one).sign(id, moment, body.decode()) for one in secrets)
+        expected = tuple(Webhook(one).sign(id, moment, body.decode()) for one in secrets)
     except UnicodeDecodeError:
         return Verification("signature", "the body is not UTF-8", sent=sent, age_s=age_s)
     if abs(age_s) > TOLERANCE_S:
