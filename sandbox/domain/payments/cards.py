@@ -5,7 +5,6 @@ the table are masked before anything is stored. Source: assumed 6.4, D24.
 """
 
 from collections.abc import Mapping
-from functools import cached_property
 from typing import Final
 
 from msgspec import Struct
@@ -28,7 +27,8 @@ class Card:
 
     `outcome` is its issuer's answer to an initiation, None if the card does not choose
     (assumed D13); `later` has the answers to later operations. With a `limit` (in minor units),
-    an initiation above it is approved in part, up to the limit. Documents only hold its token.
+    an initiation above it is approved in part, up to the limit. Documents only hold its token, and
+    transactions show its `masked` number (assumed 2.11).
     """
 
     def __init__(
@@ -43,15 +43,11 @@ class Card:
         limit: int | None = None,
     ) -> None:
         self.token, self.pan, self.brand, self.type = token, pan, brand, type
+        self.masked = mask_card(pan)
         self.outcome, self.later, self.limit = outcome, later or {}, limit
 
     def __repr__(self) -> str:
         return f"Card({self.token!r})"
-
-    @cached_property
-    def masked(self) -> str:
-        """The first six and last four digits, and a star for each between. Source: assumed 2.11."""
-        return mask_card(self.pan)
 
     @property
     def last4(self) -> str:

@@ -251,7 +251,6 @@ D35-timeout | reverse | error | - | approved | reversed | approved | planned | o
 """The reversal of a payment that timed out, if it is allowed. Source: assumed D35-timeout."""
 
 
-@cache
 def announce(row: Transition) -> Transition:
     """Turn a silent refusal into a failed attempt with its event. Source: assumed D35-attempts."""
     return replace(row, reason="payment_failed", event=EVENT_OF[row.trigger])
