@@ -62,10 +62,10 @@ class MatchedRule(NamedTuple):
 
 
 class MatchedWebhookRule(NamedTuple):
-    """The effect of a rule on a delivery, and the rule's name."""
+    """The effect of a rule on a delivery, and the rule's name; None if no rule matched."""
 
     then: WebhookThen
-    rule: str
+    rule: str | None
 
 
 class _Entry(Struct):

@@ -22,6 +22,7 @@ STALE_S: Final = 600
 """The age of a stale timestamp: twice what receivers allow (assumed D1)."""
 
 _NO_FAULTS: Final = WebhookThen.model_construct()
+_NO_RULE: Final = MatchedWebhookRule(_NO_FAULTS, None)
 _PLACES: Final = {"first": -1, None: 0, "last": 1}
 
 
@@ -47,8 +48,8 @@ class Job(Struct, frozen=True):
 
 def ruled(
     wanted: Iterable[tuple[Message, Sequence[Endpoint]]], rules: Sequence[WebhookRules]
-) -> list[tuple[Message, Endpoint, MatchedWebhookRule | None]]:
-    """Return the rule for each delivery, in the order of sending.
+) -> list[tuple[Message, Endpoint, MatchedWebhookRule]]:
+    """Return the rule for each delivery, in the order of sending; one without faults if none fits.
 
     `wanted` are the messages of one commit, each with its subscribers.
     """
@@ -64,10 +65,10 @@ def ruled(
                 "account": message.account_id,
                 "endpoint": (endpoint.id, endpoint.description, endpoint.url),
             }
-            rule = next(filter(None, (find_rule(words) for find_rule in rules)), None)
+            rule = next(filter(None, (find_rule(words) for find_rule in rules)), _NO_RULE)
             matched.append((message, endpoint, rule))
     # Equal ranks keep their order.
-    return sorted(matched, key=lambda one: _PLACES[one[2].then.order if one[2] else None])
+    return sorted(matched, key=lambda one: _PLACES[one[2].then.order])
 
 
 def trigger_of(then: WebhookThen) -> AttemptTrigger:

@@ -145,15 +145,12 @@ class Outbox:
         self._put(*jobs)
 
     def _accept(
-        self, message: Message, endpoint: Endpoint, by: MatchedWebhookRule | None, unit: UnitOfWork
+        self, message: Message, endpoint: Endpoint, by: MatchedWebhookRule, unit: UnitOfWork
     ) -> list[Job]:
         """Return the jobs for a delivery; none yet if a rule delays them."""
-        delivery = Delivery(message_id=message.id, endpoint_id=endpoint.id)
-        if by is None:
-            unit.put(delivery)
-            return [Job(message, endpoint.id)]
-        then = by.then
-        unit.put(replace(delivery, rule=by.rule, status="dropped" if then.drop else "pending"))
+        then, rule = by
+        delivery = Delivery(message_id=message.id, endpoint_id=endpoint.id, rule=rule)
+        unit.put(replace(delivery, status="dropped") if then.drop else delivery)
         if then.drop:
             return []
         jobs = [Job(message, endpoint.id, trigger_of(then), then=then)]
