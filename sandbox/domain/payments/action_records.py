@@ -55,8 +55,6 @@ def records_of(payment: Payment) -> list[Payment]:
 
     A late answer is another attempt at the same action (assumed D24-late).
     """
-    if not payment.recorded:
-        return []
     found: dict[str, Payment] = {}
     for one in payment.history:
         if one.event_id in payment.recorded:
@@ -90,8 +88,6 @@ def payment_of(payment: Payment) -> str:
 
 def settled(payment: Payment) -> Payment:
     """Return the payment whose batch was accepted, with the record of its capture settled too."""
-    if not payment.recorded:
-        return payment
     history = (
         replace(one, status="settled")
         if one.event_id in payment.recorded

@@ -26,10 +26,9 @@ def save(context: OperationContext, conclusion: Conclusion, before: Payment) -> 
     if context.world.readings["stored_transaction_type"] == "first":  # assumed D35-type
         record = change(record, transaction_type=record.operation.value)
     context.unit.put(record)
-    if record.transaction.surcharge_amount:
-        _note_cap(context, before, record)
-    was, status = before.transaction.status, record.transaction.status
-    if was != status and (was in _TIMERS or status in _TIMERS):
+    _note_cap(context, before, record)
+    was, status = before.status, record.status
+    if was != status:
         _set_timers(context, was, record)
     settlement.count(context, before, record)
     for event, shown in conclusion.events:
