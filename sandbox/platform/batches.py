@@ -147,10 +147,7 @@ def edit(context: OperationContext, batch: Batch, body: EditBatch) -> Batch:
     if batch.status != "open" and context.world.readings["edit_of_closed_batch"] == "open_only":
         reason = "the reading edit_of_closed_batch is open_only"
         raise settlement.refusal(batch, reason, "assumed D35-batch-edit")
-    if (
-        batch.status == "rejected"
-        and settlement.open_batch_of(context, batch.terminal_id) is not None
-    ):
+    if batch.status == "rejected" and settlement.open_batch_of(context, batch.terminal_id):
         raise Refusal(
             CONFLICT,
             "the terminal has another batch open; close that one first",

@@ -43,10 +43,8 @@ def batch_for_entry(context: OperationContext, payment: Payment) -> Batch:
     batch = context.unit.get(Batch, tx.batch_id) if tx.batch_id is not None else None
     if batch is None or batch.status != "open":
         batch = open_batch_of(context, tx.tid)
-    if batch is not None:
-        return batch
     # Refunds of a deleted terminal are settled too (assumed D10).
-    return open_batch(context, cast(Terminal, context.unit.get(Terminal, tx.tid)))
+    return batch or open_batch(context, cast(Terminal, context.unit.get(Terminal, tx.tid)))
 
 
 def open_batch(

@@ -39,10 +39,8 @@ def new_event_id(context: OperationContext, account_id: str) -> str:
     while True:
         event_id = context.world.draws.uuid().upper()
         used = event_claim(account_id, event_id)
-        if (
-            used not in context.world.taken_events
-            and context.unit.one(Payment, "used_event", used) is None
-        ):
+        is_taken = used in context.world.taken_events
+        if not is_taken and context.unit.one(Payment, "used_event", used) is None:
             return event_id
 
 
@@ -157,11 +155,8 @@ def decide(
 
 def _as_read(context: OperationContext, choice: ChosenOutcome) -> ChosenOutcome:
     """Return the choice, with the status_reason that the reading gives lost cards (D35-lost)."""
-    outcome = choice.outcome
-    if (
-        outcome.status_reason == "invalid_card"
-        and context.world.readings["lost_cards"] == "declined"
-    ):
+    outcome, reading = choice.outcome, context.world.readings["lost_cards"]
+    if outcome.status_reason == "invalid_card" and reading == "declined":
         return replace(choice, outcome=LOST_AS_DECLINED.get(outcome.key, outcome))
     return choice
 
