@@ -133,7 +133,7 @@ def _amounts(payment: Mapping[str, Any]) -> str:
 
 def _describe_choice(outcome: str) -> str:
     """Put a header like `insufficient_funds; source=amount; rule=900051` into words."""
-    key, *rest = outcome.split("; ")
+    key, *rest = outcome.split("; ", 2)
     named = dict(part.split("=", 1) for part in rest if "=" in part)
     source = named.get("source", "")
     rule = named.get("rule", "").removeprefix(f"{source}:")

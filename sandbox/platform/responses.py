@@ -46,14 +46,17 @@ ABORT: Final = "sandbox.abort"
 _NOT_IN_A_FIELD: Final = re.compile(r"[^\x20-\x7e]")
 
 
-def explain(choice: ChosenOutcome) -> bytes:
-    """Return the outcome, who chose it, and by which rule. Source: assumed D3, D14.
+def in_header(text: str) -> str:
+    """Return a text as a header can have it: in printable characters of ASCII (RFC 9110, 5.5).
 
-    A header has only printable characters of ASCII (RFC 9110, 5.5). A server cannot send any other,
-    and would leave the client without an answer.
+    A server cannot send any other, and would leave the client without an answer.
     """
-    text = f"{choice.key}; source={choice.source}; rule={choice.rule}"
-    return _NOT_IN_A_FIELD.sub("?", text).encode("ascii")
+    return _NOT_IN_A_FIELD.sub("?", text)
+
+
+def explain(choice: ChosenOutcome) -> bytes:
+    """Return the outcome, who chose it, and by which rule. Source: assumed D3, D14."""
+    return in_header(f"{choice.key}; source={choice.source}; rule={choice.rule}").encode("ascii")
 
 
 def headers_of(body: bytes) -> Headers:

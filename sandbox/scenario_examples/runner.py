@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import urlencode
 
 from sandbox.domain.json_text import fields_of
+from sandbox.platform.responses import in_header
 from sandbox.scenarios.scenario import Example, Expect, Received, Send
 
 
@@ -69,8 +70,10 @@ class ExampleResult(NamedTuple):
 def compare(expect: Expect, came: ExampleResult) -> Iterator[str]:
     """Yield everything that differs from what is expected."""
     answer, shown, events = came.answer, came.shown, came.events
-    parts = f"outcome={answer.headers.get('x-sandbox-outcome', '')}".split("; ")
+    parts = f"outcome={answer.headers.get('x-sandbox-outcome', '')}".split("; ", 2)
     chosen = dict(part.partition("=")[::2] for part in parts)
+    if expect.rule is not None and chosen.get("rule") == in_header(expect.rule):
+        chosen["rule"] = expect.rule
     found: dict[str, Any] = {
         "error": answer.fields.get("error"),
         "events": events,

@@ -127,14 +127,16 @@ def test_amounts_are_units_of_their_currency():
 
 @pytest.mark.proves("assumed D35-decline")
 def test_a_decline_is_a_result_whatever_its_http_status(served):
-    till = shell_in(served, "declines", readings={"decline_status": "http_402"})
+    rule = {"name": "low; b", "when": {"amount": 900_051}, "then": {"outcome": "lost_card"}}
+    readings, scenario = {"decline_status": "http_402"}, {"name": "mine", "rule": [rule]}
+    till = shell_in(served, "declines", readings=readings, scenario=scenario)
 
     declined = till("pay 9000.51")
     till("pay 10")
     till("next refund_declined --operation refund")
     refund = till("refund last")
 
-    assert "declined: insufficient_funds" in declined
+    assert "lost_card, chosen by the scenario low; b  " in declined
     assert "refund_declined, chosen by the queue" in refund
     till.refuses("capture last", 1, "400", "cannot be captured")
 

@@ -88,6 +88,7 @@ def test_every_word_of_expect_is_compared():
     expect = {"headers": {"Retry-After": "2"}}
     said = ["headers.Retry-After: expected '2', got '1'"]
     assert mistakes(sale(expect), rules=[{"then": {"fault": "http_429"}}]) == said
+    assert mistakes(sale({"rule": "für; b=1"}), rules=[LOST | {"name": "für; b=1"}]) == []
 
 
 IMPOSSIBLE = [
