@@ -34,7 +34,7 @@ def outcomes() -> str:
         "The answers of a processor, one line each. The keys are stable; [cards](cards.md) and\n"
         "[amounts](triggers.md) choose them. If one of these chooses an outcome that the\n"
         "operation cannot have, the operation is approved (assumed 5.1).",
-        f"There are {len(OUTCOMES)}. The status `ok` is the operation's own success. An outcome\n"
+        f"There are {len(OUTCOMES)} outcomes. `ok` is the operation's own success. An outcome\n"
         "without a code means that no answer came. `gateway id`: whether a first attempt gets\n"
         "one. `latency` is nominal: the switch `latency.scale` says how much of it a request\n"
         "waits. `retry`: whether to try the same again (same), another card or amount (other), to\n"

@@ -234,7 +234,7 @@ def batches() -> str:
         "The payment itself is approved. If a batch has several of these amounts, `no_result`\n"
         "comes first, then the first one that rejects the whole batch. Otherwise only the records\n"
         "with these amounts are rejected (assumed 6.2-settlement). [Triggers](triggers.md) lists\n"
-        "all amounts that choose.\n",
+        "all amounts that choose an outcome.\n",
         table(
             ("amount", "key", "the batch", "reason"),
             [
