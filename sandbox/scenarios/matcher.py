@@ -91,16 +91,17 @@ class _Entry(Struct):
         times = self.rule.then.times
         return times is not None and self.applied >= times
 
-    def mismatch(self, words: Words) -> str | None:
-        """Return the first word of `when` that does not match; None if all do."""
+    def mismatches(self, words: Words) -> list[str]:
+        """Return the words of `when` that do not match, in the order of its model."""
+        found = []
         for word, (plain, ranges) in self.wanted.items():
             fact = words.get(word)
             names = fact if isinstance(fact, tuple) else (fact,)
             if fact is None or (
                 plain.isdisjoint(names) and not any(one.matches(fact) for one in ranges)
             ):
-                return word
-        return None
+                found.append(word)
+        return found
 
     def use(self, draw: Draw) -> str | None:
         """Count another match, and apply the rule to it. Return why it does not apply, or None."""
@@ -137,8 +138,9 @@ class Running(Struct, eq=False):
     def _entry(self, number: int, rule: Rule | WebhookRule) -> _Entry:
         """Return the rule in use. Raises ScenarioError for unknown names."""
         wanted: dict[str, Wanted] = {}
-        for word in rule.when.model_fields_set - {"nth", "from_", "until"}:
-            if (values := getattr(rule.when, word)) is None:
+        for word in type(rule.when).model_fields:
+            values = getattr(rule.when, word)
+            if values is None or word in ("nth", "from_", "until"):
                 continue
             if word in _NAMED:
                 try:
@@ -167,10 +169,10 @@ class Running(Struct, eq=False):
         found: MatchedRule | None = None
         for entry in self.attempts:
             rule: Rule = entry.rule  # type: ignore[assignment]
-            mismatch, why_not = entry.mismatch(words), None
-            if mismatch is not None:
-                is_near = mismatch in words and mismatch not in _OF_ANOTHER
-                why_not = f"another {mismatch}" if is_near else None
+            others, why_not = entry.mismatches(words), None
+            if others:
+                is_near = all(word in words and word not in _OF_ANOTHER for word in others)
+                why_not = f"another {', '.join(others)}" if is_near else None
             elif not (possible := is_possible(rule.then)):
                 why_not = None if possible is None else f"not for {words['operation'][0]}"
             elif found is not None:
@@ -196,7 +198,7 @@ class Running(Struct, eq=False):
         """
         found: MatchedWebhookRule | None = None
         for entry in self.webhooks:
-            if entry.mismatch(words) is not None:
+            if entry.mismatches(words):
                 continue
             if found is not None:
                 entry.counts[0] += 1

@@ -157,11 +157,11 @@ def test_the_journal_shows_the_choice_and_the_near_misses(sandbox):
     tx = sandbox.sold()
     running(
         sandbox,
-        {"name": "captures", "when": {"operation": "capture"}, "then": {"delay_ms": 0}},
+        {"when": {"operation": "capture", "amount": 5}, "then": {"delay_ms": 0}},
         {"name": "refunds", "then": {"outcome": "refund_declined", "times": 1}},
         {"name": "once", "when": {"nth": 1}, "then": {"outcome": "stolen_card"}},
         {"name": "dear", "when": {"amount": {"min": 5000}}, "then": LOST},
-        {"name": "amex", "when": {"card_brand": "Amex"}, "then": LOST},
+        {"name": "amex", "when": {"card_brand": "Amex", "currency": "EUR"}, "then": LOST},
         {"name": "spent", "when": {"amount": 1000}, "then": LOST | {"times": 1}},
         {"then": LOST},
     )
@@ -176,7 +176,7 @@ def test_the_journal_shows_the_choice_and_the_near_misses(sandbox):
         "scenario refunds: not for sale",
         "scenario once: this is number 3",
         "scenario dear: another amount",
-        "scenario amex: another card_brand",
+        "scenario amex: another currency, card_brand",
         "scenario spent: used up",
     ]
     # A rule whose outcome is not for the operation is not counted.
