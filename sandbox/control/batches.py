@@ -360,18 +360,16 @@ def set_schedule(request: ControlRequest, body: BatchScheduleBody) -> BatchSched
     days = None if body.days is None else tuple(body.days)
     schedule = batches.batch_schedule(tuple(body.times), days, body.zone)
     timer = settlement.timer_of(terminal_id, schedule, world.clock.now())
-    unit = world.store.begin()
-    unit.schedule(timer)
-    unit.commit()
+    with world.store.begin() as unit:
+        unit.schedule(timer)
     return _view_schedule(timer)
 
 
 @delete(f"{WORLD}/batch-schedules/{{id}}", "schedules.delete")
 def delete_schedule(request: ControlRequest) -> None:
     """Delete the schedule of a terminal; its batches then only close by hand."""
-    unit = request.world.store.begin()
-    unit.cancel(BATCH_CLOSES, _find_terminal(request))
-    unit.commit()
+    with request.world.store.begin() as unit:
+        unit.cancel(BATCH_CLOSES, _find_terminal(request))
 
 
 def _find_terminal(request: ControlRequest) -> str:

@@ -228,9 +228,8 @@ def send_sample(request: ControlRequest, body: Sample) -> MessageView:
         about["subject"] = str(fields.get("transaction_id") or fields.get("terminal_id") or own_id)
     head: Any = {"id": world.draws.message_id(), "event_type": body.event_type, "request_id": None}
     message = Message(**head, **about, created_at=world.clock.now(), record=fields)
-    unit = world.store.begin()
-    unit.emit(message)
-    unit.commit()
+    with world.store.begin() as unit:
+        unit.emit(message)
     return view_message(world, message)
 
 

@@ -44,10 +44,9 @@ def generate(store: Store, counts: GeneratedData, draws: Ids, *, seed: int, now:
     fake = Faker("en_US", use_weighting=False)
     # As text, since Faker treats a number and its negative alike.
     fake.seed_instance(str(seed))
-    unit = store.begin()
-    for record in _Generator(fake, counts, draws, now).records(_parents(store)):
-        unit.put(record)
-    unit.commit()
+    with store.begin() as unit:
+        for record in _Generator(fake, counts, draws, now).records(_parents(store)):
+            unit.put(record)
 
 
 def _parents(store: Store) -> list[Account]:

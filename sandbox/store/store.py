@@ -7,7 +7,7 @@ a commit changes nothing. A unit never lives across an `await`.
 
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Self
 
 from sandbox.domain.clock import Timer, timer_id
 from sandbox.domain.directory import Account
@@ -50,9 +50,8 @@ class Store:
 
     def put(self, record: Row) -> None:
         """Commit the record in its own unit of work."""
-        unit = self.begin()
-        unit.put(record)
-        unit.commit()
+        with self.begin() as unit:
+            unit.put(record)
 
     def get(self, kind: type[R], id: str) -> R | None:
         """Return the committed record with this id, or None."""
@@ -102,7 +101,8 @@ class UnitOfWork:
     """One consistent change of one world.
 
     `changed` has the records to put by table and id, or None for a record to remove. `emitted` are
-    the messages to announce. `is_open` until the commit.
+    the messages to announce. `is_open` until the commit. As a context it commits itself at the end
+    of the block, unless that fails.
     """
 
     __slots__ = ("_store", "changed", "emitted", "is_open")
@@ -112,6 +112,13 @@ class UnitOfWork:
         self.changed: dict[tuple[Records, str], Row | None] = {}
         self.emitted: list[Message] = []
         self.is_open = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            self.commit()
 
     def get(self, kind: type[R], id: str) -> R | None:
         """Return the record with this id, as this unit sees it, or None."""

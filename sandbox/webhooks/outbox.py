@@ -195,13 +195,12 @@ class Outbox:
 
     def _store(self, delivery: Delivery) -> None:
         """Store the delivery, with the timer of its next attempt."""
-        unit = self.world.store.begin()
-        unit.put(delivery)
-        if (due := delivery.next_attempt_at) is not None:
-            unit.schedule(Timer(kind=WEBHOOK_RETRY, subject=delivery.id, due=due))
-        elif self.world.store.timer(WEBHOOK_RETRY, delivery.id) is not None:
-            unit.cancel(WEBHOOK_RETRY, delivery.id)
-        unit.commit()
+        with self.world.store.begin() as unit:
+            unit.put(delivery)
+            if (due := delivery.next_attempt_at) is not None:
+                unit.schedule(Timer(kind=WEBHOOK_RETRY, subject=delivery.id, due=due))
+            elif self.world.store.timer(WEBHOOK_RETRY, delivery.id) is not None:
+                unit.cancel(WEBHOOK_RETRY, delivery.id)
 
     def store_endpoint(self, endpoint: Endpoint) -> Endpoint:
         """Store a new endpoint, or a changed one in place of the old one."""
@@ -351,9 +350,8 @@ class Outbox:
     def remove(self, endpoint_id: str) -> None:
         """Delete the endpoint, and cancel what still waits for it."""
         self._cancel(endpoint_id)
-        unit = self.world.store.begin()
-        unit.remove(Endpoint, endpoint_id)
-        unit.commit()
+        with self.world.store.begin() as unit:
+            unit.remove(Endpoint, endpoint_id)
         self.world.tell_changed()
 
     def _cancel(self, endpoint_id: str) -> None:

@@ -320,12 +320,11 @@ def begin_anew(world: World, fresh: World) -> None:
         scenario = _running(world, world.scenario.scenario, since, find)
         state = replace(state, scenario=world.state.scenario, scenario_since=since)
     world.take_over(fresh, state, scenario)
-    unit = world.store.begin()
-    for endpoint in endpoints:
-        # Failures are forgotten, but not what an operator decided (assumed D25).
-        reason = endpoint.disabled_reason if endpoint.disabled_reason == BY_HAND else None
-        unit.put(replace(endpoint, disabled_reason=reason, failing_since=None))
-    unit.commit()
+    with world.store.begin() as unit:
+        for endpoint in endpoints:
+            # Failures are forgotten, but not what an operator decided (assumed D25).
+            reason = endpoint.disabled_reason if endpoint.disabled_reason == BY_HAND else None
+            unit.put(replace(endpoint, disabled_reason=reason, failing_since=None))
     world.clock.on_set()
     world.outbox.resume()
     world.coverage.begin(world.scenario)
@@ -333,14 +332,13 @@ def begin_anew(world: World, fresh: World) -> None:
 
 def end_busy_payments(world: World) -> None:
     """End payments whose requests waited for the processor, because their clients are gone."""
-    unit = world.store.begin()
-    for id in world.store.all(BusyPayment):
-        payment = world.store.get(Payment, id)
-        if payment is not None and world.store.timer(clock.TAP_EXPIRES, id) is None:
-            due = from_ms(payment.transaction.created_at)
-            unit.schedule(Timer(kind=clock.TAP_EXPIRES, subject=id, due=due))
-        unit.remove(BusyPayment, id)
-    unit.commit()
+    with world.store.begin() as unit:
+        for id in world.store.all(BusyPayment):
+            payment = world.store.get(Payment, id)
+            if payment is not None and world.store.timer(clock.TAP_EXPIRES, id) is None:
+                due = from_ms(payment.transaction.created_at)
+                unit.schedule(Timer(kind=clock.TAP_EXPIRES, subject=id, due=due))
+            unit.remove(BusyPayment, id)
 
 
 def _begin(world: World) -> None:
@@ -358,7 +356,7 @@ def _begin(world: World) -> None:
             name: world.cast.resolve(document) for name, document in spec.fixture.endpoints.items()
         }
         declare(world, endpoints)
-        _schedule_expiries(world)
+        schedule_expiries(world)
     if spec.generated_data is not None:
         generate(
             world.store, spec.generated_data, world.draws, seed=spec.seed, now=world.clock.now()
@@ -370,10 +368,15 @@ def _seed(world: World, store: Store, draws: Ids) -> Cast:
     return seed(store, fixture, draws, key_format, has_fixed_keys=world.id == DEFAULT_WORLD)
 
 
-def _schedule_expiries(world: World) -> None:
-    unit = world.store.begin()
-    for key in unit.find(ApiKey, {})[0]:
-        timer = expiry_of(key)
-        if key.deleted_at is None and timer.due > world.clock.now():
-            unit.schedule(timer)
-    unit.commit()
+def schedule_expiries(world: World, until: datetime | None = None) -> None:
+    """Schedule the expiries of keys that lie ahead, or only those until an instant.
+
+    A key has no state of being expired, so it can be used until then. Source: spec 3.1-expiry.
+    """
+    now = world.now()
+    with world.store.begin() as unit:
+        for key in unit.find(ApiKey, {})[0]:
+            timer = expiry_of(key)
+            is_ahead = timer.due > now and (until is None or timer.due <= until)
+            if is_ahead and key.deleted_at is None:
+                unit.schedule(timer)

@@ -84,12 +84,11 @@ async def wait_for_answer(
     done = busy[payment] = asyncio.Event()
     if event is not None:
         taken[event] = payment
-    unit = context.world.store.begin()
-    # A card that was tapped in time no longer has a deadline (assumed D24).
-    unit.cancel(TAP_EXPIRES, payment)
-    # If the server dies, the next start ends the payment.
-    unit.put(BusyPayment(transaction_id=payment))
-    unit.commit()
+    with context.world.store.begin() as unit:
+        # A card that was tapped in time no longer has a deadline (assumed D24).
+        unit.cancel(TAP_EXPIRES, payment)
+        # If the server dies, the next start ends the payment.
+        unit.put(BusyPayment(transaction_id=payment))
     try:
         await context.wait_for(_wait_up_to(delay_ms, done))
     except asyncio.CancelledError:
@@ -101,9 +100,8 @@ async def wait_for_answer(
         raise
     finally:
         if busy is context.world.busy:
-            unit = context.world.store.begin()
-            unit.remove(BusyPayment, payment)
-            unit.commit()
+            with context.world.store.begin() as unit:
+                unit.remove(BusyPayment, payment)
         # The next waiting request runs only after the code below, which never pauses.
         done.set()
         del busy[payment]
