@@ -22,7 +22,7 @@ from sandbox.domain.currencies import format_amount
 from sandbox.domain.directory import TERMINALS
 from sandbox.domain.events import Message
 from sandbox.domain.instants import Instant, parse_duration
-from sandbox.domain.keys import KEY_LIFE, ApiKey, expiry_of
+from sandbox.domain.keys import KEY_LIFE, ApiKey
 from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.payments.transitions import transitions_from
 from sandbox.domain.text import expects
@@ -31,6 +31,7 @@ from sandbox.platform.payments import late_answers
 from sandbox.platform.settlement import coming_result, members_of
 from sandbox.worlds.background import collect
 from sandbox.worlds.due_timers import advance, catch_up
+from sandbox.worlds.lifecycle import schedule_expiries
 from sandbox.worlds.world import KINDS, World
 
 MOMENT = timedelta(milliseconds=1)
@@ -120,23 +121,11 @@ async def set_clock(request: ControlRequest, body: ClockBody) -> ClockView:
     # Not if the world was reset meanwhile.
     if world.busy is busy:
         world.clock.set(ClockSetting(**vars(body)))
-        _schedule_expiries(world, before)
+        # Those that were due before lie ahead again if it was set back.
+        schedule_expiries(world, until=before)
     world.watched = None
     await catch_up(world)
     return read_clock(request)
-
-
-def _schedule_expiries(world: World, before: Instant) -> None:
-    """Schedule the expiries that lie ahead again after the clock was set back.
-
-    A key has no state of being expired, so it can be used until then. Source: spec 3.1-expiry.
-    """
-    unit = world.store.begin()
-    for key in world.store.all(ApiKey).values():
-        timer = expiry_of(key)
-        if key.deleted_at is None and world.now() < timer.due <= before:
-            unit.schedule(timer)
-    unit.commit()
 
 
 @post(f"{WORLD}/clock/advance", "clock.advance")
