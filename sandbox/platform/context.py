@@ -25,7 +25,7 @@ from sandbox.platform.wire import header, list_header, read_body
 from sandbox.scenarios.outcome_choice import ChosenOutcome
 from sandbox.store.store import UnitOfWork
 from sandbox.worlds.elsewhere import ReservedKey
-from sandbox.worlds.journal import Decision, Origin
+from sandbox.worlds.journal import SHOWN_HEADERS, Decision, Origin
 from sandbox.worlds.quotas import Quota
 from sandbox.worlds.world import World
 
@@ -80,9 +80,7 @@ class IncomingRequest(Struct):
     def shown_headers(self) -> tuple[bytes | None, ...]:
         """The values of the journal's SHOWN_HEADERS: of one that was sent twice, the last."""
         fields = dict(self.headers) if self.fields is None else self.fields
-        get = fields.get
-        # Written out, because this is done for every request.
-        return get(b"user-agent"), get(b"accept"), get(b"content-type"), get(b"x-sandbox-outcome")
+        return tuple(map(fields.get, SHOWN_HEADERS))
 
     def list_header(self, name: bytes) -> bytes | None:
         """Return the value of a header that is a list, as `wire.list_header` finds it."""
