@@ -11,15 +11,13 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from sandbox.domain.payments.amounts import EMPTY, Amounts, Ledger
-from sandbox.domain.payments.transactions import IN_HISTORY, Attempt, Payment
+from sandbox.domain.payments.transactions import IN_HISTORY, OWN_DETAILS, Attempt, Payment
 from sandbox.domain.payments.transitions import Conclusion
 
 _DONE: Final = {"capture": "captured", "refund": "refunded", "reverse": "reversed"}
 """The types of attempts that have a record, and its status if the action succeeded."""
 
 _FAILED: Final = ("declined", "error", "canceled")
-_OF_PAYMENTS: Final = ("authorized_amount", "captured_amount", "remaining_amount")
-"""The additional details that only a payment has."""
 
 _ANSWER: Final = (
     "gateway_transaction_response",
@@ -111,7 +109,7 @@ def _record_of(payment: Payment, attempt: Attempt, earlier: Payment | None) -> P
     ledger = Ledger(authorized=done, captured=done - reversed_, voided=reversed_, refunded=refunded)
     told = replace(attempt, status=status, refunded=refunded, reversed=reversed_, **amounts.fields)
     details = {
-        name: value for name, value in tx.additional_details.items() if name not in _OF_PAYMENTS
+        name: value for name, value in tx.additional_details.items() if name not in OWN_DETAILS
     }
     return replace(
         payment,

@@ -328,6 +328,10 @@ def change(
     return replace(payment, transaction=tx, ledger=ledger, is_partial=is_partial)
 
 
+OWN_DETAILS: Final = frozenset({"authorized_amount", "captured_amount", "remaining_amount"})
+"""The additional details that the platform sets itself, and only for payments."""
+
+
 def _details(tx: Transaction, ledger: Ledger, *, is_partial: bool) -> dict[str, Any]:
     """Return the client's own details, and the amounts of the authorization (assumed 2.2).
 

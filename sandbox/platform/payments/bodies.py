@@ -24,15 +24,15 @@ from sandbox.domain.faults import VALIDATION_ERROR, Refusal
 from sandbox.domain.field_types import Amount, PositiveAmount, Rate, Text
 from sandbox.domain.payments.cards import Card, card_of
 from sandbox.domain.payments.pricing import Breakdown, agreed_rate
+from sandbox.domain.payments.transactions import OWN_DETAILS
 from sandbox.platform.context import OperationContext
 from sandbox.platform.fields import Body
 
 EventId = Annotated[StrictStr, Field(min_length=1, max_length=128)]
 
-RESERVED_DETAILS = frozenset({"authorized_amount", "captured_amount", "remaining_amount"})
 _Details = Annotated[
     dict[str, Any],
-    Field(json_schema_extra={"propertyNames": {"not": {"enum": sorted(RESERVED_DETAILS)}}}),
+    Field(json_schema_extra={"propertyNames": {"not": {"enum": sorted(OWN_DETAILS)}}}),
 ]
 
 
@@ -206,7 +206,7 @@ class StartPayment(_WithReader):
     @field_validator("additional_details")
     @classmethod
     def _leaves_our_names_alone(cls, details: dict[str, Any] | None) -> dict[str, Any] | None:
-        if details and (taken := sorted(RESERVED_DETAILS & set(details))):
+        if details and (taken := sorted(OWN_DETAILS & set(details))):
             raise ValueError(f"{', '.join(taken)}: reserved for fields that the platform sets")
         return details
 
