@@ -1,8 +1,8 @@
 """Export requests of the journal as a test for the kit, which asserts what was recorded.
 
-The test begins a world like this one, with its seed, fixture, switches and readings, and its clock
-at the time of the first request. It sends the same requests, with the same outcomes, and waits for
-the same webhooks, with the same faults. Ids from recorded answers are taken from the answers of the
+The test begins a world like this one, with its seed and fixture, and with the switches, readings
+and time of the first request. It sends the same requests, with the same outcomes, and waits for the
+same webhooks, with the same faults. Ids from recorded answers are taken from the answers of the
 test. The test has one receiver, which works. So a webhook to several endpoints is one here, and
 only its first attempt counts.
 """
@@ -27,6 +27,7 @@ from sandbox.domain.directory import MASKED_PIN
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.json_text import fields_of, map_texts
 from sandbox.domain.readings import DEFAULTS as READINGS_AS_USUAL
+from sandbox.domain.readings import in_force
 from sandbox.domain.switches import defaults as usual_switches
 from sandbox.domain.transport_faults import LOST, NEED_BODY
 from sandbox.worlds.background import collect
@@ -78,6 +79,9 @@ class ExportCase:
         url = self.platform_url + quote(view.path)
         return f"{url}?{query}" if query else url
 
+
+_Settings = Mapping[str, Mapping[str, Any]]
+"""The switches and the readings of a world, by their path in the control API."""
 
 _ASSERTED: Final = (
     *("error", "status", "status_reason", "type", "name", "is_active"),
@@ -166,16 +170,28 @@ def _scenario_name(number: int) -> str:
 
 def _world_options(case: ExportCase) -> dict[str, Any]:
     """Return the options of a world in which this can happen again."""
-    world = case.world
-    begins = world.state.begins
-    how = {"seed": begins.seed, "fixture": begins.fixture, "clock": case.views[0].at}
-    for word, now, before in (
-        ("switches", world.switches, usual_switches()),
-        ("readings", world.readings, READINGS_AS_USUAL),
-    ):
-        if own := {name: now[name] for name, one in before.items() if now[name] != one}:
-            how[word] = own
+    begins, first = case.world.state.begins, case.views[0]
+    how = {"seed": begins.seed, "fixture": begins.fixture, "clock": first.at}
+    usual = {"/switches": usual_switches(), "/readings": READINGS_AS_USUAL}
+    for _, path, own in _changes(usual, _settings_of(case, first)):
+        how[path.removeprefix("/")] = own
     return how
+
+
+def _settings_of(case: ExportCase, view: JournalEntry) -> _Settings:
+    """Return the switches and the readings of the world at a request."""
+    entry = case.entries[view.id]
+    return {
+        "/switches": usual_switches() | dict(entry.switches),
+        "/readings": in_force(case.world.profile.readings, entry.readings),
+    }
+
+
+def _changes(before: _Settings, after: _Settings) -> Iterator[tuple[str, str, Any]]:
+    """Yield the requests of the control API that lead from one to the other."""
+    for path, now in after.items():
+        if own := {name: one for name, one in now.items() if before[path][name] != one}:
+            yield "PUT", path, own
 
 
 def _code(value: Any) -> str:
@@ -220,9 +236,10 @@ def _build_steps(case: ExportCase) -> Iterator[dict[str, Any]]:
     Raises ControlFault for a request with a key that only this world has.
     """
     at, runs, is_down_until, newest = parse_rfc3339(case.views[0].at), None, None, ""
+    settings = _settings_of(case, case.views[0])
     for view in case.views:
-        entry = case.entries[view.id]
-        before: list[tuple[str, str, Any]] = []
+        entry, former, settings = case.entries[view.id], settings, _settings_of(case, view)
+        before = list(_changes(former, settings))
         came, scenario = parse_rfc3339(view.at), entry.scenario
         if (came - at).total_seconds() > STEP_S:
             before.append(("POST", ADVANCE, {"to": view.at}))
@@ -324,6 +341,8 @@ def _preparation(path: str, body: Any, scenarios: list[Mapping[str, Any]]) -> li
     if path == "/scenario":
         name = None if body is None else _scenario_name(scenarios.index(body))
         return [f"    sandbox.scenario({name})", ""]
+    if path in ("/switches", "/readings"):
+        return [f"    sandbox.{path.removeprefix('/')}({body!r})"]
     outcome = [repr(body["outcome"])] if "outcome" in body else []
     named = [f"{name}={value!r}" for name, value in body.items() if name != "outcome"]
     return [f"    sandbox.next({', '.join([*outcome, *named])})"]

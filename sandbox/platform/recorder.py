@@ -81,7 +81,7 @@ class Recorder:
         secrets = () if row is None else row.secrets
         if context.sent is not None and context.sent.keys().isdisjoint(secrets):
             secrets = ()
-        choice, near = context.choice, context.near_misses
+        choice, near, state = context.choice, context.near_misses, context.world.state
         if choice is not None and choice.near_misses:
             choice, near = replace(choice, near_misses=()), [*near, *choice.near_misses]
         return journal.Entry(
@@ -105,8 +105,10 @@ class Recorder:
             context.notes,
             choice,
             shorten_near_misses(near),
-            context.world.state.scenario,
-            context.world.state.maintenance_until,
+            state.scenario,
+            state.maintenance_until,
+            state.switches,
+            state.readings,
         )
 
     def _show_query(self, sent: str) -> str:

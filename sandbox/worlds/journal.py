@@ -89,7 +89,8 @@ class Entry(RequestHead, frozen=True, gc=False):
     """A request, as it was recorded. Secrets in texts and bodies are already masked.
 
     `scenario` is the document of the scenario that ran; entries share it. `maintenance_until` is
-    the end of the last maintenance that an operator began.
+    the end of the last maintenance that an operator began. `switches` and `readings` are those that
+    were chosen in the world.
     """
 
     query: str
@@ -104,6 +105,8 @@ class Entry(RequestHead, frozen=True, gc=False):
     near_misses: Sequence[str] = ()
     scenario: Mapping[str, Any] | None = None
     maintenance_until: Instant | None = None
+    switches: Mapping[str, Any] = {}
+    readings: Mapping[str, str] = {}
 
     @property
     def subject(self) -> str | None:

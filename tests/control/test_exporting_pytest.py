@@ -42,15 +42,16 @@ def ran_all(folder: Path, tests: dict[str, str]) -> dict[str, tuple[str, str]]:
 
 
 def day():
-    """A refund in part, a decline, an outcome that is refused, a partial approval, a lost answer to
-    a sale that its amount declines, a hold that is captured an hour later, a batch that closes, and
+    """Refunds under two readings, a decline, a refused outcome, a partial approval, a lost answer
+    to a sale that its amount declines, a hold that is captured later, a batch that closes, and
     requests without a key, for another type than JSON, and with a body that is said to be none."""
     sandbox = fresh()
-    sandbox.choose(status_after_partial_refund="refunded")
-    sandbox.set_switch("batch.settlement", "manual")
     run_scenario(sandbox, name="approve_all")
     sale = sandbox.paid()
-    sandbox.act(sale, "refund", amount=300)
+    sandbox.act(sale, "refund", amount=100)
+    sandbox.choose(status_after_partial_refund="refunded")
+    sandbox.set_switch("batch.settlement", "manual")
+    sandbox.act(sale, "refund", amount=200)
     for outcome in ("lost_card", "lost_crad", "partial_approval"):
         sandbox.pay(outcome=outcome)
     sandbox.manage("DELETE", "/scenario")
