@@ -46,7 +46,9 @@ class Quotas:
         if not is_exceeded:
             used = {name: (window, count + 1) for name, (window, count) in used.items()}
             self._counts |= {(key_id, name): one for name, one in used.items()}
-        name = min(limits, key=lambda one: (limits[one] - used[one][1], -QUOTAS[one]))
-        window, count = used[name]
+        # A limit may have been lowered below what was used.
+        remaining = {name: max(0, limits[name] - count) for name, (_, count) in used.items()}
+        name = min(limits, key=lambda one: (remaining[one], -QUOTAS[one]))
+        window, _ = used[name]
         ends_at = from_ms((window + 1) * QUOTAS[name] * 1000)
-        return Quota(name, limits[name], limits[name] - count, ends_at, is_exceeded, policy)
+        return Quota(name, limits[name], remaining[name], ends_at, is_exceeded, policy)

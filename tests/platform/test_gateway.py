@@ -92,6 +92,8 @@ def test_the_quota_nearest_to_its_end_is_shown_and_refusals_use_up_none(sandbox)
     assert [one.status for one in first + second] == [200, 200, 429, 429, 429, 200, 429]
     assert limits_of(second[0]) == ["3", "0", "39", "2;w=1, 3;w=60"]
     assert second[1].headers["retry-after"] == "39"
+    limit(sandbox, second=1, minute=1)
+    assert limits_of(get(sandbox))[:3] == ["1", "0", "39"]
     limit(sandbox, second=0, minute=0)
     assert limits_of(get(sandbox)) == [None] * 4
 
