@@ -86,9 +86,6 @@ def test_the_list_names_every_probe_and_sends_nothing():
     first = [line.split()[0] for line in done.stdout.splitlines() if line]
     assert first[: len(PROBES)] == [row["name"] for row in as_json] == list(PROBES)
     assert "A from 95, B from 85, C from 70, D from 40, F from 0" in done.stdout
-    names = ("name", "sends", "wants", "severity", "weight", "source")
-    shown = [{name: getattr(probe, name) for name in names} for probe in PROBES.values()]
-    assert as_json == shown
 
 
 # --- what it is given -------------------------------------------------------------------------
@@ -143,8 +140,7 @@ REFUSED = (
     (["http://127.0.0.1:99999/"], ["is not a URL"]),
     (["http://me:secret@host/"], ["must not hold a user name or password"]),
     ([NOBODY, "--only", "duplicat"], ["'duplicat'", "did you mean 'duplicate'?", "--list"]),
-    ([NOBODY, "--events", "transaction.sail"], ["did you mean 'transaction.sale'?"]),
-    ([NOBODY, "--events", "batch.*,transaction.sail"], ["no event 'transaction.sail'"]),
+    ([NOBODY, "--events", "batch.*,transaction.sail"], ["did you mean 'transaction.sale'?"]),
     (["hook"], ["'hook': write it like 9000"]),
     ([NOBODY, "--header-prefix", "a b"], ["--header-prefix"]),
     ([NOBODY, "--secret", "hush"], ["--secret: must be whsec_"]),
