@@ -304,7 +304,8 @@ class Then(Part, json_schema_extra=NEVER_EMPTY):
         if self.after is not None and self.batch is None and self.tap is None:
             raise ValueError("after: belongs to the result of a batch or to a tap only")
         if self.batch is not None and given & {"outcome", "fault", "delay_ms", "tap"}:
-            raise ValueError("batch: a batch has neither outcome nor fault nor tap")
+            why = "a batch has neither outcome nor tap"
+            raise ValueError(f"batch: {why}; a fault or a delay_ms of its close needs its own rule")
         self._must_be_able_to_follow()
         return self
 

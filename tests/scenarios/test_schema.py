@@ -280,7 +280,7 @@ CONTRADICTIONS = [
     (CLOSING, 'batch = "partially_accepted"', "then.rejected: belongs to batch = "),
     (CLOSING, 'batch = "accepted", rejected = 1', "then.rejected: belongs to batch = "),
     (CLOSING, 'batch = "accepted", reason = "comms"', "then.reason: belongs to batch = "),
-    (CLOSING, f'batch = "accepted", {APPROVED}', "then.batch: a batch has neither outcome"),
+    (CLOSING, f'batch = "accepted", {APPROVED}', "then.batch: a batch has neither outcome nor tap"),
     (CLOSING, 'batch = "accepted", fault = "slow"', "then.batch: a batch has neither"),
     (CLOSING, 'batch = "accepted", delay_ms = 5', "then.batch: a batch has neither"),
     (
