@@ -20,6 +20,9 @@ from sandbox.webhooks.signing import why_not_genuine
 
 _FAILED: Final = "failed"
 _ENDED: Final = ("delivered", "dropped")
+_SEARCHED_MAX: Final = 200
+"""How many characters the server searches for."""
+
 _LOOKS_FIRST_S: Final = 0.02
 _LOOKS_AT_LEAST_EVERY_S: Final = 0.5
 
@@ -87,8 +90,7 @@ def resend(
       sandbox resend last
       sandbox resend msg_eK3RaT --endpoint ep_tSSLIwpeypSGHdhhAg1mnMrqnq3
     """
-    listed = world.read("GET", "messages")["messages"]
-    found = _choose_message(message, listed, world.id)
+    found = _choose_message(message, world)
     body = {} if endpoint is None else {"endpoint_id": endpoint}
     again = world.read("POST", "messages", found["id"], "resend", body=body)["endpoints"]
     attempts = {one["endpoint_id"]: one["attempts"] for one in found["deliveries"]}
@@ -106,19 +108,22 @@ def resend(
     return output.Result(sent, show, 0 if is_accepted else output.EXIT_REFUSED)
 
 
-def _choose_message(named: str, listed: list[dict[str, Any]], world_id: str) -> dict[str, Any]:
-    """Return the newest message that matches; the list has the newest last."""
+def _choose_message(named: str, world: RemoteWorld) -> dict[str, Any]:
+    """Return the newest message that matches. Ends the command if there is none."""
+    searched = None if named in (_FAILED, "last") else named[:_SEARCHED_MAX] or None
+    # The server lists the newest thousand, the last one at the end.
+    listed: list[dict[str, Any]] = world.read("GET", "messages", q=searched)["messages"]
     code = output.EXIT_REFUSED
     if named == _FAILED:
         fitting = [one for one in listed if not all(map(_is_done, one["deliveries"]))]
         again = with_options("sandbox resend last")
-        missing = f"no webhook of {world_id} failed; `{again}` sends the last one again"
+        missing = f"no webhook of {world.id} failed; `{again}` sends the last one again"
     elif named == "last":
-        fitting, missing = listed, f"{world_id} has no message yet"
+        fitting, missing = listed, f"{world.id} has no message yet"
     else:
         ids = ("id", "subject") if len(named) > 1 else ()
         fitting = [one for one in listed if any(one[id].startswith(named) for id in ids)]
-        missing = f"no message of {world_id} has an id that begins with {quote_word(named)}"
+        missing = f"no message of {world.id} has an id that begins with {quote_word(named)}"
         missing += "; name a message, a payment, `last` or `failed`"
         code = output.EXIT_UNUSABLE
         if named.startswith("msg_") and len({one["id"] for one in fitting}) > 1:

@@ -61,3 +61,15 @@ def test_a_refusal_of_a_receiver_is_a_failure_and_the_webhook_is_resent_unchange
     assert event.startswith("batch.accepted of ")
     assert id == whole["id"] == refused.stdout.splitlines()[0]
     assert result.startswith("  delivered, 204 in ")
+
+
+def test_a_message_is_found_by_its_id_behind_a_thousand_newer_ones(shell):
+    oldest = shell.json("trigger batch.accepted")["id"]
+    saved = shell.manage("GET", "/snapshot").json()
+    for table in ("messages", "records"):
+        text = json.dumps(saved[table]["0"])
+        ids = {str(n): f"msg_{n:027}" for n in range(1, 1_001)}
+        saved[table] |= {n: json.loads(text.replace(oldest, id)) for n, id in ids.items()}
+    shell.manage("PUT", "/snapshot", saved).expect(200)
+
+    assert shell.invoke(f"resend {oldest[:12]}").stdout.splitlines()[1:] == [oldest]
