@@ -11,6 +11,7 @@ from math import ceil
 from typing import Any, Final
 
 from sandbox.domain.faults import RATE_LIMITED, UNAVAILABLE, Refusal
+from sandbox.domain.instants import to_wire
 from sandbox.platform.context import Headers, RequestContext
 from sandbox.scenarios.outcome_choice import ChosenOutcome, choose_fault
 from sandbox.worlds.quotas import QUOTAS, Quota
@@ -25,7 +26,11 @@ def enter(context: RequestContext) -> None:
     until = world.state.maintenance_until
     if until is not None and now < until:
         context.again_at = until
-        raise Refusal(UNAVAILABLE, "The platform is under maintenance.", source=_SOURCE)
+        text, why = (
+            "The platform is under maintenance.",
+            f"maintenance lasts until {to_wire(until)}",
+        )
+        raise Refusal(UNAVAILABLE, text, reason=why, source=_SOURCE)
     if context.quota is not None:
         # It was counted before it waited for another request.
         return

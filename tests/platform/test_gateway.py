@@ -29,6 +29,7 @@ def test_during_maintenance_every_request_is_refused(sandbox):
     assert sale.json()["error"] == "unavailable"
     decision = sandbox.journal(sale)["decisions"][-1]
     assert (decision["step"], decision["clause"]) == ("gateway", "assumed 5.3-gateway")
+    assert decision["reason"] == "maintenance lasts until 2026-03-01T12:10:00.000Z"
     assert (get(sandbox).status, sandbox.all_transactions()) == (200, 0)
     assert sandbox.look("maintenance") == {"until": None}
 
