@@ -174,12 +174,12 @@ def _batches(world: World) -> Iterator[Need]:
 
 
 def _keys(world: World) -> Iterator[Need]:
-    """Yield the unusable keys that requests of the journal were sent with."""
+    """Yield the unusable keys whose last request in the journal was refused for its key."""
     entries = world.journal.entries()
     last = {entry.key_id: entry for entry in entries if entry.key_id is not None}
     for id, entry in reversed(last.items()):
-        key = world.store.get(ApiKey, id)
-        if key is None:
+        key, (step, *_) = world.store.get(ApiKey, id), entry.decisions[-1]
+        if key is None or step != "authenticate":
             continue
         account = world.store.get(Account, key.account_id)
         if unusable := why_unusable(key, account, world.now()):

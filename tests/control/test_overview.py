@@ -133,6 +133,9 @@ def test_a_failing_key_and_a_disabled_endpoint_need_attention(sandbox):
 
     assert (key["kind"], key["id"]) == ("key", sandbox.key_id("revoked"))
     assert "it is revoked (spec 3.1-revoke)" in key["says"]
+    # A key that was revoked after its last request is not used any more.
+    sandbox.paid(by="merchant")
+    sandbox.change_key(sandbox.key_id("merchant"), status="revoked").expect(200)
     hook = sandbox.add_endpoint()["id"]
     assert len(needs(sandbox)) == 1
     sandbox.change_endpoint(hook, disabled=True)
