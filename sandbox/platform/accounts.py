@@ -31,7 +31,7 @@ _Configs = Annotated[list[Text], CONFIGS]
 
 
 class CreateAccount(CreateBody, PricedBody):
-    """Body of the creation of an account. Source: assumed 1.3-create."""
+    """The body that creates an account. Source: assumed 1.3-create."""
 
     not_stored = frozenset({"parent_id", "admin_email", "admin_first_name", "admin_last_name"})
 
@@ -50,7 +50,7 @@ class CreateAccount(CreateBody, PricedBody):
 
 
 class UpdateAccount(PricedBody):
-    """Body of the update of an account; type and parent never change. Source: assumed 1.3-update.
+    """The body that updates an account; type and parent never change. Source: assumed 1.3-update.
 
     Fields that the spec types as plain strings cannot be unset (assumed C10).
     """

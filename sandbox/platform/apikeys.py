@@ -32,7 +32,7 @@ _Permission = Annotated[StrictStr, OneOf((*CONCRETE, ALL))]
 
 # Unknown fields are rejected on API keys: spec 4.1.1.
 class CreateKey(Body, extra="forbid"):
-    """Body of the creation of a key. Source: spec 4.1."""
+    """The body that creates a key. Source: spec 4.1."""
 
     name: Text
     permissions: Annotated[list[_Permission], PERMISSION_COUNT, FailFast()]
@@ -43,7 +43,7 @@ class CreateKey(Body, extra="forbid"):
 
 
 class UpdateKey(Body, extra="forbid"):
-    """Body of the update of a key; null changes nothing. Source: spec 4.3-keys."""
+    """The body that updates a key; null changes nothing. Source: spec 4.3-keys."""
 
     name: Text | None = None
     expires_at: Instant | None = None

@@ -24,14 +24,14 @@ from sandbox.platform.operation import ACCOUNT_IN_QUERY, Target, listing, operat
 
 
 class OpenBatch(CreateBody):
-    """Body of the opening of a batch. Source: assumed 1.11-open."""
+    """The body that opens a batch. Source: assumed 1.11-open."""
 
     terminal_id: Text
     processor_batch_id: ProcessorBatchId | None = None
 
 
 class EditBatch(CreateBody):
-    """Body of the edit of a batch. Source: assumed B7."""
+    """The body that edits a batch. Source: assumed B7."""
 
     added_transactions: list[Text] = Field(default_factory=list)
     removed_transactions: list[Text] = Field(default_factory=list)

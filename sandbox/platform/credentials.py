@@ -20,7 +20,7 @@ _Pin = Annotated[StrictStr, Field(min_length=PIN_CHARS, max_length=PIN_CHARS)]
 
 
 class CreateCredential(CreateBody):
-    """Body of the creation of a credential; without a code, the platform generates one."""
+    """The body that creates a credential; without a code, the platform generates one."""
 
     account_id: StrictStr | None = None
     code: CredentialCode | None = None
@@ -28,7 +28,7 @@ class CreateCredential(CreateBody):
 
 
 class UpdateCredential(Body):
-    """Body of the update of a credential. The PIN is checked and not stored; `****` keeps it."""
+    """The body that updates a credential. The PIN is checked and not stored; `****` keeps it."""
 
     is_active: StrictBool = True
     pin: Annotated[StrictStr, Field(pattern=rf"^(?:.{{{PIN_CHARS}}}|\*{{4}})$")] = MASKED_PIN

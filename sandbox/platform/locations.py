@@ -17,7 +17,7 @@ class LocationsQuery(fields.AccountsOwnQuery):
 
 
 class UpdateLocation(fields.PricedBody):
-    """Body of the update of a location; its account never changes. Source: assumed 1.5."""
+    """The body that updates a location; its account never changes. Source: assumed 1.5."""
 
     not_stored = frozenset({"metadata"})
 
@@ -35,7 +35,7 @@ class UpdateLocation(fields.PricedBody):
 
 
 class CreateLocation(fields.CreateBody, UpdateLocation):
-    """Body of the creation of a location. Source: assumed 1.5-create."""
+    """The body that creates a location. Source: assumed 1.5-create."""
 
     account_id: StrictStr
     name: Text

@@ -90,7 +90,7 @@ class _TerminalBody(PricedBody):
 
 
 class CreateTerminal(CreateBody, _TerminalBody):
-    """Body of the creation of a terminal. Source: assumed 1.4-create."""
+    """The body that creates a terminal. Source: assumed 1.4-create."""
 
     # A VAR sheet may supply required fields.
     model_config = ConfigDict(
@@ -111,7 +111,7 @@ class CreateTerminal(CreateBody, _TerminalBody):
 
 
 class UpdateTerminal(_TerminalBody):
-    """Body of the update of a terminal; its account never changes. Source: assumed 1.4."""
+    """The body that updates a terminal; its account never changes. Source: assumed 1.4."""
 
     name: Text = Field(default="", validation_alias=AliasChoices("name", "terminal_name"))
     processor_config_id: Text = ""

@@ -118,7 +118,7 @@ EditableStatus = Literal[
 
 
 class EditTransaction(Body):
-    """Body of the edit of a passthrough transaction; null changes nothing (assumed 1.7-edit).
+    """The body that edits a passthrough transaction; null changes nothing (assumed 1.7-edit).
 
     Only a batch settles a payment, and no payment becomes pending again.
     """
