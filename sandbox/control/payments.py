@@ -13,6 +13,7 @@ from sandbox.control.journal import OutcomeView, has_named, is_refused
 from sandbox.control.models import Body, LikeType, RecordsQuery, Time, View, Words, attribute, shows
 from sandbox.control.routing import WORLD, get, post
 from sandbox.domain.batches import Batch
+from sandbox.domain.clock import BATCH_CLOSES
 from sandbox.domain.directory import Account, Terminal
 from sandbox.domain.events import Message
 from sandbox.domain.instants import Instant, to_ms
@@ -311,6 +312,10 @@ def _due(world: World, payment: Payment) -> Iterator[StoryStep]:
     """Yield what is due for the payment and for its batch, the soonest first."""
     ids = (payment.id, payment.batch_id or "")
     timers = [timer for id in ids for timer in world.store.timers.about(id)]
+    batch = world.store.get(Batch, payment.batch_id or "")
+    if batch is not None and batch.status == "open":
+        closing = world.store.timer(BATCH_CLOSES, batch.terminal_id)
+        timers += [closing] if closing is not None else []
     for timer in sorted(timers, key=lambda timer: timer.due):
         then = view_timer(world, timer).then
         leads_to = f": {then.status} ({then.status_reason})" if then and then.status_reason else ""

@@ -67,11 +67,13 @@ def test_the_running_scenario_shows_how_its_rules_applied(sandbox):
     then = {"batch": "rejected", "follow": follow}
     running(sandbox, {"name": "no", "when": {"operation": "close_batch"}, "then": then})
     scheduled(sandbox, "23:30")
-    id = sandbox.sold()["batch_id"]
+    sale = sandbox.sold()
+    due = sandbox.look(f"payments/{sale['transaction_id']}")["story"][-1]
 
     sandbox.advance("12h")
 
-    assert sandbox.batch(id)["status"] == "rejected"
+    assert (due["at"], due["says"]) == ("2026-03-01T23:30:00.000Z", "batch_closes")
+    assert sandbox.batch(sale["batch_id"])["status"] == "rejected"
     # No key closed the batch, so none is revoked.
     assert sandbox.sold()["status"] == "captured"
 
