@@ -130,7 +130,9 @@ def close(*, batch: str | None, terminal: str | None, stage: Stage) -> output.Re
 
     def show(closed: Mapping[str, Any]) -> None:
         whose = stage.options_of(member, closed["terminal_id"])
-        steps = ["sandbox clock advance 1m", f"sandbox batch list{whose}"]
+        steps = [f"sandbox batch list{whose}"]
+        if stage.remote.read("GET", "agenda", subject=closed["id"])["total"]:
+            steps.insert(0, "sandbox clock advance --next")
         if stage.remote.read("GET", "switches")["batch.settlement"] == "manual":
             steps = ["sandbox batch answer last accepted"]
         step = ", ".join(map(with_options, steps))

@@ -250,7 +250,7 @@ def view_timer(world: World, timer: Timer) -> DueView:
     if payment is not None:
         tx = payment.transaction
         amount, currency = tx.total_amount, tx.currency
-        says = f"{tx.transaction_type} of {format_amount(amount, currency)}"
+        says = f"{tx.history[0].transaction_type} of {format_amount(amount, currency)}"
         about = {"says": says, "amount": amount, "currency": currency}
     subject = Subject(kind=kind, id=timer.subject, **about)
     then = told.then and NextState(status=told.then[0], status_reason=told.then[1])

@@ -207,5 +207,6 @@ def _find_in(world: World, q: str) -> Iterator[FoundThing]:
     for payment in _find_payments(world, q):
         tx = payment.transaction
         amount = format_amount(tx.total_amount, tx.currency)
-        says = f"{tx.transaction_type} of {amount}, {tx.status}, card {payment.card.masked}"
+        began = tx.history[0].transaction_type
+        says = f"{began} of {amount}, {tx.status}, card {payment.card.masked}"
         yield thing("payment", payment.id, says, "payments")

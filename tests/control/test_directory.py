@@ -114,7 +114,7 @@ def test_each_kind_of_thing_is_found_by_its_id_and_its_link_reads_it(sandbox):
 
 def test_payments_are_found_by_event_id_and_by_the_last_four_digits(sandbox):
     payment = sandbox.paid_id(4321, card="tok_amex")
-    event = sandbox.read(payment)["event_id"]
+    event = sandbox.acted(payment, "refund", amount=1)["event_id"]
 
     by_event = sandbox.look("/find", q=event)["found"]
     by_digits = sandbox.look("/find", q="8431")["found"]
