@@ -64,8 +64,9 @@ class Postgres:
             shutil.rmtree(standby._data)
 
     def wait_for_standby(self) -> None:
-        """From now on, acknowledge only what the standby has as well."""
+        """From now on, acknowledge only what the standby shows as well."""
         self.execute("postgres", "ALTER SYSTEM SET synchronous_standby_names = '*'")
+        self.execute("postgres", "ALTER SYSTEM SET synchronous_commit = 'remote_apply'")
         self.execute("postgres", "SELECT pg_reload_conf()")
         # The process that does it has read the settings then, and commits wait from now on.
         self.execute("postgres", "CHECKPOINT")
