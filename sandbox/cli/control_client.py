@@ -214,7 +214,7 @@ class Remote:
             message += f" ({refusal['details']})"
         error = str(refusal["error"])
         if error == "unknown_world" and not hint:
-            message += self._worlds_there()
+            message += f"{self._worlds_there()}; `sandbox world new --id ID` makes one"
         # A misspelt word is unusable input, wherever it is noticed, and so is too large a file.
         is_unusable = status in (400, 413) or error.startswith("unknown_")
         code = EXIT_UNUSABLE if is_unusable else EXIT_REFUSED

@@ -37,7 +37,7 @@ REFUSED = (
     ("keys --token 'a\nb'", 2, ["--token: the token cannot be sent in a header"]),
     ("keys --world \udcff", 2, ["an argument is not UTF-8: '\\udcff'"]),
     ("keys --world ''", 2, ["--world", "the id of the world is empty"]),
-    ("keys --world nope", 2, ["there is no world 'nope'; there are default"]),
+    ("keys --world nope", 2, ["no world 'nope'; there are default", "`sandbox world new --id"]),
     ("keys --world defualt", 2, ["did you mean 'default'?"]),
     ("ledger 'no such clause'", 1, ["no clause has 'no such clause'"]),
     ("lens merchant payments.creat", 2, ["did you mean 'payments.create'?"]),
