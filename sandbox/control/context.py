@@ -220,12 +220,10 @@ class ControlRequest:
 
         Raises ControlFault, which says that the id in `before` is `unknown`.
         """
-        end = len(items)
-        if query.before is not None:
-            ids = [one.id for one in items]
-            if query.before not in ids:
-                raise invalid(f"before: {unknown}")
-            end = ids.index(query.before)
+        ids = [one.id for one in items]
+        if query.before not in (None, *ids):
+            raise invalid(f"before: {unknown}")
+        end = len(ids) if query.before is None else ids.index(query.before)
         older, newer = [await select(part, fits) for part in (items[:end], items[end:])]
         return replace(query.cut(older), total=len(older) + len(newer))
 
