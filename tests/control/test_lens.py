@@ -51,6 +51,9 @@ def test_a_refusal_names_the_permission_that_is_missing_and_the_clause(sandbox):
     assert "merchant" in {one["cast"] for one in seen["could"]}
     reserved = looked(sandbox, "merchant", "transactions.edit", sandbox.paid_id())
     assert (reserved["status"], reserved["missing"], reserved["could"]) == (401, [], [])
+    blind = sandbox.mint(["apikeys:read"], by="merchant")["id"]
+    hidden = looked(sandbox, blind, "terminals.list")
+    assert (hidden["status"], hidden["missing"]) == (404, ["terminals:read"])
 
 
 @pytest.mark.proves("assumed D35-admin")

@@ -138,6 +138,7 @@ def test_a_legacy_key_accepts_an_expiry_up_to_the_end_of_legacy_keys(sandbox):
         answer = sandbox.change_key(id, expires_at="2026-08-02T00:00:00Z", name="renamed")
         assert answer.error() == (400, "validation_error")
         assert "2026-07-31T00:00:00.000Z" in answer.json()["details"]
+        assert sandbox.last_decision(answer) == ("rule", "400", "assumed D33")
     shown = sandbox.read_key(id)
     assert (shown["expires_at"], shown["name"]) == ("2026-07-31T00:00:00.000Z", "Demo legacy key")
 

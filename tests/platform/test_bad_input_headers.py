@@ -62,7 +62,7 @@ ALLOWS_JSON = [
     *("text/html, application/json", "text/html;q=1,*/*;q=0.1", "*/*;q=0, application/json"),
     "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
     *("application/*;q=0, application/json;q=0.1", "application/json, */*;q=0"),
-    "application/json;q=1.0",
+    *("application/json;q=1.0", "*/*;q=0, application/*"),
 ]
 EXCLUDES_JSON = [
     *("text/html", "application/xml", "application/problem+json", "image/*", "json", "\xff"),

@@ -91,6 +91,7 @@ def test_the_quota_nearest_to_its_end_is_shown_and_refusals_use_up_none(sandbox)
     second = [get(sandbox) for _ in range(2)]
 
     assert [one.status for one in first + second] == [200, 200, 429, 429, 429, 200, 429]
+    assert limits_of(first[0])[:2] == ["2", "1"]
     assert limits_of(second[0]) == ["3", "0", "39", "2;w=1, 3;w=60"]
     assert second[1].headers["retry-after"] == "39"
     limit(sandbox, second=1, minute=1)

@@ -15,7 +15,7 @@ def reason(sandbox: InProcess) -> str:
 MEANT = {
     "/v3/payments": "/v3/payment",
     "/v5/apikey": "/v5/apikeys",
-    "/v1/transaction": "/v1/transactions",
+    "/V1/Transactions": "/v1/transactions",
     "/v1/payments/d472ec81-0a38/captured": "/v1/payments/d472ec81-0a38/capture",
 }
 
@@ -42,5 +42,5 @@ def test_a_key_is_read_from_its_own_header_alone_and_noticed_in_another(sandbox)
 
         assert_key_refusal(answer, 401, "authentication_failed")
         assert reason(sandbox) == f"no API key was sent in its header, but {name} has one"
-    sandbox.ask("GET", "/v5/apikeys", headers=[(b"authorization", b"Bearer abc")])
+    sandbox.ask("GET", "/v5/apikeys", headers=[(b"authorization", b"Bearer svc abc")])
     assert reason(sandbox) == "no API key was sent"

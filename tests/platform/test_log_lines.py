@@ -43,6 +43,17 @@ def test_a_path_in_the_log_has_no_line_break_and_no_control_character(caplog):
     assert "\nERROR forged" in json.loads(for_programs[0])["message"]
 
 
+def test_a_defect_is_logged_and_answered_in_the_documented_form(sandbox, monkeypatch, caplog):
+    monkeypatch.setattr(sandbox.get_world(), "draws", None)
+
+    answer = sandbox.pay()
+
+    sandbox.refused(answer, 500, "internal_error")
+    why = sandbox.journal(answer)["decisions"][-1]["reason"]
+    assert why == "AttributeError; the log has the traceback"
+    assert [record.exc_info is not None for record in caplog.records] == [True]
+
+
 @pytest.mark.parametrize("message", ["a\nb", "\x1b[2J", "\u202e", "plain, grün and 條"])
 def test_a_traceback_follows_its_line(message):
     try:
