@@ -86,6 +86,7 @@ def test_a_capture_scales_what_was_authorized_or_takes_the_parts_it_states(sandb
         assert parts(after) == (*expected, captured), body
         assert ledger(after) == (total_of(breakdown), captured, 0, 0)
         assert after["surcharge_applied"] is (expected[3] > 0)
+        assert not expected[1] or after["tax_basis"] == "subtotal", body
     tx = sandbox.held(13_875, breakdown=DINNER)
     sandbox.acted(tx, "reverse", amount=6_875)
     # What was reversed before scales a capture without an amount.
@@ -279,6 +280,10 @@ def test_an_adjustment_is_limited_by_what_was_held_and_the_headroom(sandbox):
     assert (parts(after), ledger(after)) == ((400, 0, 1000, 0, 1400), (1000, 1400, 0, 0))
     all_tip = sandbox.paid(300, breakdown={"subtotal": 0, "tipAmount": 300})
     assert sandbox.act(all_tip, "adjust", **fixed(0)).error() == (400, "validation_error")
+    tip_alone = sandbox.held()
+    sandbox.acted(tip_alone, "capture", breakdown={"subtotal": 0, "tipAmount": 10})
+    assert "leaves nothing" in sandbox.refused(sandbox.act(tip_alone, "adjust", **fixed(0)))
+    sandbox.acted(tip_alone, "adjust", **fixed(1))
     # assumed M3: the headroom is that of the subtotal that is captured
     for tip in (100, 101, 1000):
         tx = sandbox.held()

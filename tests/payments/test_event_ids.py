@@ -175,6 +175,9 @@ def test_with_replay_the_same_request_is_done_once_on_any_path(replaying):
             if name == "refund":
                 named = own | {"transaction_id": tx["transaction_id"]}
                 assert replaying.post("/v3/refund", named).expect(200) == first
+    asked = replaying.pay(outcome="surcharge_prompt").expect(200)
+    refused = [replaying.act(asked, "confirm", confirm=False, event_id="no") for _ in range(2)]
+    assert refused[0].expect(200) == refused[1].expect(200)
     # What the platform adds to an amount does not make it another.
     for at in ("tax_merchant", "quiet_surcharge_merchant"):
         tx = replaying.sold(1000, at=at, event_id="once")

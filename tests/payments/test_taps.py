@@ -173,7 +173,7 @@ def test_a_card_that_was_tapped_in_time_has_no_deadline(sandbox, requests):
     assert (kind(answer.json()), answer.json()["card_brand"]) == ("captured/approved", "Amex")
 
 
-@pytest.mark.proves("assumed D3, F5")
+@pytest.mark.proves("assumed D3, D24, F5")
 def test_a_payment_that_is_canceled_during_a_delay_says_so(sandbox, requests):
     desk_opens(sandbox, delay_ms=40, follow=[{"do": "cancel", "after": "5s"}])
     task = requests.open(sale(sandbox))
@@ -184,6 +184,9 @@ def test_a_payment_that_is_canceled_during_a_delay_says_so(sandbox, requests):
     answer = requests.end(task)
     assert kind(answer.json()) == "canceled/merchant_canceled"
     assert answer.outcome == "merchant_canceled; source=scenario; rule=tap"
+    # If it is canceled at once, it waits for no tap.
+    desk_opens(sandbox, follow=[{"do": "cancel", "after": "0s"}])
+    assert kind(sandbox.pay().json()) == "canceled/merchant_canceled"
 
 
 # --- no tap, no card --------------------------------------------------------------------------
@@ -292,13 +295,6 @@ def test_a_key_that_is_revoked_while_a_tap_is_awaited_gets_401(sandbox, requests
         assert sandbox.event_types(answer) == ["transaction.create", "transaction.sale"]
         body = sandbox.events_of(answer)[-1]["body"]
         assert kind(sandbox.read(body)) == f"error/{reason}"
-
-
-@pytest.mark.proves("assumed D24")
-def test_a_payment_that_is_canceled_at_once_waits_for_no_tap(sandbox):
-    desk_opens(sandbox, follow=[{"do": "cancel", "after": "0s"}])
-    answer = sandbox.pay()
-    assert kind(answer.json()) == "canceled/merchant_canceled"
 
 
 def test_a_reset_or_the_end_of_its_world_ends_the_waiting(sandbox, requests):

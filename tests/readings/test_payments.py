@@ -276,13 +276,14 @@ def test_a_rate_below_one_is_a_fraction(sandbox):
     agreed = sandbox.sold(1035, breakdown={"subtotal": 1000, "surcharge": both})
     tipped = sandbox.acted(whole, "adjust", type="percentage", percentage=0.18)
     waiting = sandbox.paid(at="passthrough_merchant")["transaction_id"]
+    one_percent = sandbox.sold(1010, breakdown={"subtotal": 1000, "taxRate": 1})
     parts = {"subtotal": 1000, "taxRate": 0.0875}
     told = sandbox.edited(waiting, status="captured", breakdown=parts)
 
     for one in (tx, whole, told):
         assert (one["tax_rate"], one["tax_amount"]) == (8.75, 88)
     assert (agreed["surcharge_rate"], agreed["surcharge_amount"]) == (3.5, 35)
-    assert tipped["tip_amount"] == 180
+    assert (tipped["tip_amount"], one_percent["tax_rate"]) == (180, 1)
 
 
 @pytest.mark.proves("assumed D35-terminal")
