@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sandbox.domain.field_types import check_secret
-from sandbox.webhooks.signing import headers_of, write_secret
+from sandbox.webhooks.signing import headers_of, why_not_genuine, write_secret
 from tests.control.refusals import assert_refused
 from tests.driving import fresh
 from tests.profiles import BRANDED
@@ -45,6 +45,9 @@ def test_the_published_vector_is_signed_as_published_in_whole_seconds():
     both = headers_of("webhook", ID, SENT_AT, BODY, [SECRET, other])
     assert both["webhook-signature"].split(" ") == [SIGNATURE, alone]
     assert alone != SIGNATURE
+    for seconds, way in ((-400, "old"), (400, "ahead")):
+        moved = headers_of("webhook", ID, time() + seconds, BODY, [SECRET])
+        assert f" s {way}, and receivers allow" in why_not_genuine("webhook", SECRET, BODY, moved)
 
 
 def test_webhooks_have_the_prefix_of_the_profile():
