@@ -104,7 +104,6 @@ class ClusterSaver:
     measured: Measured
     """Set by the registry."""
 
-    is_shared = True
     problem = None
 
     def __init__(

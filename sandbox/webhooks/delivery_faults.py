@@ -29,15 +29,13 @@ _PLACES: Final = {"first": -1, None: 0, "last": 1}
 class Job(Struct, frozen=True):
     """One attempt to make at an endpoint. With `is_single` a failure is not retried (assumed D22).
 
-    `is_retry` if the schedule of retries asks for it. `then` is the effect of a scenario rule,
-    which applies to a delivery's first attempt only.
+    `then` is the effect of a scenario rule, which applies to a delivery's first attempt only.
     """
 
     message: Message
     endpoint_id: str
     trigger: AttemptTrigger = "scheduled"
     is_single: bool = False
-    is_retry: bool = False
     then: WebhookThen | None = None
 
     @property

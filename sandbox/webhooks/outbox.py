@@ -54,7 +54,7 @@ class WebhookWorld(Protocol):
     def webhook_time(self) -> float:
         """Return the timestamp of a webhook that is sent now, in Unix seconds."""
 
-    async def can_send(self, *, is_retry: bool) -> bool:
+    async def can_send(self) -> bool:
         """Wait until changes are durable. Return False if another server owns the world."""
 
     async def wait_for_change(self) -> None:
@@ -330,7 +330,7 @@ class Outbox:
         message = self.world.store.get(Message, delivery.message_id)
         if message is not None:
             self._store(replace(delivery, next_attempt_at=None))
-            self._put(Job(message, delivery.endpoint_id, is_retry=True))
+            self._put(Job(message, delivery.endpoint_id))
 
     # --- what operators do
 

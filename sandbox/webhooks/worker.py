@@ -154,8 +154,7 @@ class DeliveryWorker:
     async def _attempt(self, world: WebhookWorld, endpoint: Endpoint, job: Job) -> None:
         """Make one attempt, and report its result to the outbox."""
         try:
-            can_send = await world.can_send(is_retry=job.is_retry)
-            if not (can_send and world.outbox.is_under_way(job)):
+            if not (await world.can_send() and world.outbox.is_under_way(job)):
                 return
             sent = await self._send(world, endpoint, job)
         except (StoreError, OSError) as error:

@@ -79,8 +79,6 @@ class Saver(Protocol):
     """Writes the changes of worlds to a file or a database."""
 
     measured: Measured
-    is_shared: bool
-    """Whether another server may take a world over."""
 
     problem: str | None
     """Why the last write failed; None if it did not."""

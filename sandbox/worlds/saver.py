@@ -99,8 +99,6 @@ class FileSaver:
     measured: Measured
     """Set by the registry."""
 
-    is_shared = False
-
     def __init__(self, file: StateFile) -> None:
         self.file, self.name = file, file.name
         self._logs: dict[str, ChangeLog] = {}

@@ -306,12 +306,9 @@ class World:
             if not future.done():
                 future.set_result(None)
 
-    async def can_send(self, *, is_retry: bool) -> bool:
-        """Wait until changes so far are durable; return False if another server has the world.
-
-        The message of a retry was durable before its first attempt, so it does not wait for a file.
-        """
-        if self.saver is not None and (self.saver.is_shared or not is_retry):
+    async def can_send(self) -> bool:
+        """Wait until changes so far are durable; return False if another server has the world."""
+        if self.saver is not None:
             try:
                 await self.saver.saved(self)
             except WorldLost:
