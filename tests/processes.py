@@ -12,7 +12,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import IO
@@ -91,7 +91,9 @@ class Process:
 
     def send_signal(self, number: int) -> None:
         if self._process.exitcode is None:
-            os.kill(self.pid, number)
+            # It may have ended, although its parent has not said so yet.
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, number)
 
     def stop(self, number: int = signal.SIGTERM) -> tuple[int, str, str]:
         """Stop it; its exit status, what was left of its output, and its errors."""
