@@ -24,9 +24,6 @@ FILE: Final = folder("fixtures") / "busy.json"
 CAST: Final = Path(__file__).with_name("busy_cast.json")
 """The cast in addition to the demo's."""
 
-MERCHANTS: Final = ("grill", "taqueria", "rooftop", "hotel")
-"""By cast name."""
-
 FIRST: Final = datetime(2026, 2, 1, 6, tzinfo=UTC)
 LAST: Final = datetime(2026, 3, 1, 6, tzinfo=UTC)
 """Midnight in Austin, six hours behind, at both ends of the month."""
@@ -39,13 +36,8 @@ Visit = Iterator[float]
 """Does something, yields the minutes until its next step, and so on."""
 
 _SOME_CARDS: Final = (
-    *(
-        "tok_visa_credit",
-        "tok_visa_credit",
-        "tok_visa_credit_2",
-        "tok_visa_debit",
-        "tok_visa_debit",
-    ),
+    *("tok_visa_credit", "tok_visa_credit", "tok_visa_credit_2", "tok_visa_debit"),
+    "tok_visa_debit",
     *("tok_mc_credit", "tok_mc_credit", "tok_mc_debit", "tok_amex", "tok_discover", "tok_jcb"),
 )
 _DECLINES: Final = (
@@ -299,7 +291,7 @@ def close_batches(sandbox: InProcess, merchant: str, night: int) -> Visit:
 
 def closings(sandbox: InProcess) -> Iterator[tuple[float, Visit]]:
     """Yield the ends of all days but the last, at half past ten in the evening or later."""
-    for merchant in MERCHANTS:
+    for merchant in (*_AT_RESTAURANTS, "hotel"):
         for night in range(NIGHTS - 1):
             minute = night * _DAY + 22.5 * _HOUR + len(merchant)
             yield minute, close_batches(sandbox, merchant, night)

@@ -1,4 +1,4 @@
-"""The page of request bodies, from the platform's OpenAPI document."""
+"""The page of request bodies and queries, from the platform's OpenAPI document."""
 
 import json
 import re
@@ -11,27 +11,35 @@ from tools.pages.markdown import NONE, page, table
 Schema = dict[str, Any]
 
 _REF: Final = "#/components/schemas/"
+_HEAD: Final = ("field", "value", "required", "about")
 _WORDS: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 def bodies() -> str:
-    """Return the page: each body with its endpoints, its fields and an example."""
+    """Return the page: each body with its fields and an example, then the queries."""
     document = json.loads(documents()["platform.json"])
     named: dict[str, Schema] = document["components"]["schemas"]
     taken: dict[str, list[tuple[str, Any]]] = {}
+    queries: dict[str, list[str]] = {}
     for path, item in document["paths"].items():
         for method, operation in item.items():
+            query = [one for one in operation["parameters"] if one.get("in") == "query"]
+            if query:
+                fields = {one["name"]: one["schema"] | one for one in query}
+                rows = table(_HEAD, _rows(named, {"properties": fields}, ""))
+                queries.setdefault(rows, []).append(f"`{method.upper()} {path}`")
             content = operation.get("requestBody", {}).get("content", {}).get("application/json")
             if content is not None:
                 name = content["schema"]["$ref"].removeprefix(_REF)
                 endpoint = f"{method.upper()} {path}"
                 taken.setdefault(name, []).append((endpoint, content.get("example")))
     return page(
-        "Bodies of requests to the platform",
+        "Bodies and queries of requests to the platform",
         "Bodies are JSON. A field that is not required may be left out. Lengths are in characters, "
         "amounts in minor units. [Explaining answers](../guides/control-api.md#explaining-answers) "
         "shows how to see why a body was refused.",
         *(_section(named, name, uses) for name, uses in taken.items()),
+        *(f"## {', '.join(endpoints)}\n\n{rows}" for rows, endpoints in queries.items()),
     )
 
 
@@ -39,7 +47,7 @@ def _section(named: dict[str, Schema], name: str, uses: list[tuple[str, Any]]) -
     title = _WORDS.sub(" ", name).lower().capitalize()
     endpoints = ", ".join(f"`{endpoint}`" for endpoint, _ in uses)
     about = named[name].get("description")
-    rows = table(("field", "value", "required", "about"), _rows(named, named[name], ""))
+    rows = table(_HEAD, _rows(named, named[name], ""))
     example = json.dumps(uses[0][1], indent=2, ensure_ascii=False)
     parts = (f"## {title}\n", f"{endpoints}\n", about and f"{about}\n", rows)
     return "\n".join((*filter(None, parts), f"```json\n{example}\n```\n"))
