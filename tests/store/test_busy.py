@@ -10,8 +10,8 @@ from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.payments.transactions import STATUSES, TRANSACTION_TYPES
 from tests.driving import InProcess, fresh
 from tests.payments.driving_money import check_batches, check_payments, shown_sums, sums_of
-from tools.busy_fixture import MERCHANTS
 
+MERCHANTS = ("grill", "taqueria", "rooftop", "hotel")
 END = "2026-03-01T06:00:00.000Z"
 Payments = dict[str, list[dict[str, Any]]]
 """With their histories, by merchant."""
