@@ -1,8 +1,9 @@
 """The stream of a world: its events as server-sent events, whole or as rows."""
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, Literal
 
@@ -121,39 +122,28 @@ _HERE: Final = b": here\n\n"
 _HEADERS: Final = [(b"content-type", b"text/event-stream"), *HEADERS_OF[AnswerKind.CONTROL]]
 
 
+@dataclass
 class Stream:
-    """One subscriber of a world, and the sending of its events while it may read them."""
+    """One subscriber of a world, and the sending of its events while it may read them.
 
-    def __init__(
-        self,
-        world: World,
-        kinds: Collection[str],
-        touch: Callable[[], None],
-        may_read: Callable[[], bool] = lambda: True,
-        shape: str = "full",
-    ) -> None:
-        self._world, self._touch, self._may_read = world, touch, may_read
-        self._shown = ROW_VIEWS if shape == "row" else FULL_VIEWS
-        self._subscriber = world.subscriptions.join(kinds)
+    A sign of life calls `touch`, because a world with a subscriber is in use.
+    """
 
-    async def deliver(
-        self,
-        scope: Scope,
-        receive: Receive,
-        send: Send,
-        *,
-        silence_s: float = SILENCE_S,
-        last_words_s: float = LAST_WORDS_S,
-    ) -> None:
+    world: World
+    kinds: Collection[str]
+    touch: Callable[[], None]
+    may_read: Callable[[], bool] = lambda: True
+    shape: str = "full"
+    silence_s: float = SILENCE_S
+    last_words_s: float = LAST_WORDS_S
+
+    def __post_init__(self) -> None:
+        self._views = ROW_VIEWS if self.shape == "row" else FULL_VIEWS
+        self._subscriber = self.world.subscriptions.join(self.kinds)
+
+    async def deliver(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send events until the client goes away or the world ends."""
-        subscriber = self._subscriber
-
-        async def end() -> None:
-            await subscriber.over.wait()
-            await asyncio.sleep(last_words_s)
-
-        writing = self._send(send, silence_s, is_whole=scope.get("method") != "HEAD")
-        work = (writing, wire.until_gone(receive), end())
+        work = (self._send(scope, send), wire.until_gone(receive), self._end())
         sending, leaving, ending = tasks = [asyncio.ensure_future(one) for one in work]
         try:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -162,42 +152,50 @@ class Stream:
                 scope[ABORT]()
                 await leaving
         finally:
-            self._world.subscriptions.leave(subscriber)
+            self.world.subscriptions.leave(self._subscriber)
             for task in tasks:
                 task.cancel()
             await asyncio.wait(tasks)
         if not sending.cancelled():
             sending.result()
 
-    async def _send(self, send: Send, silence_s: float, *, is_whole: bool) -> None:
+    async def _end(self) -> None:
+        """Return when the client has had its time to read the last event."""
+        await self._subscriber.over.wait()
+        await asyncio.sleep(self.last_words_s)
+
+    async def _send(self, scope: Scope, send: Send) -> None:
         # Some servers report a disconnected client this way.
         with suppress(OSError):
             await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
-            part = _HERE if is_whole else b""
-            while part:
-                await send({"type": "http.response.body", "body": part, "more_body": True})
-                # Requests get their turn between two events.
-                await asyncio.sleep(0)
-                part = await self._next_part(silence_s)
+            if scope["method"] != "HEAD":
+                async for part in self._parts():
+                    await send({"type": "http.response.body", "body": part, "more_body": True})
+                    # Requests get their turn between two events.
+                    await asyncio.sleep(0)
             await send({"type": "http.response.body", "body": b""})
 
-    async def _next_part(self, silence_s: float) -> bytes:
-        """Return the next event as it is sent, or a sign of life; nothing after the last event.
+    async def _parts(self) -> AsyncIterator[bytes]:
+        """Yield signs of life, and each event as it is sent.
 
         A token that was deleted or has expired ends the stream (assumed D25-teams).
         """
         part = _HERE
-        try:
-            async with asyncio.timeout(silence_s):
-                event = await self._subscriber.next()
-        except TimeoutError:
-            self._touch()
-        else:
-            part = b"" if event is None else self._encode(event)
-        return part if self._may_read() else b""
+        while self.may_read():
+            yield part
+            try:
+                async with asyncio.timeout(self.silence_s):
+                    event = await self._subscriber.next()
+            except TimeoutError:
+                self.touch()
+                part = _HERE
+            else:
+                if event is None:
+                    return
+                part = self._encode(event)
 
     def _encode(self, event: events.StreamEvent) -> bytes:
-        shown = to_json(self._shown[event.kind](self._world, event.content))
+        shown = to_json(self._views[event.kind](self.world, event.content))
         return b"event: %b\nid: %d\ndata: %b\n\n" % (event.kind.encode(), event.number, shown)
 
 
@@ -210,7 +208,6 @@ def read_stream(request: ControlRequest, query: StreamQuery) -> Stream:
         why = f"{STREAMS_MAX} streams of this world are already open, which is the limit"
         how = "a stream ends when its client disconnects"
         raise ControlFault(429, "too_many_streams", why, details=how)
-    # A world with a subscriber is in use.
     touch = partial(request.services.worlds.touch, world)
     may_read = partial(request.services.tokens.is_still, request.who)
     return Stream(world, kinds, touch, may_read, query.shape)

@@ -134,7 +134,7 @@ def test_a_silent_stream_sends_signs_of_life_and_keeps_its_world_in_use(run):
     watched, _ = (sandbox.add_world(id).get_world() for id in ("watched", "forgotten"))
     worlds = sandbox.sandbox.worlds
 
-    serve = partial(Stream(watched, KINDS, lambda: worlds.touch(watched)).deliver, silence_s=0)
+    serve = Stream(watched, KINDS, lambda: worlds.touch(watched), silence_s=0).deliver
 
     with reading(sandbox, run, by=serve) as stream:
         ticks[0] = 90_000.0
@@ -175,7 +175,7 @@ def test_a_stream_ends_when_another_world_is_put_in_the_place_of_its_own(mine, r
 
 
 def test_a_stream_that_ends_while_its_client_does_not_read_is_cut_off(mine, run):
-    serve = partial(Stream(mine.get_world(), KINDS, lambda: None).deliver, last_words_s=0)
+    serve = Stream(mine.get_world(), KINDS, lambda: None, last_words_s=0).deliver
     cut = asyncio.Event()
 
     with reading(mine, run, by=serve, **{"sandbox.abort": cut.set}) as stream:
