@@ -23,15 +23,10 @@ _SENTENCE_CHARS_MAX: Final = 1_000
 class Group(click.Group):
     """A group whose list of commands is wrapped on a narrow terminal, and never cut."""
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write each command that is not hidden with its first sentence, whole."""
-        rows = [
-            (name, command.get_short_help_str(_SENTENCE_CHARS_MAX))
-            for name, command in sorted(self.commands.items())
-            if not command.hidden
-        ]
-        with formatter.section("Commands"):
-            formatter.write_dl(rows)
+    def add_command(self, cmd: click.Command, name: str | None = None) -> None:
+        """Add a command, which is listed with its first sentence, whole."""
+        cmd.short_help = cmd.get_short_help_str(_SENTENCE_CHARS_MAX)
+        super().add_command(cmd, name)
 
 
 class Commands(Group):
