@@ -45,9 +45,8 @@ async def read_platform_document(
     profile = request.services.worlds.profile
     # It is relative because a proxy may add a prefix that the request does not show.
     url = "../.." if request.services.platform_url == "/" else request.platform_url
-    return await _write(
-        request, query, platform.document, profile, url=url, sample=library.sample, pure=query.pure
-    )
+    more = {"url": url, "sample": library.sample, **vars(query)}
+    return await _write(request, platform.document, profile, **more)
 
 
 @get(f"{PREFIX}/openapi.json", "openapi.control", is_open=True)
@@ -57,27 +56,22 @@ async def read_control_document(
     """Return the control API as an OpenAPI document."""
     rows, is_needed = request.services.endpoints, request.services.tokens.are_needed
     prefix = request.services.worlds.profile.key_prefixes.uat
-    more = {"needs_token": is_needed, "key_prefix": prefix}
-    return await _write(request, query, document, rows, url="..", **more)
+    more = {"url": "..", "needs_token": is_needed, "key_prefix": prefix, **vars(query)}
+    return await _write(request, document, rows, **more)
 
 
 async def _write(
-    request: ControlRequest,
-    query: ControlDocumentQuery,
-    document: Callable[..., Document],
-    about: Any,
-    **more: Any,
+    request: ControlRequest, document: Callable[..., Document], about: Any, **more: Any
 ) -> Written[Document]:
     """Return a document whose examples name the ids of the world `default`."""
     cast, version = request.services.worlds.default.cast, request.services.version
     ids = to_json({f"{kind}s": cast.ids_of(kind) for kind in ("account", "terminal", "location")})
-    more |= {"cast": ids, "version": version, "strict": query.strict}
-    return await run_in_thread(partial(_render, document, about, **more))
+    return await run_in_thread(partial(_render, document, about, ids, version=version, **more))
 
 
 @lru_cache(maxsize=8)
 def _render(
-    document: Callable[..., Document], about: Any, *, cast: bytes, **more: Any
+    document: Callable[..., Document], about: Any, cast: bytes, **more: Any
 ) -> Written[Document]:
     """Return the document, cached by its arguments."""
     return Written(to_json(document(about, cast=from_json(cast), **more)))
