@@ -8,8 +8,8 @@ import os
 import shutil
 import sqlite3
 import sys
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -215,8 +215,8 @@ def replace_file(
             # The next start makes a copy anyway, or reports why it cannot.
             with suppress(OSError):
                 _keep_former(path, former)
-        new.replace(path)
-        sync_folder(path.parent)
+        with synced(path.parent):
+            new.replace(path)
     except BaseException:
         with suppress(OSError):
             new.unlink(missing_ok=True)
@@ -235,12 +235,18 @@ def _keep_former(path: Path, former: Path) -> None:
     link.replace(former)
 
 
-def sync_folder(folder: Path) -> None:
-    """Write the names in this folder to the disk, on systems that can do that."""
+@contextmanager
+def synced(folder: Path) -> Iterator[None]:
+    """Write the names in this folder to the disk after the block, on systems that can do that.
+
+    The folder is opened first, so that without a free descriptor the block does nothing.
+    """
     if os.name == "nt":
+        yield
         return
     descriptor = os.open(folder, os.O_RDONLY)
     try:
+        yield
         os.fsync(descriptor)
     except OSError as error:
         # Some network file systems cannot do this; there the rename alone must do.

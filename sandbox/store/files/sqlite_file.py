@@ -71,8 +71,8 @@ class SqliteFile(StateFile):
                     # SQLite would make a new database of it.
                     raise self._unusable("its content is gone")
                 if self._hold.seen is None:
-                    os.close(os.open(self._path, os.O_CREAT | os.O_RDWR, disk.PRIVATE))
-                    disk.sync_folder(self._path.parent)
+                    with disk.synced(self._path.parent):
+                        os.close(os.open(self._path, os.O_CREAT | os.O_RDWR, disk.PRIVATE))
                     self._hold.look()
                 self._database = sqlite3.connect(
                     self._path,
