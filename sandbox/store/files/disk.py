@@ -247,10 +247,11 @@ def synced(folder: Path) -> Iterator[None]:
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         yield
-        os.fsync(descriptor)
-    except OSError as error:
-        # Some network file systems cannot do this; there the rename alone must do.
-        if error.errno != errno.EINVAL:
-            raise
+        try:
+            os.fsync(descriptor)
+        except OSError as error:
+            # Some network file systems cannot do this; there the rename alone must do.
+            if error.errno != errno.EINVAL:
+                raise
     finally:
         os.close(descriptor)
