@@ -40,7 +40,7 @@ def test_every_operation_is_a_route_of_starlette_and_in_the_documents():
     app = create_app()
     platform, control = usual_documents()
 
-    assert {type(route) for _, route in walk(app.routes)} == {Route}
+    assert all(isinstance(route, Route) for _, route in walk(app.routes))
     rows = {(row.method, row.path) for row in OPERATIONS}
     assert operations_of(app, "/v") == set(platform.addresses.values()) == rows
     assert operations_of(app, "/_sandbox/") - set(control.addresses.values()) == FOR_BROWSERS

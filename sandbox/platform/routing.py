@@ -82,13 +82,22 @@ def is_written_below(scope: Scope, prefix: str) -> bool:
     return raw.removeprefix(below).startswith(f"{prefix}/".encode())
 
 
+class PathRoute(Route):
+    """A route that keeps its path for itself: a method that it does not serve is a 405."""
+
+    def matches(self, scope: Scope) -> tuple[Fit, Scope]:
+        """Match by the path alone, so that no path with parameters gets the other methods."""
+        fit, below = super().matches(scope)
+        return (Fit.FULL if fit is Fit.PARTIAL else fit), below
+
+
 def build_routes(surface: str, rows: Iterable[Any], *, below: str) -> list[Route]:
     """Return one route for each path, without the prefix `below`, literal paths first."""
     paths: dict[str, list[Any]] = {}
     for row in rows:
         paths.setdefault(row.path.removeprefix(below), []).append(row)
     return [
-        Route(path, PathEndpoint(surface, found), methods=[one.method for one in found])
+        PathRoute(path, PathEndpoint(surface, found), methods=[one.method for one in found])
         for path, found in sorted(paths.items(), key=lambda item: item[0].count("{"))
     ]
 
@@ -109,17 +118,14 @@ def build_mounts(surface: str, rows: Iterable[Any]) -> list[Mount]:
 
 def find_match(mounts: Iterable[Mount], method: str, path: str) -> Match[Any] | None:
     """Return the match of a path, for a request that does not come through Starlette."""
-    partial: Match[Any] | None = None
     for mount in mounts:
         scope: dict[str, Any] = {"type": "http", "method": method, "path": path, "root_path": ""}
         _, below = mount.matches(scope)
         for route in mount.routes if below else ():
             fit, inner = route.matches({**scope, **below})
-            match = match_of({**scope, **below, **inner})
             if fit is Fit.FULL:
-                return match
-            partial = partial or match
-    return partial
+                return match_of({**scope, **below, **inner})
+    return None
 
 
 class NoteRootPath:

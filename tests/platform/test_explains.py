@@ -61,7 +61,7 @@ apikeys:create;     POST /v5/apikeys;                 a new key;          grant 
 all;                POST /v5/apikeys;                 one for PSPs;       grant 403 spec 5.8
 all;                POST /v5/apikeys;                 an old macro;       operation 400 spec 4.1.6
 all;                GET /v5/apikey;                   -;                  route 404 assumed C1
-all;                PATCH /v5/apikeys;                -;                  route 405 assumed C9
+all;                PUT /v1/accounts/credentials;    -;                  route 405 assumed C9
 """
 
 
