@@ -7,6 +7,7 @@ import sys
 import webbrowser
 from collections.abc import Callable
 from contextlib import closing, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,7 +17,7 @@ from sandbox import __version__
 from sandbox.app import build
 from sandbox.cli import output
 from sandbox.cli.arguments import FILE, INSTANT, profile_option
-from sandbox.cli.control_client import RemoteWorld, WorldCommand, drop_none
+from sandbox.cli.control_client import RemoteWorld, Unanswered, WorldCommand, drop_none
 from sandbox.cli.main import Group
 from sandbox.control.captures import NamedCapture, NotACapture, free_id, read_capture, with_captures
 from sandbox.domain.profile import Profile
@@ -69,22 +70,32 @@ def save(file: Path, *, world: RemoteWorld) -> output.Result:
 
 @click.command(cls=WorldCommand)
 @click.argument("file", type=_FILE_OR_DASH)
-def load(file: Path, *, world: RemoteWorld) -> output.Result:
+@click.option("--new", metavar="ID", help="Load it into a new world with this id.")
+def load(file: Path, *, new: str | None, world: RemoteWorld) -> output.Result:
     """Replace a world on a running server with a saved one. FILE may be `-`.
 
     The world keeps its id and the keys of its cast. Everything else is restored as it was saved. A
-    file that cannot be used changes nothing.
+    file that cannot be used changes nothing, and --new makes no world then.
 
     \b
     Examples:
       sandbox world load friday.json
-      sandbox world save --world uat-7 | sandbox world load - --world uat-8
+      sandbox world load friday.json --new friday
+      sandbox world save --world uat-7 | sandbox world load - --new uat-8
     """
     with output.using(file):
         content = sys.stdin.buffer.read() if file == _STANDARD else file.read_bytes()
         content = strip_mark(content)
+    if new is not None:
+        world = replace(world, id=world.server.read("POST", "/worlds", {"id": new})["id"])
     with output.working(f"loading {world.id}"):
-        loaded = world.read("PUT", "snapshot", body=content)
+        try:
+            loaded = world.read("PUT", "snapshot", body=content)
+        except Unanswered:
+            if new is not None:
+                with suppress(Unanswered):
+                    world.read("DELETE")
+            raise
     return output.Result(loaded, _at_terminal(f"loaded {world.id} from {file}"))
 
 

@@ -241,8 +241,9 @@ class Stage:
 
         Only batches that were `opened`, or `submitted`, count.
         """
-        limit, event = 1 if named == "last" else 1000, f"batch.{happened}"
-        listed = self.remote.read("GET", "messages", event_type=event, limit=limit)["messages"]
+        limit, searched = (1, None) if named == "last" else (1000, named or None)
+        about: Any = {"event_type": f"batch.{happened}", "limit": limit, "q": searched}
+        listed = self.remote.read("GET", "messages", **about)["messages"]
         one = _only(named, {one["subject"]: one for one in listed}, "batches")
         if one is None:
             which = "" if named == "last" else f" whose id begins with {quote_word(named)}"

@@ -28,13 +28,6 @@ from sandbox.store.tables import OLDEST_FIRST
 from sandbox.worlds.world import World
 
 
-class BatchesQuery(RecordsQuery):
-    """Which batches: `status` is one or several words, separated by commas.
-
-    `account` and `terminal` are ids or names of the cast.
-    """
-
-
 class BatchAnswer(Body, example={"answer": "rejected", "reason": "hash_mismatch"}):
     """The processor's result for a batch.
 
@@ -133,7 +126,7 @@ class BatchDetail(View):
 
 
 @get(f"{WORLD}/batches", "batches.search")
-def search_batches(request: ControlRequest, query: BatchesQuery) -> BatchesPage:
+def search_batches(request: ControlRequest, query: RecordsQuery) -> BatchesPage:
     """Search the batches of a world, of all its accounts."""
     world = request.world
     where: dict[str, Any] = {

@@ -13,7 +13,7 @@ from sandbox import library
 from sandbox.control import servers
 from sandbox.control.clock import ClockBody, ClockView
 from sandbox.control.context import ControlFault, ControlRequest, exclusive_world, invalid
-from sandbox.control.endpoints import CreateEndpoint, create_endpoint
+from sandbox.control.endpoints import CreateEndpoint, EndpointView, create_endpoint, list_endpoints
 from sandbox.control.models import TOTAL, Body, Query, View, attribute
 from sandbox.control.routing import PREFIX, WORLD, Written, delete, get, patch, post
 from sandbox.control.scenarios import choose_scenario
@@ -133,6 +133,12 @@ class WorldView(WorldBase):
     keys: dict[str, KeyOfCast]
 
 
+class CreatedWorld(WorldView):
+    """A new world, with the endpoints that it begins with and their secrets."""
+
+    endpoints: list[EndpointView]
+
+
 class WorldRow(View):
     """A world in a list, without its keys.
 
@@ -173,7 +179,7 @@ def view_world(world: World) -> WorldView:
 
 
 @post(f"{PREFIX}/worlds", "worlds.create", status=201, refuses=(409,))
-async def create_world(request: ControlRequest, body: CreateWorld) -> WorldView:
+async def create_world(request: ControlRequest, body: CreateWorld) -> CreatedWorld:
     """Create a world.
 
     Everything is checked before anything is made.
@@ -205,7 +211,7 @@ async def create_world(request: ControlRequest, body: CreateWorld) -> WorldView:
                 await worlds.saver.saved(world)
         raise
     await catch_up(world)
-    return view_world(world)
+    return CreatedWorld.of(view_world(world), endpoints=list_endpoints(request).endpoints)
 
 
 def _add_endpoints(request: ControlRequest, endpoints: list[CreateEndpoint]) -> None:

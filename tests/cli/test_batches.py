@@ -57,12 +57,15 @@ def test_the_settlement_of_a_batch_is_printed_and_written(shell, tmp_path):
     assert theirs.endswith("sandbox batch list --as second_merchant\n")
     assert len(shell.json("batch report last")) == 5
     world = json.loads(shell.saved())
-    batch = world["batches"]["0"]
-    for number in range(2, 504):
-        id = f"{number:08}{batch['id'][8:]}"
+    batch, opened, content = world["batches"]["0"], world["messages"]["1"], world["records"]["1"]
+    for number in range(2, 1_004):
+        id, message = f"{number:08}{batch['id'][8:]}", f"msg_{number:027}"
         world["batches"][str(number)] = batch | {"_id": id, "id": id}
+        world["messages"][f"{number}0"] = opened | {"_id": message, "id": message, "subject": id}
+        world["records"][f"{number}0"] = content | {"_id": message}
     shell.load(json.dumps(world).encode()).expect(200)
-    assert shell("batch list").endswith("\nand 3 more; --terminal lists those of one terminal\n")
+    assert shell("batch list").endswith("\nand 503 more; --terminal lists those of one terminal\n")
+    assert f",{paid}," in shell(f"batch report {batch['id'][:8]} --csv"), "a thousand are newer"
 
 
 def test_reconcile_ends_with_1_if_there_are_differences(shell, tmp_path):

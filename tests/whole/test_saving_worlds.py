@@ -51,12 +51,13 @@ def test_a_world_that_was_saved_comes_back(served, tmp_path):
 
 
 def test_a_world_is_saved_to_standard_output_and_loaded_from_standard_input(served, tmp_path):
-    one, other = shell_in(served, "one"), shell_in(served, "other")
+    one = shell_in(served, "one")
     paid = one.paid_id()
     file = tmp_path / "told.json"
 
     content = told("world", "save", "--world", "one", "--url", served.facts["control_url"])
-    told("world", "load", "-", stdin=content, **other.env)
+    told("world", "load", "-", "--new", "other", stdin=content, server=served)
+    other = Shell(served, "other")
     saved, loaded = (other.json(f"world {way} {file}") for way in ("save", "load"))
 
     assert content.encode() == one.saved()
@@ -74,6 +75,8 @@ def test_an_unusable_file_is_refused_in_one_sentence(served, tmp_path):
         (("save", "--world", "uat-sevn"), ("no world 'uat-sevn'", "mean 'uat-seven'?")),
         (("load", "-", "--world", "uat-sevn"), ("no world 'uat-sevn'", "mean 'uat-seven'?")),
         (("load", "-"), ("does not say that uat-sandbox wrote", "nothing was changed")),
+        (("load", "-", "--new", "half"), ("does not say that uat-sandbox wrote",)),
+        (("save", "--world", "half"), ("no world 'half'",)),
         (("save", "--json"), ("--json", "FILE")),
         *(
             (("save", "--url", url), ("--url", "http://127.0.0.1:8080"))
