@@ -7,7 +7,6 @@ do. During maintenance, every request to the platform is refused with 503.
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from datetime import timedelta
 from typing import Annotated, Any, Final, Literal, NamedTuple
 
 from pydantic import Field
@@ -21,7 +20,7 @@ from sandbox.domain.clock import LATEST, RATE_MAX, TIMER_KINDS, ClockSetting, Ti
 from sandbox.domain.currencies import format_amount
 from sandbox.domain.directory import TERMINALS
 from sandbox.domain.events import Message
-from sandbox.domain.instants import Instant, parse_duration
+from sandbox.domain.instants import MILLISECOND, Instant, parse_duration
 from sandbox.domain.keys import KEY_LIFE, ApiKey
 from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.payments.transitions import transitions_from
@@ -33,9 +32,6 @@ from sandbox.worlds.background import collect
 from sandbox.worlds.due_timers import advance, catch_up
 from sandbox.worlds.lifecycle import schedule_expiries
 from sandbox.worlds.world import KINDS, World
-
-MOMENT = timedelta(milliseconds=1)
-"""The smallest step of a clock."""
 
 
 class ClockView(View):
@@ -84,7 +80,7 @@ class Advance(Body, example={"by": "3d"}):
             raise invalid(f"the clock goes no further than the year {LATEST.year}")
         if end < now:
             raise invalid("to: a clock is never advanced to the past; PUT .../clock sets it back")
-        return max(end - MOMENT, now) if self.before else end
+        return max(end - MILLISECOND, now) if self.before else end
 
 
 class FiredTimer(View):

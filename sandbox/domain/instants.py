@@ -13,6 +13,8 @@ from typing import Annotated, Final
 from pydantic import BeforeValidator, PlainSerializer, Strict, WithJsonSchema
 
 _START_OF_1970: Final = datetime(1970, 1, 1, tzinfo=UTC)
+MILLISECOND: Final = timedelta(milliseconds=1)
+"""The smallest step of a world's clock."""
 _RFC3339 = re.compile(
     r"\d{4}-\d{2}-\d{2}[Tt ](\d{2}:\d{2}:\d{2})(?:\.\d{1,9})?(?:[Zz]|[+-](\d{2}:\d{2}))", re.ASCII
 )
@@ -65,12 +67,12 @@ def to_millisecond(instant: datetime) -> datetime:
 
 def from_ms(since_1970_ms: int) -> datetime:
     """Return the instant this many milliseconds after 1970-01-01T00:00:00Z."""
-    return _START_OF_1970 + timedelta(milliseconds=since_1970_ms)
+    return _START_OF_1970 + since_1970_ms * MILLISECOND
 
 
 def to_ms(instant: datetime) -> int:
     """Return the instant in milliseconds since 1970-01-01T00:00:00Z."""
-    return (instant - _START_OF_1970) // timedelta(milliseconds=1)
+    return (instant - _START_OF_1970) // MILLISECOND
 
 
 def add_years(instant: datetime, years: int) -> datetime:
