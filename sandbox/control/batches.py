@@ -182,14 +182,9 @@ currency transaction_id event_id kind amount brand last4 at result
 
 def view_batch(world: World, batch: batches.Batch) -> BatchDetail:
     """Show a batch with each record's result, and where the record is now."""
-    unit = world.store.begin()
-    found = {
-        payment.id: payment
-        for index in ("batch_id", "refund_batch_id", "refused_in")
-        for payment in unit.find(Payment, {index: batch.id}, order=OLDEST_FIRST)[0]
-        if payment.original_id is None
-    }
-    payments = sorted(found.values(), key=lambda payment: payment.transaction.created_at)
+    where = {"in_batch": batch.id}
+    found, _ = world.store.begin().find(Payment, where, order=OLDEST_FIRST)
+    payments = (payment for payment in found if payment.original_id is None)
     entries = [entry for payment in payments for entry in _entries(batch, payment)]
     row, sums, (why, due) = batch_row(world, batch), _sums(entries), _explain(world, batch)
     return BatchDetail(batch=row, why=why, is_due_at=due, sums=sums, records=entries)

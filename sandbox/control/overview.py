@@ -162,7 +162,8 @@ def _batches(world: World) -> Iterator[Need]:
     for batch in found:
         says, amount = "was sent back: edit it and close it again", batch.captured_amount
         if batch.status != "rejected":
-            refused, _ = unit.find(Payment, {"refused_in": batch.id})
+            entered, _ = unit.find(Payment, {"in_batch": batch.id})
+            refused = [one for one in entered if batch.id in one.refused_in]
             left = [one.ledger.kept for one in refused if one.batch_id is None and one.ledger.kept]
             if not left:
                 continue

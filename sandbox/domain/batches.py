@@ -18,7 +18,7 @@ from pydantic import Field
 from sandbox.domain.field_types import ProcessorBatchId, Uuid
 from sandbox.domain.instants import Instant
 from sandbox.domain.payments.outcomes import SETTLEMENTS
-from sandbox.domain.payments.transactions import Attempt, Payment
+from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.states import Machine, Step
 from sandbox.domain.text import UnknownWord
 
@@ -130,30 +130,30 @@ def is_number_taken(batch: Batch, now: datetime) -> bool:
 # --- sums -------------------------------------------------------------------------------------
 
 
-def entries_of(payment: Payment, batch_id: str) -> tuple[int, int, int]:
-    """Return what a payment adds to a batch: captured, refunded, and the number of its entries.
+Entries = tuple[int, int, int]
+"""What a payment adds to a batch: captured, refunded, and the number of its entries."""
+
+NO_ENTRIES: Final = (0, 0, 0)
+
+
+def entries_of(payment: Payment) -> dict[str, Entries]:
+    """Return the entries of a payment, by the id of their batch.
 
     A captured payment counts its captured amount less reversals. Refunds do not reduce it: each is
     an entry of its own. Source: assumed M10, B3.
     """
-    is_captured = payment.batch_id == batch_id
-    refunds = [one.amount for one in _refunds(payment) if one.batch_id == batch_id]
-    captured = payment.ledger.kept if is_captured else 0
-    return captured, sum(refunds), is_captured + len(refunds)
+    tx, found = payment.transaction, dict[str, Entries]()
+    if tx.batch_id is not None:
+        found[tx.batch_id] = payment.ledger.kept, 0, 1
+    for one in tx.history:
+        if one.transaction_type == "refund" and one.batch_id is not None:
+            captured, refunded, entries = found.get(one.batch_id, NO_ENTRIES)
+            found[one.batch_id] = captured, refunded + one.amount, entries + 1
+    return found
 
 
-def _refunds(payment: Payment) -> list[Attempt]:
-    return [attempt for attempt in payment.history if attempt.transaction_type == "refund"]
-
-
-def refund_batches(payment: Payment) -> tuple[str, ...]:
-    """Return the batches in which the payment has refund entries."""
-    return tuple(dict.fromkeys(one.batch_id for one in _refunds(payment) if one.batch_id))
-
-
-def counting(batch: Batch, before: Payment, after: Payment) -> Batch:
-    """Return the batch after one of its payments changed. Source: assumed B2 to B4."""
-    was, now = entries_of(before, batch.id), entries_of(after, batch.id)
+def counting(batch: Batch, was: Entries, now: Entries) -> Batch:
+    """Return the batch after the entries of a payment changed. Source: assumed B2 to B4."""
     captured, refunded, entries = map(sub, now, was)
     return replace(
         batch,

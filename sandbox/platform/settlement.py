@@ -76,13 +76,12 @@ def is_closed(context: OperationContext, batch_id: str | None) -> bool:
 
 def count(context: OperationContext, before: Payment, after: Payment) -> None:
     """Bring the sums of the payment's batches up to date. Source: assumed B2 to B4, D10."""
-    ids = (before.batch_id, after.batch_id, *batches.refund_batches(after))
-    for id in dict.fromkeys(ids):
-        batch = context.unit.get(Batch, id) if id else None
+    was, now = batches.entries_of(before), batches.entries_of(after)
+    for id in was | now:
+        old, new = was.get(id, batches.NO_ENTRIES), now.get(id, batches.NO_ENTRIES)
+        batch = context.unit.get(Batch, id) if old != new else None
         if batch is not None and batch.status not in batches.FROZEN:
-            counted = batches.counting(batch, before, after)
-            if counted != batch:
-                context.unit.put(counted)
+            context.unit.put(batches.counting(batch, old, new))
 
 
 def members_of(context: OperationContext, batch: Batch) -> list[Payment]:

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 
 from msgspec import Struct, field
 
-from sandbox.domain.batches import Batch, refund_batches
+from sandbox.domain.batches import Batch, entries_of
 from sandbox.domain.clock import Timer
 from sandbox.domain.directory import Account, Credential, Location, Terminal
 from sandbox.domain.events import Message
@@ -85,6 +85,11 @@ def _list_used_events(payment: Payment) -> Sequence[str]:
         return ()
     used = {attempt.event_id for attempt in tx.history}
     return [event_claim(tx.account_id, event_id) for event_id in used]
+
+
+def _batches_of(payment: Payment) -> tuple[str, ...]:
+    """Return the batches in which the payment has an entry, or from which it was sent back."""
+    return (*entries_of(payment), *payment.refused_in)
 
 
 def _with_event(transactions: list[Transaction], wanted: str) -> list[Transaction]:
@@ -195,8 +200,7 @@ TABLES: Final[tuple[Table, ...]] = (
         lookups={
             "account": _one("transaction.account_id"),
             "batch_id": _one("transaction.batch_id"),
-            "refund_batch_id": refund_batches,
-            "refused_in": attrgetter("refused_in"),
+            "in_batch": _batches_of,
         },
         conditions={
             "batch_id": having("batch_id"),
