@@ -146,31 +146,26 @@ class Findings(View):
 @get(f"{PREFIX}/find", "find", refuses=(404,))
 async def find_anything(request: ControlRequest, query: FindQuery) -> Findings:
     """Find anything by its id, in all worlds."""
-    who, all_worlds, others = request.who, request.services.worlds, other_servers(request)
-    ids = [world.id for world in all_worlds]
+    who, here, others = request.who, request.services.worlds, other_servers(request)
+    only = None if query.world is None else who.meant(query.world)
+    ids = [world.id for world in here]
     if others is not None:
         # Take over worlds that no server owns, a limited number at a time, to search them.
         kept = await list_stored_worlds(request, others, ids)
-        only = None if query.world is None else who.meant(query.world)
         free = [one.id for one in kept if not one.is_held and only in (None, one.id)]
         for id in free[:TAKEN_OVER_MAX]:
             await others.have_world(id)
         ids += [one.id for one in kept]
-    worlds = who.worlds(all_worlds)
-    if query.world is not None:
-        world = all_worlds.get(who.meant(query.world))
-        if world is None:
-            for said in await ask_other_servers(request, Findings):
-                return said
-            raise unknown_among(ids, query.world, who)
-        worlds = [world]
+    worlds = [world for world in who.worlds(here) if only in (None, world.id)]
     things = (thing for world in worlds for thing in _find_in(world, query.q))
-    found, has_more = list(islice(things, FOUND_MAX + 1)), False
-    if query.world is None:
-        for said in await ask_other_servers(request, Findings):
-            found += said.found
-            has_more = has_more or said.more
-    return Findings(found=found[:FOUND_MAX], more=has_more or len(found) > FOUND_MAX)
+    found = list(islice(things, FOUND_MAX + 1))
+    is_all_here = only is not None and bool(worlds)
+    answers = [] if is_all_here else await ask_other_servers(request, Findings)
+    if query.world is not None and not (worlds or answers):
+        raise unknown_among(ids, query.world, who)
+    found += [thing for one in answers for thing in one.found]
+    has_more = len(found) > FOUND_MAX or any(one.more for one in answers)
+    return Findings(found=found[:FOUND_MAX], more=has_more)
 
 
 def _find_payments(world: World, q: str) -> list[Payment]:
