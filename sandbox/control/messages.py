@@ -305,13 +305,11 @@ async def wait_for_message(request: ControlRequest, query: WaitQuery) -> Message
         raise ControlFault(429, "too_many_waits", why, details=how)
 
     deadline = asyncio.get_running_loop().time() + query.timeout_s
-    found = await _find_until(deadline, request, query)
-    while found is None and request.world is not world:
+    while (found := await _find_until(deadline, request, query)) is None:
+        if request.world is world:
+            raise _nothing_came(world, query)
         # It was replaced, as by a snapshot, and the wait continues.
         world = request.world
-        found = await _find_until(deadline, request, query)
-    if found is None:
-        raise _nothing_came(world, query)
     return view_message(world, found)
 
 
