@@ -1,13 +1,13 @@
 """The clock of a world, its agenda, and maintenance.
 
-The agenda lists what falls due, and previews what the handlers in `sandbox.platform.timers` will
-do. During maintenance, every request to the platform is refused with 503.
+The agenda lists what falls due, with the effect that it has as things are now. During maintenance,
+every request to the platform is refused with 503.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
-from typing import Annotated, Any, Final, Literal, NamedTuple
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
@@ -15,23 +15,17 @@ from sandbox.control.context import ControlRequest, invalid, must_be_known
 from sandbox.control.models import Body, DurationText, PageLimit, Query, Time, View, either
 from sandbox.control.routing import WORLD, delete, get, post, put
 from sandbox.domain import clock
-from sandbox.domain.batches import BATCH_LIFE, TRIGGER_OF_ANSWER, Batch
 from sandbox.domain.clock import LATEST, RATE_MAX, TIMER_KINDS, ClockSetting, Timer, WorldTime
 from sandbox.domain.currencies import format_amount
-from sandbox.domain.directory import TERMINALS
-from sandbox.domain.events import Message
 from sandbox.domain.instants import MILLISECOND, Instant, parse_duration
-from sandbox.domain.keys import KEY_LIFE, ApiKey
 from sandbox.domain.payments.transactions import Payment
-from sandbox.domain.payments.transitions import transitions_from
 from sandbox.domain.text import expects
 from sandbox.platform.context import OperationContext
-from sandbox.platform.payments import late_answers
-from sandbox.platform.settlement import coming_result, members_of
+from sandbox.platform.timers import TIMERS, SubjectKind
 from sandbox.worlds.background import collect
 from sandbox.worlds.due_timers import advance, catch_up
 from sandbox.worlds.lifecycle import schedule_expiries
-from sandbox.worlds.world import KINDS, World
+from sandbox.worlds.world import World
 
 
 class ClockView(View):
@@ -150,9 +144,6 @@ class AgendaQuery(Query):
     after: str | None = None
 
 
-SubjectKind = Literal["payment", "batch", "key", "terminal", "delivery"]
-
-
 class Subject(View):
     """What something happens to: its kind, its id, and its name for people.
 
@@ -195,18 +186,6 @@ class Agenda(View):
     next: str | None
 
 
-class _Told(NamedTuple):
-    """What a timer will do, by which clause, and the status and reason it leads to.
-
-    `name` is the name of its subject for people, unless it is a payment.
-    """
-
-    says: str
-    clause: str
-    then: tuple[str, str | None] | None = None
-    name: str = ""
-
-
 @get(f"{WORLD}/agenda", "agenda.read")
 async def list_agenda(request: ControlRequest, query: AgendaQuery) -> Agenda:
     """List the events that fall due in a world, with their effects.
@@ -240,133 +219,18 @@ def _select_timers(world: World, query: AgendaQuery) -> Iterator[Timer]:
 
 def view_timer(world: World, timer: Timer) -> DueView:
     """Show something that falls due, and what it leads to as things are now."""
-    kind, tell = _TELLS[timer.kind]
-    told, payment = tell(world, timer), world.store.get(Payment, timer.subject)
-    about: dict[str, Any] = {"says": told.name, "amount": None, "currency": None}
+    kind, find_effect = TIMERS[timer.kind]
+    effect = find_effect(OperationContext.of_world(world, timer.due), timer)
+    payment = world.store.get(Payment, timer.subject)
+    about: dict[str, Any] = {"says": effect.name, "amount": None, "currency": None}
     if payment is not None:
         tx = payment.transaction
         amount, currency = tx.total_amount, tx.currency
         says = f"{tx.history[0].transaction_type} of {format_amount(amount, currency)}"
         about = {"says": says, "amount": amount, "currency": currency}
     subject = Subject(kind=kind, id=timer.subject, **about)
-    then = told.then and NextState(status=told.then[0], status_reason=told.then[1])
-    return DueView.of(timer, subject=subject, says=told.says, then=then, clause=told.clause)
-
-
-def _nothing(why: str, clause: str, name: str = "") -> _Told:
-    return _Told(f"nothing happens: {why}", clause, name=name)
-
-
-# --- payments ---------------------------------------------------------------------------------
-
-
-def _ends(world: World, timer: Timer) -> _Told:
-    """Describe how the timer's row ends a payment."""
-    says, clause = _ENDS[timer.kind]
-    payment = world.store.get(Payment, timer.subject)
-    rows = transitions_from(timer.kind, payment.status) if payment else ()
-    if not rows:
-        return _too_late(payment, clause)
-    return _Told(says, rows[0].source, (rows[0].next_status, rows[0].reason))
-
-
-def _late_answer(world: World, timer: Timer) -> _Told:
-    payment = world.store.get(Payment, timer.subject)
-    if payment is None:
-        return _too_late(payment, "assumed D24")
-    outcome, _, event_id = timer.detail.partition(" ")
-    context = OperationContext.of_world(world, timer.due)
-    effect = late_answers.preview(context, payment, outcome, event_id)
-    if effect is None:
-        return _nothing(*late_answers.why_no_effect(context, payment, outcome))
-    what = f" to the {effect.taken.trigger.replace('_', ' ')}" if event_id else ""
-    says, after = f"the processor answers late{what}: {outcome}", effect.record
-    return _Told(says, effect.taken.source, (after.status, after.transaction.status_reason))
-
-
-def _too_late(payment: Payment | None, clause: str) -> _Told:
-    now = f"{payment.status} by now" if payment else "gone"
-    return _nothing(f"the payment is {now}", clause)
-
-
-def _describe_batch(batch: Batch) -> str:
-    return f"batch {batch.processor_batch_id} with {batch.transaction_count} entries"
-
-
-def _batch_result(world: World, timer: Timer) -> _Told:
-    batch = world.store.get(Batch, timer.subject)
-    if batch is None or batch.status != "submitted":
-        why = f"the batch is {batch.status} by now" if batch else "it is gone"
-        return _nothing(why, "assumed D4")
-    name, context = _describe_batch(batch), OperationContext.of_world(world, timer.due)
-    result = coming_result(context, batch, timer.detail, members_of(context, batch))
-    if result is None:
-        return _Told("the processor gives no result", "assumed 6.2-settlement", name=name)
-    step = BATCH_LIFE.step(batch.status, TRIGGER_OF_ANSWER[result.answer])
-    says = f"the processor answers: {result.answer.replace('_', ' ')}"
-    return _Told(says, step.source, (step.target, result.reason), name)
-
-
-def _batch_closes(world: World, timer: Timer) -> _Told:
-    found, _ = world.store.begin().find(Batch, {"open_at_terminal": timer.subject}, limit=1)
-    if not found:
-        return _nothing("no batch is open at the terminal", "assumed B16")
-    says, then = "the batch closes on schedule", ("submitted", None)
-    return _Told(says, "assumed B16", then, _describe_batch(found[0]))
-
-
-# --- keys, terminals, webhooks ----------------------------------------------------------------
-
-
-def _key_expires(world: World, timer: Timer) -> _Told:
-    key = world.store.get(ApiKey, timer.subject)
-    says = "the key expires: from then on its requests get 401"
-    return _Told(says, "spec 3.1-expiry", name=key.name if key else "")
-
-
-def _moves(world: World, timer: Timer) -> _Told:
-    """Describe a change of a key or a terminal by a scenario."""
-    trigger, _, kind = timer.kind.partition("_")
-    life = KEY_LIFE if kind == "key" else TERMINALS.life
-    record = world.store.get(KINDS[kind], timer.subject)
-    if record is None:
-        return _nothing("it is gone", "assumed D24")
-    state = "deleted" if record.deleted_at is not None else record.status
-    if not life.has_step(state, trigger):
-        return _nothing(f"it is {state} by now", "assumed D24", record.name)
-    step = life.step(state, trigger)
-    return _Told(f"a scenario has it: {trigger}", step.source, (step.target, None), record.name)
-
-
-def _retry(world: World, timer: Timer) -> _Told:
-    delivery = world.outbox.delivery(timer.subject)
-    if not delivery or not (message := world.store.get(Message, delivery.message_id)):
-        return _nothing("the webhook is gone", "assumed 8.3-retry")
-    says = f"the webhook is sent again, attempt {len(delivery.attempts) + 1}"
-    name = f"{message.event_type} to {delivery.endpoint_id}"
-    return _Told(says, "assumed 8.3-retry", name=name)
-
-
-_ENDS: Final[Mapping[str, tuple[str, str]]] = {
-    clock.AUTHORIZATION_EXPIRES: ("the authorization expires uncaptured", "assumed F21"),
-    clock.SURCHARGE_EXPIRES: ("the surcharge prompt expired unanswered", "assumed F4"),
-    clock.TAP_EXPIRES: ("no card was tapped in time", "assumed F9"),
-    clock.HOLD_REVERSED: ("the host reverses an orphaned hold", "assumed F42"),
-    clock.CANCEL: ("a scenario cancels the payment", "assumed F5"),
-}
-"""How each kind of timer ends a payment, and by which clause."""
-
-_TELLS: Final[Mapping[str, tuple[SubjectKind, Callable[[World, Timer], _Told]]]] = {
-    **dict.fromkeys(_ENDS, ("payment", _ends)),
-    clock.LATE_ANSWER: ("payment", _late_answer),
-    clock.BATCH_RESULT: ("batch", _batch_result),
-    clock.BATCH_CLOSES: ("terminal", _batch_closes),
-    clock.KEY_EXPIRES: ("key", _key_expires),
-    **dict.fromkeys((clock.REVOKE_KEY, clock.REINSTATE_KEY), ("key", _moves)),
-    **dict.fromkeys((clock.BLOCK_TERMINAL, clock.UNBLOCK_TERMINAL), ("terminal", _moves)),
-    clock.WEBHOOK_RETRY: ("delivery", _retry),
-}
-"""For each kind of timer: the kind of its subject, and the function that describes it."""
+    then = effect.then and NextState(status=effect.then[0], status_reason=effect.then[1])
+    return DueView.of(timer, subject=subject, says=effect.says, then=then, clause=effect.clause)
 
 
 # --- maintenance ------------------------------------------------------------------------------

@@ -176,20 +176,6 @@ def refusal(batch: Batch, reason: str, source: str) -> Refusal:
     return Refusal(VALIDATION_ERROR, details, reason=reason, source=source, step="rule")
 
 
-def answer_when_due(context: OperationContext, timer: Timer) -> None:
-    """Answer as the processor: by a scenario's plan, or else by the members' amounts.
-
-    Source: assumed 6.2-settlement, D4.
-    """
-    batch = context.unit.get(Batch, timer.subject)
-    if batch is None or batch.status != "submitted":
-        return
-    members = members_of(context, batch)
-    result = coming_result(context, batch, timer.detail, members)
-    if result is not None:
-        answer(context, batch, result, members)
-
-
 def coming_result(
     context: OperationContext, batch: Batch, planned: str, members: list[Payment]
 ) -> Result | None:

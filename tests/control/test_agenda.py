@@ -2,8 +2,8 @@
 
 import pytest
 
-from sandbox.control import clock as control_agenda
 from sandbox.domain.clock import TIMER_KINDS
+from sandbox.platform.timers import TIMERS
 from tests.control.refusals import assert_refused
 from tests.driving import NOW
 from tests.scenarios.running import after, follows
@@ -163,4 +163,4 @@ def test_it_is_filtered_counted_and_read_in_pages(sandbox):
 
 
 def test_every_kind_of_timer_can_be_described():
-    assert set(control_agenda._TELLS) == TIMER_KINDS
+    assert set(TIMERS) == TIMER_KINDS
