@@ -56,10 +56,6 @@ CHOSEN = [
     ("confirm", 900005, "do_not_honor"),
 ]
 IGNORED = [
-    (
-        *("capture", 900109),
-        "amount amount:900109: user_canceled is for auth, confirm, sale, not for capture",
-    ),
     ("refund", 900021, "amount amount:900021: unable_to_back_out is for reverse, not for refund"),
     *(
         ("refund", amount, f"amount:{amount}: only an initiation arms a payment")

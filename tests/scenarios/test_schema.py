@@ -283,6 +283,7 @@ CONTRADICTIONS = [
     (CLOSING, f'batch = "accepted", {APPROVED}', "then.batch: a batch has neither outcome nor tap"),
     (CLOSING, 'batch = "accepted", fault = "slow"', "then.batch: a batch has neither"),
     (CLOSING, 'batch = "accepted", delay_ms = 5', "then.batch: a batch has neither"),
+    ('operation = "auth"', 'outcome = "surcharge_prompt"', "then.outcome: surcharge_prompt is for"),
     (
         'operation = ["refund", "auth"]',
         'outcome = "refund_declined"',

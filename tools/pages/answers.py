@@ -39,8 +39,8 @@ def outcomes() -> str:
         "one. `latency` is nominal: the switch `latency.scale` says how much of it a request\n"
         "waits. `retry`: whether to try the same again (same), another card or amount (other), to\n"
         "fix something first (fix), to look up the event_id first (recon), or not at all (no).\n\n"
-        "Only sales can prompt for a surcharge; where they cannot, `surcharge_prompt` is an\n"
-        f"approval. At a sale, {listed(sorted(AFTER_PROMPT))}\n"
+        "A sale that cannot be surcharged is approved with `surcharge_prompt`, or refused if the\n"
+        f"header names it (assumed D41). At a sale, {listed(sorted(AFTER_PROMPT))}\n"
         "show the prompt and answer it themselves.\n"
         f"{listed(sorted(FORCED_RULES))}\n"
         "give the answer of the rule failure of that name ([transactions](transactions.md)).\n",

@@ -159,7 +159,7 @@ invalid_gateway_response | any | error | invalid_gateway_response | - | - | - | 
 invalid_terminal | any | error | invalid_terminal | D | 03 | TERM ID ERROR | null | no | 200 | fix | 7
 user_canceled | init, confirm | canceled | user_canceled | - | - | - | null | no | 4000 | same | 9
 merchant_canceled | init, confirm | canceled | merchant_canceled | - | - | - | null | no | 2000 | same | 10
-surcharge_prompt | init | surcharge_pending | approved | A | 00 | APPROVAL | num | yes | 900 | no | 11
+surcharge_prompt | sale | surcharge_pending | approved | A | 00 | APPROVAL | num | yes | 900 | no | 11
 surcharge_declined_by_payer | init, confirm | canceled | surcharge_declined_by_payer | - | - | - | null | yes | 3000 | other | 12
 surcharge_expired | init, confirm | canceled | surcharge_expired | - | - | - | null | yes | 0 | same | 13
 incremental_auth_declined | incremental_auth | declined | incremental_auth_declined | D | 05 | DECLINE | null | yes | 1000 | other

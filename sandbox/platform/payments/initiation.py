@@ -332,13 +332,16 @@ class _Initiation:
             context.explain("outcome", outcome.key, *known.problem)
             context.choice = ChosenOutcome(outcome, "terminal", terminal_id)
             return context.choice
+        word = context.forced if context.forced in OUTCOMES else APPROVED.key
+        why_not = outcomes.why_not_for(word, self.operation)
+        if known.is_passthrough and word != APPROVED.key:
+            why_not = (
+                f"{word} cannot happen here: no processor is asked; "
+                "PUT /v1/transactions/{id} reports the outcome"
+            )
+        if why_not is not None:
+            raise points_of_sale.invalid(f"x-sandbox-outcome: {why_not}", "assumed D41")
         if known.is_passthrough:
-            if context.forced in OUTCOMES and context.forced != APPROVED.key:
-                raise points_of_sale.invalid(
-                    f"x-sandbox-outcome: {context.forced} cannot happen here: no processor is "
-                    f"asked; PUT /v1/transactions/{{id}} reports the outcome",
-                    "assumed D41",
-                )
             context.explain("outcome", "pending", "the outcome is reported later", "assumed I7")
             return None
         platform = platform_of(self.body.platform, self.body.apple_transaction_id)
@@ -362,8 +365,8 @@ class _Initiation:
         """
         cost, outcome, part = self.cost, choice.outcome, choice.approved_amount
         is_prompt = outcome.verdict == "surcharge_pending"
-        if outcome is PARTIAL and not initiation.part_of(cost.amounts.total, part):
-            why = f"partial_approval: the issuer approves all of {cost.amounts.total}"
+        if outcome is PARTIAL and not initiation.part_of(cost.amounts_at_first.total, part):
+            why = f"partial_approval: the issuer approves all of {cost.amounts_at_first.total}"
         elif is_prompt and not cost.needs_prompt:
             why = f"surcharge_prompt: nothing can be surcharged here: {self._why_no_surcharge()}"
             if choice.source == "header":
@@ -376,8 +379,6 @@ class _Initiation:
     def _why_no_surcharge(self) -> str:
         """Return why this payment has no surcharge that could be proposed."""
         stated = self.stated
-        if self.operation is not Operation.SALE:
-            return "only a sale is surcharged by itself"
         if stated is not None and (
             stated.bypass or (stated.surcharge_amount, stated.surcharge_rate) != (None, None)
         ):
