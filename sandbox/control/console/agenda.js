@@ -2,8 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { isReport } from "./capture.js";
-import { named } from "./health.js";
-import { act, agenda, endpoints } from "./state.js";
+import { act, agenda, endpoints, named } from "./state.js";
 import { Act, Go, html, Icon, Trouble } from "./ui.js";
 import { day, subject, time, until } from "./words.js";
 
@@ -67,7 +66,7 @@ export function Happened({ fired }) {
 function Due({ one, now, open, onOpen, advance }) {
   const then = one.then ? `${one.then.status}${one.then.status_reason ? ` / ${one.then.status_reason}` : ""}` : "";
   return html`<li class=${open ? "on" : ""}><button class="dueb" aria-expanded=${String(open)} onClick=${onOpen}>
-    <${Icon} name=${ICONS[one.kind] ?? "payments"} size=${14} /><span class="el"><b>${named(subject(one.subject), endpoints.value)}</b> ${one.says}</span>
+    <${Icon} name=${ICONS[one.kind] ?? "payments"} size=${14} /><span class="el"><b>${named(subject(one.subject))}</b> ${one.says}</span>
     <span class="q">${until(now, one.due)}</span><span class="m">${when(one.due, now)}</span></button>
     ${open && html`<div class="pv">${isReport ? "" : html`<${Preview} to=${one.due} />`}<p>${then ? `Then it is ${then}. ` : ""}<${Go} room="clauses"
         query=${{ q: one.clause }} class="cl">${one.clause}<//>${one.subject.kind === "payment" ? html` · <${Go} room="payments" id=${one.subject.id}>Story<//>` : ""}</p>

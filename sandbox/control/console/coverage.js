@@ -7,7 +7,7 @@ import { useAnswer } from "./reading.js";
 import { go, refine, route } from "./route.js";
 import { show, way } from "./showing.js";
 import { revision } from "./state.js";
-import { Act, Choice, Empty, FileButton, Heading, html, Panel, say, Trouble } from "./ui.js";
+import { Act, Choice, Empty, FileButton, Heading, html, Panel, prose, say, Trouble } from "./ui.js";
 
 const title = (name) => name.replaceAll("_", " ").replace(/^./, (first) => first.toUpperCase());
 
@@ -87,7 +87,7 @@ export function Clauses() {
     <input type="search" aria-label="Filter clauses" placeholder="spec 5.9, refund, batch" value=${q} onInput=${(event) => refine({ q: event.target.value })} /></div>
   <${Trouble} error=${error} />
   <div class="panel"><dl class="clauses">${list.slice(0, MOST).map((one) => html`<div key=${one.id}><dt><code>${one.id}</code> <b>${one.title}</b></dt>
-    <dd>${one.summary}<p class="q sm">${one.rows.length ? `Rows: ${one.rows.join(", ")}. ` : ""}${one.code.length ? `Code: ${one.code.join(", ")}. ` : ""}
+    <dd>${prose(one.summary)}<p class="q sm">${one.rows.length ? `Rows: ${one.rows.join(", ")}. ` : ""}${one.code.length ? `Code: ${one.code.join(", ")}. ` : ""}
     ${one.needs_no_proof ?? (one.proved ? "Proved by tests." : "")}</p></dd></div>`)}</dl>
     ${found || error ? "" : html`<p class="pad q">Reading the clauses</p>`}
     ${found && !list.length ? html`<${Empty}><p class="q">No matching clauses.</p><//>` : ""}</div>

@@ -34,6 +34,6 @@ export function Diagram({ payment, moves }) {
   return html`<div class="scroll" tabindex="0"><svg class="sm0" viewBox="0 0 558 180" role="img" aria-label=${`The payment is ${now}. It was ${was.join(", ")}. It can become ${can}.`}>
     ${EDGES.map(([from, to]) => html`<path class=${`e ${edge(from, to)}`} d=${path(from, to)} />`)}
     ${Object.entries(AT).map(([name, [x, y]]) => html`<g class=${`nd ${kind(name)} st-${name}`} transform=${`translate(${x} ${y})`}>
-      <rect width=${W} height="28" rx="6" /><g transform="translate(9 8)"><${Mark} status=${name} /></g>
+      <rect width=${W} height="28" rx="6" /><circle cx="15" cy="14" r="8" /><g transform="translate(9 8)"><${Mark} status=${name} /></g>
       <text x="26" y="18">${name === "surcharge_pending" ? "surcharge" : name}</text></g>`)}</svg></div>`;
 }

@@ -15,13 +15,6 @@ export function tick({ status, tries }) {
   return "x";
 }
 
-/** A text of the server, with the name of an endpoint in place of its id. */
-export const named = (text, endpoints) =>
-  String(text).replace(/\bep_\w+/, (id) => {
-    const found = endpoints.find((one) => one.id === id);
-    return found ? found.description || found.url : id;
-  });
-
 /** Whether most of the last deliveries did not arrive. */
 export function failing(endpoint, messages) {
   if (endpoint.disabled) return false;

@@ -7,9 +7,9 @@ import { asMarkdown } from "./markdown.js";
 import { isReport } from "./capture.js";
 import { counted, everyRow, Older, useAnswer, useRows } from "./reading.js";
 import { go, refine, route } from "./route.js";
-import { act, listed, messages, platformUrl, requests, session, world } from "./state.js";
+import { act, listed, messages, named, platformUrl, requests, session, world } from "./state.js";
 import { Act, Code, copy, Copy, Empty, Go, Heading, html, Icon, Json, Panel, Status, Steps, Trouble, walk, What } from "./ui.js";
-import { amountOf, curl, decider, purpose } from "./words.js";
+import { amountOf, curl, decider, purpose, took } from "./words.js";
 
 /** Splits a question into a query for the server, null without words, and a filter for its rows. */
 function parted(question) {
@@ -32,7 +32,7 @@ const short = ({ request, response, outcome }) => ({ amount: request?.amount, de
 const Row = ({ entry, on }) => html`<li><${Go} room="journal" id=${entry.id} query=${route.value.query}
   class=${`row two ${on ? "on" : ""}`}><time class="qq">${brief(entry.at)}</time>
   <${What} entry=${entry} />${entry.status === null ? html`<span class="tag">waits</span>` : html`<${Code} status=${entry.status} />`}
-  <span></span><span class="qq el sm">${entry.why ?? decider(entry)} ${entry.payment?.merchant ?? ""}</span><span class="qq sm r">${entry.origin === "console" ? "console" : ""}</span><//></li>`;
+  <span></span><span class="qq el sm">${entry.why ? named(entry.why) : decider(entry)} ${entry.payment?.merchant ?? ""}</span><span class="qq sm r">${entry.origin === "console" ? "console" : ""}</span><//></li>`;
 
 /** The headers of a request that change the answer: an outcome, and media types other than JSON. */
 const unusual = ({ headers }) => Object.fromEntries(Object.entries(headers)
@@ -97,7 +97,7 @@ function Detail({ id }) {
       <${Code} status=${entry.status} /></div>
     <div class="row wrap q sm"><code>${entry.id}</code><${Copy} text=${entry.id} what="the id" />
       <span>${exact(entry.at)} UTC</span><span>${who ? `key ${who}` : entry.key ? `key ${entry.key}` : "no key"}</span>
-      <span>${entry.duration_ms} ms</span>
+      <span>${took(entry.duration_ms)}</span>
       ${entry.status >= 400 && entry.key_id && entry.route ? html`<span><${Go} room="access" id=${who ?? entry.key_id}
         query=${{ operation: entry.route, target: targetOf(entry), of: entry.id }}>Open in the lens<//></span>` : ""}</div>
     <div class="row wrap"><button class="btn" onClick=${() => copy(asMarkdown(entry), "it as Markdown")}>

@@ -6,14 +6,10 @@ import { useAnswer } from "./reading.js";
 import { go, refine, route } from "./route.js";
 import { documents, fitted, jsonOf, operationsIn, resolve, shape } from "./shapes.js";
 import { act, platformUrl, send, serverUrl, session, world } from "./state.js";
-import { Act, Choice, Code, Copy, Empty, Go, Heading, html, Json, Panel, Steps, Trouble, walk } from "./ui.js";
+import { Act, Choice, Code, Copy, Empty, Go, Heading, html, Json, Panel, prose, Steps, Trouble, walk } from "./ui.js";
 import { curl } from "./words.js";
 
 const SURFACES = [["platform", "Platform"], ["control", "Control"]];
-
-/** Text with its `words` as code. */
-const prose = (text) => text.split(/(`[^`]+`)/).map((part) =>
-  part.startsWith("`") ? html`<code>${part.slice(1, -1)}</code>` : part);
 
 const fits = ({ id, path, method, operation }, q) => [id, path, method, operation.summary,
   ...(operation["x-events"] ?? []), ...(operation["x-permissions"] ?? [])].join(" ").toLowerCase().includes(q);

@@ -2,11 +2,11 @@
 
 import { useMemo, useState } from "preact/hooks";
 import { refusal } from "./api.js";
-import { act, agenda, endpoints, glance, held, hold, listed, messages, requests, send, taps, waiting, world }
+import { act, agenda, endpoints, glance, held, hold, listed, messages, named, requests, send, taps, waiting, world }
   from "./state.js";
 import { Act, Code, Empty, Go, html, Icon, Panel, Choice, Status, walk, What } from "./ui.js";
 import { decider, isNear, money, purpose, shows, subject, took, until } from "./words.js";
-import { deliveriesTo, failing, named, tick } from "./health.js";
+import { deliveriesTo, failing, tick } from "./health.js";
 import { brief, exact, useTicks, worldNow } from "./clockface.js";
 
 const FILTERS = [["", "Everything"], ["refused", "Refusals"], ["payments", "Payments"]];
@@ -52,7 +52,7 @@ function Line({ entry, sent }) {
     <${Dots} sent=${sent} />
     <span class="q el mer">${payment?.merchant ?? ""}</span>
     <span class="qq r ms">${entry.duration_ms == null ? "" : took(entry.duration_ms)}</span>
-    ${why && html`<span class="why el">${why} <span class="cl">${entry.clause ?? ""}</span></span>`}
+    ${why && html`<span class="why el">${named(why)} <span class="cl">${entry.clause ?? ""}</span></span>`}
   <//></li>`;
 }
 
@@ -118,7 +118,7 @@ function Due() {
   const list = (agenda.value?.agenda ?? []).filter((one) => isNear(now, one));
   return html`<${Panel} title="Coming up" more=${html`<${Go} room="time">All ${agenda.value?.total ?? ""}<//>`}>
     ${list.length ? html`<ul class="due">${list.slice(0, 6).map((one) => html`<li><${Icon} name="time" size=${14} />
-      <span class="el"><b>${named(subject(one.subject), endpoints.value)}</b> ${one.says}</span><span class="q">${until(now, one.due)}</span></li>`)}</ul>`
+      <span class="el"><b>${named(subject(one.subject))}</b> ${one.says}</span><span class="q">${until(now, one.due)}</span></li>`)}</ul>`
     : html`<${Empty}><p class="q">Nothing falls due within a year.</p><//>`}
     <div class="pf"><${Act} disabled=${!list.length} run=${() => act("POST", ["clock", "advance"], { to: "next" })}
       done="The clock moved"><${Icon} name="next" size=${13} />To the next<//>
@@ -157,7 +157,7 @@ function Statuses() {
   const all = [...counts.values()].reduce((sum, n) => sum + n, 0);
   if (!counts.size) return null;
   const sorted = [...counts].sort(([, a], [, b]) => b - a);
-  return html`<${Panel} title=${glance.value ? "Payments of this world" : "Payments of these requests"} more=${html`<b>${all}</b>`}>
+  return html`<${Panel} title=${glance.value ? "Payments of this world" : "Payments of these requests"} more=${html`<b>${all.toLocaleString("en")}</b>`}>
     <svg class="dist" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">${
       sorted.map(([status, count], i) => {
         const before = sorted.slice(0, i).reduce((sum, [, n]) => sum + n, 0);
@@ -165,7 +165,7 @@ function Statuses() {
           x=${(100 * before) / all} width=${Math.max(0.4, (100 * count) / all - 0.6)} />`;
       })}</svg>
     <ul class="leg">${sorted.map(([status, count]) => html`<li><${Status} status=${status} />
-      <b>${count}</b></li>`)}</ul><//>`;
+      <b>${count.toLocaleString("en")}</b></li>`)}</ul><//>`;
 }
 
 export const Overview = () => html`<div class="row"><h1 tabindex="-1">Overview</h1><span class="sp"></span>

@@ -9,7 +9,7 @@ import { CopyCurl, Save } from "./exporting.js";
 import { Slip } from "./receipt.js";
 import { keysOn } from "./keys.js";
 import { refine, route } from "./route.js";
-import { act, keyOf, revision, send, world } from "./state.js";
+import { act, keyOf, named, revision, send, world } from "./state.js";
 import { Act, Choice, Copy, Empty, Go, Heading, html, Icon, Json, Mark, Panel, Status, Trouble, copy, focus, walk } from "./ui.js";
 import { useWindows, Windowed } from "./windowed.js";
 import { cardOf, minor, money, units } from "./words.js";
@@ -43,7 +43,7 @@ const Row = ({ one, on, marked, mark }) => html`<input type="checkbox" tabindex=
   <${Go} room="payments" id=${one.id} query=${route.value.query} class=${`row pay ${on ? "on" : ""}`}>
   <${Mark} status=${one.status} /><span class="el">${one.merchant ?? ""}</span><span class="m r">${money(one.total, one.currency)}</span>
   <span></span><span class="qq el sm">${one.status}${one.status_reason && !["approved", one.status].includes(one.status_reason) ? ` · ${one.status_reason}` : ""}</span>
-  <span class="qq r sm">${one.brand} ${one.last4} · ${brief(one.created_at, 5)}</span><//>`;
+  <span class="qq r sm"><span class="wide">${one.brand} ${one.last4} · </span>${brief(one.created_at, 5)}</span><//>`;
 
 const NAMES = { "payments.confirm": "Accept the surcharge", "payments.capture": "Capture", "payments.increment": "Increment",
   "payments.adjust": "Adjust the tip", "payments.reverse": "Reverse", "payments.refund": "Refund" };
@@ -115,6 +115,7 @@ function Unanswered({ found }) {
     <${Act} run=${give(one, "approved")} done="Approved late">Approve it late<//><${Act} run=${give(one, "do_not_honor")} done="Declined late">Decline it late<//></li>`)}</ul><//>`;
 }
 
+/** The sums of a payment. Of those after the first two, only what is not zero is shown. */
 const MONEY = [["authorized", "Authorized"], ["captured", "Captured"], ["released", "Released"], ["refunded", "Refunded"],
   ["reversed_before", "Reversed before capture"], ["reversed_after", "Reversed after capture"], ["refundable", "Can be refunded"], ["remaining", "Remains"]];
 
@@ -128,7 +129,7 @@ function Money({ ledger, currency }) {
       at += amount;
       return rect;
     })}</svg>
-    <dl class="mb">${MONEY.map(([name, text]) => html`<dt>${text}</dt><dd>${money(ledger[name], currency)}</dd>`)}</dl></div><//>`;
+    <dl class="mb">${MONEY.filter(([name], i) => i < 2 || ledger[name]).map(([name, text]) => html`<dt>${text}</dt><dd>${money(ledger[name], currency)}</dd>`)}</dl></div><//>`;
 }
 
 const LINKS = { request: "journal", message: "webhooks", due: "time" };
@@ -137,7 +138,7 @@ function Story({ story, currency }) {
   const attempts = story.filter(({ kind }) => kind === "attempt");
   return html`<ol class="story">${story.map((step) => html`<li key=${`${step.kind} ${step.id}`} class=${step.kind}>
     <span class="num">${step.kind === "attempt" ? attempts.indexOf(step) + 1 : html`<${Icon} name=${{ request: "refused", message: "webhooks", due: "time" }[step.kind]} size=${13} />`}</span>
-    <time class="qq">${exact(step.at)}</time><div><span>${step.kind === "attempt" ? html`<b>${step.says}</b>` : step.says}
+    <time class="qq">${exact(step.at)}</time><div><span>${step.kind === "attempt" ? html`<b>${step.says}</b>` : named(step.says)}
     ${step.amount ? html` <b>${money(step.amount, currency)}</b>` : ""}</span>
     ${LINKS[step.kind] ? html`<div class="sub"><${Go} room=${LINKS[step.kind]} id=${step.id}>${step.id}<//></div>` : ""}</div></li>`)}</ol>`;
 }
@@ -167,7 +168,7 @@ function Detail({ id }) {
   const tab = query.tab || "story";
   const original = payment.additional_details.original_transaction_id;
   return html`<div class="hd"><h2 class="am">${money(payment.total_amount, payment.currency)} <small>${payment.currency}</small></h2>
-    <div class="col0"><span><${Status} status=${payment.status} /> ${payment.status_reason} · ${payment.merchant_name} · ${cardOf(payment)}</span>
+    <div class="col0"><span><${Status} status=${payment.status} /> ${payment.status_reason === payment.status ? "" : payment.status_reason} · ${payment.merchant_name} · ${cardOf(payment)}</span>
     <span class="row wrap q sm"><code>${id}</code><${Copy} text=${id} what="the id" />
     <button class="btn g s" aria-label="Copy the link" onClick=${() => copy(location.href, "the link")}><${Icon} name="link" size=${13} /></button>
     ${original ? html`<span>of <${Go} room="payments" id=${original}>${original.slice(0, 8)}<//></span>` : ""}<${CopyCurl} id=${id} /><${Save} subjects=${[id]} /></span></div></div>

@@ -64,6 +64,18 @@ export function keyOf(account) {
   return [owner, "psp"].find((name) => keys[name]) ?? Object.keys(keys)[0];
 }
 
+/** The names of the cast and of the endpoints, by their ids. */
+const names = computed(() => {
+  const { accounts = {}, terminals = {}, locations = {}, keys = {} } = world.value ?? {};
+  const found = new Map(endpoints.value.map(({ id, description, url }) => [id, description || url]));
+  for (const kind of [accounts, terminals, locations]) for (const [name, id] of Object.entries(kind)) found.set(id, name);
+  for (const [name, { id }] of Object.entries(keys)) found.set(id, name);
+  return found;
+});
+/** A text of the server with those names in place of the ids, except in a path. */
+export const named = (text) =>
+  text.replace(/(?<!\/)\b(ep_\w+|[0-9a-f]{8}-[0-9a-f-]{27})\b/g, (id) => names.value.get(id) ?? id);
+
 /** Whether all of this was read: before that, an empty list tells nothing. */
 export const isRead = computed(() => world.value !== null && agenda.value !== null);
 /** Whether the stream is open. */

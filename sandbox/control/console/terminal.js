@@ -9,7 +9,7 @@ import { Receipt } from "./receipt.js";
 import { useAnswer } from "./reading.js";
 import { useLast } from "./records.js";
 import { route } from "./route.js";
-import { act, revision, clock, platformUrl, requests, scenario, send, session, taps, world } from "./state.js";
+import { act, revision, clock, named, platformUrl, requests, scenario, send, session, taps, world } from "./state.js";
 import { Act, Choice, copy, Empty, Go, html, Icon, Mark, Panel, say, Trouble } from "./ui.js";
 import { approved, curl, minor, money, shows, sign, time, units, until } from "./words.js";
 
@@ -90,7 +90,7 @@ function Phone({ tap, last, error }) {
   return html`<div class="stage"><div class="phone"><div class="scr" role="img" aria-label=${`The phone shows: ${status ? hold : "ready"} ${amount}`}>
     <div class="sb"><span>${now ? time(now).slice(0, 5) : ""}</span><span class="isl"></span><span>5G</span></div>
     <p class="mer el">${tap ? nameOf(tap.terminal_id) : last?.merchant_name ?? "Ready"}</p><p class=${`bigm ${amount.length > SHORT ? "long" : ""}`}>${amount || "–"}</p>
-    <div class=${`nf nf-${status ?? "ready"}`}>${tap || !status ? html`<${Icon} name="terminal" size=${72} />` : html`<${Mark} status=${status === "refused" ? "error" : status} />`}</div>
+    <div class=${`nf nf-${status ?? "ready"}`}>${tap || !status ? html`<${Icon} name="terminal" size=${72} />` : html`<${Mark} status=${shows({ status }) === "Approved" ? "accepted" : status === "refused" ? "error" : status} />`}</div>
     <p class="hold">${hold}</p>
     <p class="brs">${tap || !last ? "Visa · Mastercard · Amex · Discover"
       : last.status_reason === "partial_approval" ? `${money(last.total_amount - approved(last), last.currency)} is still to be paid` : plain(last.status_reason)}</p></div></div>
@@ -181,7 +181,7 @@ function Form({ form, setForm, body, waits, start, currency, directory }) {
       <option value=${name} selected=${name === form.terminal}>${name.replaceAll("_", " ")}</option>`)}</select></label>
     <label>Sent with key<select value=${form.key} onChange=${set("key")}>${Object.keys(world.value?.keys ?? {}).map((name) => html`
       <option value=${name} selected=${name === form.key}>${name}</option>`)}</select></label>
-    ${whyNot ? html`<p class="q sm" role="note">This key cannot: ${whyNot.why}. ${whyNot.could.length ? `These keys can: ${whyNot.could.map((one) => one.cast ?? one.name).join(", ")}.`
+    ${whyNot ? html`<p class="q sm" role="note">This key cannot: ${named(whyNot.why)}. ${whyNot.could.length ? `These keys can: ${whyNot.could.map((one) => one.cast ?? one.name).join(", ")}.`
       : "No key of this world can."}</p>` : ""}
     <div class="fld"><span>Kind</span><${Choice} wide label="Kind" options=${[["sale", "Sale"], ["hold", "Hold"]]} value=${form.kind}
       onChoose=${(kind) => setForm((now) => ({ ...now, kind }))} /></div>

@@ -8,6 +8,7 @@ import { Away, Refused } from "./api.js";
 import { isReport } from "./capture.js";
 import { ICONS } from "./icons.js";
 import { to } from "./route.js";
+import { named } from "./state.js";
 import { amountOf, purpose } from "./words.js";
 
 export const html = htm.bind(h);
@@ -164,6 +165,10 @@ export const Go = ({ room, id, query, world, children, class: kind = "" }) => ht
 /** What a request wants, and its amount, which is never cut off. */
 export const What = ({ entry }) => html`<span class="what"><b class="el">${purpose(entry)}</b> <span>${amountOf(entry)}</span></span>`;
 
+/** Text with its `words` as code. */
+export const prose = (text) => text.split(/(`[^`]+`)/).map((part) =>
+  part.startsWith("`") ? html`<code>${part.slice(1, -1)}</code>` : part);
+
 /** JSON with a line for each value. It is shown as text, whatever it contains. */
 export const Json = ({ value }) => html`<pre class="json" tabindex="0">${
   typeof value === "string" ? value : JSON.stringify(value, null, 2)}</pre>`;
@@ -172,7 +177,7 @@ export const Json = ({ value }) => html`<pre class="json" tabindex="0">${
 function Step({ step, verdict, reason, clause }) {
   const [kind, icon] = verdict === "ok" ? ["", "check"] : /^\d+$/.test(verdict) ? ["no", "refused"] : ["q", "scenarios"];
   return html`<li class=${kind}><${Icon} name=${icon} size=${14} />
-    <b>${step}</b><span>${kind === "q" ? `${verdict} · ` : ""}${reason}</span>
+    <b>${step}</b><span>${kind === "q" ? `${verdict} · ` : ""}${named(reason)}</span>
     ${clause && html`<${Go} room="clauses" query=${{ q: clause }} class="cl">${clause}<//>`}</li>`;
 }
 

@@ -12,6 +12,7 @@ import { refine, route } from "./route.js";
 import { InjectFault } from "./webhook_faults.js";
 import { act, revision, endpoints, messages } from "./state.js";
 import { Act, Copy, Empty, Go, html, Icon, Json, Panel, Status, Trouble, walk } from "./ui.js";
+import { took } from "./words.js";
 
 const Delivery = ({ one }) => html`<span class=${`dv ${tick({ status: one.status, tries: one.attempts })}`}>
   <i></i>${nameOf(one.endpoint_id)}</span>`;
@@ -51,7 +52,7 @@ function Attempts({ message, read }) {
     <div class="scroll" tabindex="0"><table><thead><tr><th>endpoint</th><th>at</th><th>by</th><th>answer</th><th>took</th></tr></thead><tbody>
     ${all.map((one) => html`<tr><td class="wraps">${nameOf(one.endpoint)}</td><td>${exact(one.at)}</td>
       <td>${one.trigger ?? ""}</td><td class="wraps"><b class=${(one.status_code ?? 999) < 300 ? "code2" : "code5"}>
-      ${one.status_code ?? one.error ?? "no answer"}</b></td><td>${one.duration_ms == null ? "" : `${one.duration_ms} ms`}</td></tr>`)}
+      ${one.status_code ?? one.error ?? "no answer"}</b></td><td>${one.duration_ms == null ? "" : took(one.duration_ms)}</td></tr>`)}
     ${message.deliveries.filter((one) => !one.attempts.length).map((one) => html`<tr><td class="wraps">${nameOf(one.endpoint_id)}</td>
       <td colspan="4" class="q">${one.status}${one.next_attempt_at ? `, due ${exact(one.next_attempt_at)}` : ""}${one.rule ? `, by ${one.rule}` : ""}</td></tr>`)}
     </tbody></table></div>${message.deliveries.length ? "" : html`<${Empty}><p class="q">No endpoint was subscribed when it was created.</p><//>`}<//>`;

@@ -181,7 +181,7 @@ def test_a_refusal_replaces_the_earlier_payment(page, desk):
 
     page.get_by_role("combobox", name="Sent with key").select_option("other_merchant")
     note = page.get_by_role("note")
-    expect(note).to_contain_text("These keys can: psp, partner, merchant")
+    expect(note).to_contain_text(re.compile("Terminal merchant: .* can: psp, partner, merchant"))
     page.get_by_role("button", name="1 Visa").click()
 
     expect(phone).to_contain_text("Not accepted")
