@@ -189,7 +189,7 @@ export function Batches() {
   return html`<section class="list"><div class="lh"><div class="row"><${Heading} text="Batches" count=${page.total} /></div>
     <label class="inl">Terminal<select value=${terminal} onChange=${(event) => refine({ terminal: event.target.value })}><option value="">all</option>
       ${Object.keys(world.value?.terminals ?? {}).map((name) => html`<option value=${name} selected=${name === terminal}>${name.replaceAll("_", " ")}</option>`)}</select></label>
-    <${Choice} label="Show" options=${CHIPS} value=${status} onChoose=${(one) => refine({ status: one })} />${isReport ? "" : html`<${Reconcile} onDone=${setFile} />`}<${Trouble} error=${error} /></div>
+    <${Choice} wide label="Show" options=${CHIPS} value=${status} onChoose=${(one) => refine({ status: one })} />${isReport ? "" : html`<${Reconcile} onDone=${setFile} />`}<${Trouble} error=${error} /></div>
     <ul onKeyDown=${walk} aria-label="Batches">${page.batches.map((one) => html`<${Row} key=${one.id} one=${one} on=${one.id === id} />`)}
       ${page.next === null ? "" : html`<li class="pad"><${Act} run=${more}>Show more<//></li>`}</ul>
     ${page.total !== 0 || error ? "" : html`<${Empty}><p class="q">${status || terminal ? "No batch matches this filter." : "No batch yet: a captured payment opens one."}</p>

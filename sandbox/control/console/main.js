@@ -76,7 +76,7 @@ function toggleTime() {
 
 function Navigation() {
   // On a narrow screen only some of the rooms can be seen at once.
-  useEffect(() => document.querySelector("nav a.on")?.scrollIntoView({ block: "nearest", inline: "nearest" }), [route.value.room]);
+  useEffect(() => document.querySelector("nav a.on")?.scrollIntoView({ block: "nearest", inline: "center" }), [route.value.room, isRead.value]);
   return html`<nav aria-label="Rooms">
   ${ROOMS.map(([id, text]) => id === "worlds" ? "" : id
     ? html`<${Room} id=${id} text=${text} />` : html`<p>${text}</p>`)}
@@ -165,10 +165,9 @@ function Gone() {
   useEffect(() => {
     ask("GET", "/worlds?shape=row").then((answer) => setWorlds(answer.worlds.filter(({ id }) => id !== trouble.value?.nearest)), () => {});
   }, [trouble.value]);
-  const { message, nearest } = trouble.value;
+  const { nearest } = trouble.value;
   return html`<main class="room"><h1 tabindex="-1">There is no world ${route.value.world}</h1>
-    <div class="panel pad"><p>${message}.
-    ${nearest && html` Did you mean <${Go} world=${nearest}>${nearest}<//>?`}</p>
+    <div class="panel pad">${nearest && html`<p>Did you mean <${Go} world=${nearest}>${nearest}<//>?</p>`}
     ${worlds.length ? html`<p>${session.value?.team ? `The team ${session.value.team} has:` : "This server has:"}</p><ul>${worlds.map(({ id, name }) => html`<li key=${id}>
       <${Go} world=${id}>${id}<//> ${name}</li>`)}</ul>` : ""}
     <p><${Go} room="worlds">All worlds, and new ones<//></p></div></main>`;
