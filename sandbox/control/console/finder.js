@@ -3,8 +3,9 @@
 import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ask } from "./api.js";
+import { isReport } from "./capture.js";
 import { brief } from "./clockface.js";
-import { agenda, messages, requests, world } from "./state.js";
+import { act, agenda, messages, requests, world } from "./state.js";
 import { keysOn, switchKeys } from "./keys.js";
 import { route, to } from "./route.js";
 import { html, Trouble } from "./ui.js";
@@ -32,14 +33,21 @@ const PLACES = {
   location: () => ({ room: "payments" }),
 };
 
+/** The accounts of this world with this text in their names. */
+async function accountsNamed(q) {
+  if (!world.value || isReport) return [];
+  const { entries } = await act("GET", ["directory"], undefined, new URLSearchParams({ q, limit: String(MOST) }));
+  return entries.map(({ kind, id, name }) => ({ kind, id, says: name, world: route.value.world }));
+}
+
 /** What the server knows by this id, name or four digits, in this world first. */
 async function known(question) {
   const q = plain(question);
   if (!q || q.length > 200) return [];
-  const { found } = await ask("GET", `/find?${new URLSearchParams({ q })}`);
   const here = route.value.world;
+  const [{ found }, merchants] = await Promise.all([ask("GET", `/find?${new URLSearchParams({ q })}`), accountsNamed(q)]);
   const elsewhere = (one) => Number(one.world !== here);
-  return found.sort((a, b) => elsewhere(a) - elsewhere(b)).map((one) => ({
+  return [...found, ...merchants].sort((a, b) => elsewhere(a) - elsewhere(b)).map((one) => ({
     says: `${one.kind[0].toUpperCase()}${one.kind.slice(1)}: ${one.says}${one.world === here ? "" : ` (world ${one.world})`}`,
     href: to({ world: one.world, ...PLACES[one.kind](one) }),
   }));
