@@ -153,7 +153,7 @@ def _move(context: OperationContext, timer: Timer) -> Effect:
     state = "deleted" if record.deleted_at is not None else record.status
     if not life.has_step(state, trigger):
         return _nothing(f"it is {state} by now", "assumed D24", record.name)
-    step, says = life.step(state, trigger), f"a scenario has it: {trigger}"
+    step, says = life.step(state, trigger), f"a scenario {trigger}s it"
     do: Callable[[], object] = partial(directory.change, context, record, {}, trigger)
     if kind == "key":
         do = partial(apikeys.move, context, record, trigger)
@@ -172,7 +172,7 @@ def _retry(context: OperationContext, timer: Timer) -> Effect:
 
 _ENDS: Final[Mapping[str, tuple[str, str]]] = {
     clock.AUTHORIZATION_EXPIRES: ("the authorization expires uncaptured", "assumed F21"),
-    clock.SURCHARGE_EXPIRES: ("the surcharge prompt expired unanswered", "assumed F4"),
+    clock.SURCHARGE_EXPIRES: ("the surcharge prompt expires unanswered", "assumed F4"),
     clock.TAP_EXPIRES: ("no card was tapped in time", "assumed F9"),
     clock.HOLD_REVERSED: ("the host reverses an orphaned hold", "assumed F42"),
     clock.CANCEL: ("a scenario cancels the payment", "assumed F5"),

@@ -94,8 +94,8 @@ function Recover({ one }) {
 function Health({ one }) {
   if (one.disabled) return html`<p class="sm x">Disabled: ${one.disabled_reason}.</p>`;
   if (!one.disables_at || !clock.value) return null;
-  return html`<p class="sm x">Failing since ${day(one.failing_since)}, ${time(one.failing_since).slice(0, 5)}. If nothing arrives,
-    it is disabled on ${day(one.disables_at)}, in ${until(clock.value.now, one.disables_at)}.</p>`;
+  return html`<p class="sm x">Failing since ${day(one.failing_since)}, ${time(one.failing_since).slice(0, 5)}. The first failure
+    from ${day(one.disables_at)} on, in ${until(clock.value.now, one.disables_at)}, disables it.</p>`;
 }
 
 /** An endpoint in the list. */

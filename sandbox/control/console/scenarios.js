@@ -11,19 +11,19 @@ import { Act, Empty, Go, Heading, html, Icon, Panel, Trouble, walk } from "./ui.
 
 function Rule({ rule, number }) {
   const { name, fitted, applied, is_used_up: usedUp, last_request_id: last } = rule;
-  return html`<tr><td>${number}</td><td class="wraps"><b>${name}</b><br /><span class="q">${usedUp ? "used up " : ""}
+  return html`<tr><td>${number}</td><td class="wraps"><b>${name}</b><br /><span class="q">${usedUp ? "used up, " : ""}
     ${last ? html`last by <${Go} room="journal" id=${last}>${last}<//>` : ""}</span></td>
     <td class="r"><span class="ct">matched <b>${fitted}</b></span> <span class="ct">applied <b>${applied}</b></span></td></tr>`;
 }
 
-function Running() {
+function Running({ isChosen }) {
   const running = scenario.value;
   if (!running) return null;
   const rules = [...running.rules.map((rule, i) => [rule, `${i + 1}`]), ...running.webhooks.map((rule, i) => [rule, `w${i + 1}`])];
   return html`<${Panel} title=${`${running.name} runs`} about="the first rule that matches decides" more=${html`<${Act} class="btn s"
       run=${() => act("DELETE", ["scenario"])} done="Stopped">Stop<//>
       ${isReport ? "" : html`<button class="btn s" onClick=${() => refine({ edit: "running" })}>Edit the running file</button>`}`}>
-    <p class="pad q">${running.about}</p>
+    ${isChosen ? "" : html`<p class="pad q">${running.about}</p>`}
     <div class="scroll" tabindex="0"><table><thead><tr><th></th><th>rule</th><th class="r">so far</th></tr></thead><tbody>
     ${rules.map(([rule, number]) => html`<${Rule} key=${number} rule=${rule} number=${number} />`)}</tbody></table></div>
     ${rules.length ? "" : html`<${Empty}><p class="q">It has no rules: the card or the amount decides.</p><//>`}<//>`;
@@ -51,5 +51,5 @@ export function Scenarios() {
       <p class="q sm"><code>sandbox scenario show ${chosen.name}</code> shows its file, <code>sandbox scenario play ${chosen.name}</code> plays its examples.</p></div>`
     : html`<${Empty}><p class="q">Choose a scenario to read what it does, and run it.</p><//>`}
     ${query.edit && !isReport ? html`<${Editing} key=${query.edit} of=${query.edit} close=${() => refine({ edit: "" })} />` : ""}
-    <${Running} /><${Examples} key=${`${scenario.value?.name} ${scenario.value?.since}`} /></section>`;
+    <${Running} isChosen=${chosen?.title === runs} /><${Examples} key=${`${scenario.value?.name} ${scenario.value?.since}`} /></section>`;
 }

@@ -21,7 +21,7 @@ effect(() => {
 
 const Row = ({ one, here, again, shared }) => html`<tr class=${here ? "on" : ""}><td><${Go} world=${one.id} room=${room.value}>${one.id}<//></td>
   <td class="wraps">${one.name}</td><td>${day(one.clock.now)} ${time(one.clock.now)} ${one.clock.mode}</td><td class="wraps">${one.scenario ?? ""}</td>
-  <td class="r">${one.payments}</td><td class="r">${one.requests}</td><td class="r">${one.refused}</td>${shared ? html`<td>${one.server ?? "–"}</td>` : ""}
+  ${[one.payments, one.requests, one.refused].map((count) => html`<td class="r">${count.toLocaleString("en")}</td>`)}${shared ? html`<td>${one.server ?? "–"}</td>` : ""}
   <td class="r">${one.id === "default" ? "" : html`<${Sure} ask=${`Delete ${one.id} and all that is in it?`} yes="Delete it" class="btn s dng" done="Deleted"
     run=${async () => { await ask("DELETE", inWorld(one.id)); if (here) go({ world: "default", room: "worlds" }); again(); }}>Delete<//>`}</td></tr>`;
 
@@ -108,7 +108,7 @@ export function Worlds() {
   const here = route.value.world;
   const shared = list.some((one) => one.server);
   return html`<div class="row wrap"><${Heading} text="Worlds" count=${found && list.length} />
-    <span class="q">another world opens in the room that you came from, ${room.value}</span></div>
+    <span class="q">choose a world to open its ${room.value}</span></div>
   <${Trouble} error=${error} />
   <${Panel} title=${whose()} about="isolated from each other"><div class="scroll" tabindex="0"><table><thead><tr>
     <th>world</th><th>name</th><th>clock</th><th>scenario</th><th class="r">payments</th><th class="r">requests</th><th class="r">refused</th>${shared ? html`<th>server</th>` : ""}

@@ -45,7 +45,7 @@ def test_an_endpoint_is_recovered_rotated_and_says_when_failures_disable_it(page
 
         expect(page.get_by_role("status").filter(has_text="3 messages are sent")).to_be_visible()
         receiver.wait_for(3)
-        expect(endpoint).to_contain_text("it is disabled on Fri 6 Mar 2026, in 5 d")
+        expect(endpoint).to_contain_text("failure from Fri 6 Mar 2026 on, in 5 d")
         endpoint.get_by_role("button", name="Rotate").click()
         expect(endpoint.locator("dd")).to_have_count(2)
         assert made["secret"] not in endpoint.inner_text()
