@@ -1,6 +1,7 @@
 """Waiting with a time limit."""
 
 import asyncio
+import datetime
 import time
 import warnings
 from typing import Final
@@ -25,6 +26,11 @@ class Deadline:
     def left_s(self) -> float:
         """The remaining seconds, never less than 0."""
         return max(0.0, self._end_s - self._now_s())
+
+
+def is_time_frozen() -> bool:
+    """Whether freezegun holds the clock of this process: it then replaces the class of times."""
+    return datetime.datetime.__module__.startswith("freezegun")
 
 
 def warn_in_loop(call: str, *, stacklevel: int = 3) -> None:

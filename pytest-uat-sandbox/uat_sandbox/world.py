@@ -1,6 +1,7 @@
 """The world of a test."""
 
 import json
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 from uat_sandbox.control import CLIENT_S, Control
 from uat_sandbox.errors import SandboxError, SandboxRefused
 from uat_sandbox.plain_client import PlainClient
+from uat_sandbox.waiting import is_time_frozen
 from uat_sandbox.webhooks import Webhooks, words
 from uat_sandbox.world_control import Before, Journal, WorldControl
 
@@ -87,6 +89,7 @@ class World(WorldControl):
         self._webhooks = webhooks
         self._why_no_webhooks = why_no_webhooks
         self._is_closed = False
+        self._has_warned = False
         self._unkeyed_before = server.unkeyed_count()
         self.notes_coverage = False
         self.before = Before()
@@ -144,6 +147,7 @@ class World(WorldControl):
 
         With neither of them they contain no key.
         """
+        self._warn_if_time_is_frozen()
         headers = {"accept": "application/json"}
         if plaintext is None and key is not None:
             plaintext = self.key(key)
@@ -158,6 +162,7 @@ class World(WorldControl):
         connection for a sandbox in this process. Otherwise it is the kit's own client, which has
         the same methods with `params`, `json`, `content` and `headers`.
         """
+        self._warn_if_time_is_frozen()
         headers = self.headers(key, plaintext=plaintext)
         client: Client | PlainClient
         try:
@@ -190,6 +195,7 @@ class World(WorldControl):
 
         The caller closes it, best with an `async with` block. Raises SandboxError without httpx2.
         """
+        self._warn_if_time_is_frozen()
         httpx2 = _httpx2()
         from uat_sandbox.connections import context_for
 
@@ -202,6 +208,20 @@ class World(WorldControl):
             transport=self.transport() if self._server.is_here else None,
         )
         return cast("AsyncClient", client)
+
+    def _warn_if_time_is_frozen(self) -> None:
+        """Warn once if freezegun froze the test's time, which a running world elsewhere ignores."""
+        if self._has_warned or self._server.is_here or not is_time_frozen():
+            return
+        if self.clock["mode"] == "running":
+            self._has_warned = True
+            warnings.warn(
+                "freezegun freezes this test, but not the sandbox, which runs in another process; "
+                "give the world its own clock with "
+                "@pytest.mark.sandbox(clock=..., switches={'webhooks.timestamp': 'world'}), and "
+                "after each frozen.move_to(...) call sandbox.advance(to=...)",
+                stacklevel=3,
+            )
 
     # --- history
 
@@ -229,6 +249,7 @@ class World(WorldControl):
         """The webhooks at the test's own receiver. Raises SandboxError if none can reach it."""
         if self._webhooks is None:
             raise SandboxError(f"webhooks cannot be received: {self._why_no_webhooks}")
+        self._warn_if_time_is_frozen()
         return self._webhooks
 
     @property

@@ -13,7 +13,7 @@ import sandbox
 import uat_sandbox
 from tests.testing.conftest import pay
 from tests.testing.pytesting import run_pytest
-from uat_sandbox import NothingCame
+from uat_sandbox import NothingCame, sandbox_at
 from uat_sandbox.cases import SandboxTestCase
 
 GEVENT = """
@@ -132,6 +132,16 @@ def test_a_running_world_follows_the_frozen_time_over_the_network(world, how):
         assert (read["status"], read["status_reason"]) == ("canceled", "timed_out")
         canceled = world.webhooks.wait_for("transaction.cancel", subject=held["transaction_id"])
         assert canceled.is_genuine
+
+
+def test_a_world_elsewhere_that_cannot_follow_the_frozen_time_warns_once(kit):
+    frozen, warned = freeze_time("2026-03-01"), pytest.warns(UserWarning, match="sandbox.advance")
+    with sandbox_at(kit.url) as server, server.world() as world, frozen, warned as caught:
+        world.client()
+        _ = world.webhooks
+        server.world(clock="2026-03-01T12:00:00Z").client()
+
+    assert [one.filename for one in caught] == [__file__]
 
 
 def test_a_wait_ends_even_in_frozen_time(world):
