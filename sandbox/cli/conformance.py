@@ -10,7 +10,8 @@ from typing import Any, Final
 import click
 
 from sandbox.cli import output
-from sandbox.cli.arguments import FILE, TokenCommand, profile_option, settings
+from sandbox.cli.arguments import FILE, SOME_SCENARIO, TokenCommand, profile_option, settings
+from sandbox.cli.scenarios import load_scenario
 from sandbox.conformance import clients, replay, verification
 from sandbox.conformance.differences import CaptureError, compare_folder
 from sandbox.conformance.har import HarError, read_har
@@ -33,6 +34,7 @@ _profile = profile_option(help="TOML file with the platform's names, as for `san
 @click.command(cls=TokenCommand)
 @click.argument("file", type=FILE)
 @click.option("--fixture", help="Fixture of the world: a name under fixtures/, or a file.")
+@click.option("--scenario", type=SOME_SCENARIO, help="Scenario for outcomes of the recording.")
 @settings("seed", default=None, help="Seed of the world.")
 @_profile
 @click.option(
@@ -53,26 +55,32 @@ def compare(
     Keys that the traffic did not create are replaced by those of the world's cast, so that as few
     answers as possible differ. Keys never appear in the output, and production keys are refused.
 
+    Requests do not show how a processor decided. Name a scenario, of the library or in a file,
+    whose rules choose the outcomes that were recorded.
+
     The exit status is 0 without a difference, 1 with differences, 2 if FILE cannot be used.
 
     \b
     Examples:
       sandbox compare traffic.har
       sandbox compare traffic.har --profile my-platform.toml --json
+      sandbox compare traffic.har --scenario declined.toml
       sandbox compare traffic.har --server http://127.0.0.1:8080
     """
     with output.refusing(TokenError, before="--token: "):
         check_characters(token or "")
     with output.refusing(HarError, clients.TargetError, FixtureError, ScenarioError, SettingsError):
         recording = read_har(file, profile)
-        seed, fixture = world["seed"], world["fixture"]
-        target: clients.Served | clients.InProcess
+        seed, fixture, named = world["seed"], world["fixture"], world["scenario"]
+        scenario = named and {"toml": load_scenario(named)[1]}
+        target: clients.Target
         if server:
             target = clients.Served(server, token)
         else:
             target = clients.InProcess(profile, fixture or "demo")
         with output.working(f"replaying {file.name}"), target:
-            play = replay.Play(target, profile.api_key_header, seed, fixture if server else None)
+            begin = (seed, fixture if server else None, scenario)
+            play = replay.Play(target, profile.api_key_header, *begin)
             casting = replay.cast(recording, play)
             found = play.run(recording, casting, replay.AS_IT_IS)
             # The profile of a running server is not known here.

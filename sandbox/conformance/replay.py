@@ -47,12 +47,13 @@ Casting = Mapping[str, tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class Play:
-    """Replays recordings on a target, with a seed, a fixture and a header for keys."""
+    """Replays recordings on a target, with a header for keys, a seed, a fixture and a scenario."""
 
     target: Target
     key_header: str
     seed: int | None = None
     fixture: str | None = None
+    scenario: Mapping[str, str] | None = None
 
     def run(self, recording: Recording, casting: Casting, turn: Turn) -> list[Difference]:
         """Replay a recording, and return all differences. Raises TargetError."""
@@ -89,6 +90,7 @@ class Play:
             "clock": at and {"now": to_wire(at), "mode": "frozen"},
             "seed": self.seed,
             "fixture": self.fixture,
+            "scenario": self.scenario,
         }
         body = {name: value for name, value in given.items() if value is not None}
         world: dict[str, Any] = self._control(turn, "POST", "/worlds", body)

@@ -15,7 +15,7 @@ from sandbox.conformance.replay import AS_IT_IS, Casting, Play, cast, explain, t
 from sandbox.domain.profile import Profile
 from tests.cli.asking import ask, assert_refused
 from tests.cli.proxying import proxying, trusted_context
-from tests.conformance.recording import recorded
+from tests.conformance.recording import Recorder, recorded
 from tests.driving import Served
 
 PAID, AGAIN, READ, LISTED, BAD_LIMIT, MADE, LAST = 2, 3, 5, 7, 8, 10, 12
@@ -166,6 +166,18 @@ def test_it_replays_in_a_new_world_of_a_running_server_behind_a_proxy_too(
 
     assert done.exit_code == 0, done.output
     assert served.control("GET", "/worlds").json()["total"] == before
+
+
+def test_a_scenario_chooses_the_outcomes_that_requests_do_not_show(tmp_path):
+    shop, scenario = Recorder(7, {}), tmp_path / "declined.toml"
+    shop.pay(outcome="lost_card")
+    del shop.entries[0]["request"]["headers"][-1]
+    file = _written(tmp_path, shop.har())
+    scenario.write_text('name = "Declined"\n[[rule]]\nthen.outcome = "lost_card"\n')
+
+    assert "'declined', replayed 'captured'" in ask("compare", file).stdout
+    assert ask("compare", file, "--scenario", str(scenario)).exit_code == 0
+    assert_refused(ask("compare", file, "--scenario", "lost"), 2, "no scenario 'lost'")
 
 
 def test_a_recording_without_keys_is_replayed_with_a_key_that_fits(har, tmp_path):
