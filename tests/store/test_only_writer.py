@@ -67,7 +67,7 @@ def test_a_file_that_was_rewritten_is_refused_as_well(path: Path):
 # --- what becomes of the file meanwhile -------------------------------------------------------
 
 
-@pytest.mark.parametrize("became", ["removed", "replaced", "moved"])
+@pytest.mark.parametrize("became", ["removed", "replaced", "moved", "without its log"])
 def test_nothing_is_acknowledged_that_goes_into_a_file_without_a_name(tmp_path: Path, became: str):
     path = tmp_path / "state.db"
     with closing(open_file(path)) as file:
@@ -77,10 +77,12 @@ def test_nothing_is_acknowledged_that_goes_into_a_file_without_a_name(tmp_path: 
         elif became == "replaced":
             write(tmp_path / "new.db", document("z", 1))
             (tmp_path / "new.db").replace(path)
-        else:
+        elif became == "moved":
             path.rename(tmp_path / "elsewhere.db")
+        else:
+            (tmp_path / "state.db-wal").unlink()
 
-        with pytest.raises(StoreError, match=r"has taken its place.*stop this server"):
+        with pytest.raises(StoreError, match=r"was removed.*stop this server"):
             put(file, document("b", 2))
 
         if became == "moved":

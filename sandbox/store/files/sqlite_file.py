@@ -60,8 +60,8 @@ class SqliteFile(StateFile):
         self._path = self._hold.path
         self.name = f"{self._path.name} (SQLite)"
         # A server that was killed leaves its log behind.
-        log = self._path.with_name(self._path.name + "-wal")
-        self._has_log = log.exists() and log.stat().st_size > 0
+        self._log = self._path.with_name(self._path.name + "-wal")
+        self._has_log = self._log.exists() and self._log.stat().st_size > 0
         try:
             with ExitStack() as opened:
                 opened.callback(self._hold.release)
@@ -124,6 +124,11 @@ class SqliteFile(StateFile):
         # UnicodeEncodeError: texts that SQLite does not accept.
         except (sqlite3.Error, UnicodeEncodeError) as error:
             raise disk.cannot(self._path, disk.WRITING, error, disk.TRY_AGAIN) from error
+        if self._has_log and not self._log.exists():
+            # What was committed since the last checkpoint is in no file that has a name.
+            why = f"{self._log.name} was removed"
+            raise disk.cannot(self._path, disk.WRITING, why, disk.RESTART)
+        self._has_log = self._log.exists()
 
     def close(self) -> None:
         """Close and unlock the file. The rest of its log is read when it is next opened."""
