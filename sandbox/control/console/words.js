@@ -149,7 +149,8 @@ export function curl({ method, url, header, key, headers = {}, body }) {
   for (const [name, value] of Object.entries(headers)) parts.push("-H", quoted(`${name}: ${value}`));
   if (body != null) {
     if (!headers["content-type"]) parts.push("-H", quoted("content-type: application/json"));
-    parts.push("-d", quoted(typeof body === "string" ? body : JSON.stringify(body)));
+    // `-d` would read a file if the body begins with @.
+    parts.push("--data-raw", quoted(typeof body === "string" ? body : JSON.stringify(body)));
   }
   return parts.join(" ");
 }

@@ -26,8 +26,8 @@ def copied(page: Page, button: str) -> list[str]:
 
 def test_a_command_has_all_of_the_request_but_its_key(page, desk):
     made = desk.send("POST", "/v5/apikeys", json={"name": "new", "permissions": ["payments:read"]})
-    path = "/v1/transactions/a%20b%3Fc?search=d%20e%26f%23g"
-    desk.server.ask("GET", path, key=made.json()["key"])
+    path = "/v2/terminals/a%20b%3Fc?search=d%20e%26f%23g"
+    desk.server.ask("PUT", path, key=made.json()["key"], content="@a-file-of-the-reader")
     says = {"accept": "application/json, */*", "x-sandbox-outcome": "approved"}
     desk.send("HEAD", "/v1/transactions", headers=dict(says))
     desk.open("journal")
@@ -40,9 +40,9 @@ def test_a_command_has_all_of_the_request_but_its_key(page, desk):
     odd = shown(desk)
 
     chosen = [part for name, text in says.items() for part in ("-H", f"{name}: {text}")]
-    assert read == ["curl", "-s", "-I", f"{desk.server.url}/v1/transactions", *odd[3:], *chosen]
-    assert odd[2] == desk.server.url + path
-    assert odd[3:] == ["-H", "x-service-apikey: $API_KEY"]
+    assert read == ["curl", "-s", "-I", f"{desk.server.url}/v1/transactions", *odd[5:7], *chosen]
+    assert odd[4:7] == [desk.server.url + path, "-H", "x-service-apikey: $API_KEY"]
+    assert odd[-2:] == ["--data-raw", "@a-file-of-the-reader"]
 
 
 def test_a_command_names_the_host_at_which_the_console_was_opened(page):
