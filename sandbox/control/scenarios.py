@@ -131,9 +131,12 @@ def _last_requests(world: World) -> tuple[dict[str, str], dict[str, str]]:
 
 
 @put(f"{WORLD}/scenario", "scenario.run")
-def put_scenario(request: ControlRequest, body: ScenarioBody) -> RunningScenario:
+async def put_scenario(request: ControlRequest, body: ScenarioBody) -> RunningScenario:
     """Run a scenario in a world."""
-    run_scenario(request.world, choose_scenario(request, body.root))
+    scenario = await run_in_thread(choose_scenario, request, body.root)
+    # The world may have been deleted or replaced meanwhile.
+    request.find_world()
+    run_scenario(request.world, scenario)
     return read_scenario(request)
 
 
@@ -295,7 +298,7 @@ async def prove_scenario(request: ControlRequest, body: ProveBody) -> Proof:
     if body.toml is None:
         scenario = get_running(request.world)
     else:
-        scenario = choose_scenario(request, {"toml": body.toml})
+        scenario = await run_in_thread(choose_scenario, request, {"toml": body.toml})
     numbers = range(1, len(scenario.example) + 1)
     places = [parser.Problem("", part="example", number=number) for number in numbers]
     try:

@@ -1,11 +1,18 @@
 """Parse JSON that came from outside: strictly, or leniently."""
 
 import json
+from collections import Counter
 from collections.abc import Callable, Mapping
 from math import isinf
 from typing import Any, Final
 
 from pydantic_core import from_json
+
+DEPTH_MAX: Final = 100
+"""How many levels of objects and lists a body or a scenario may have. Source: assumed D46.
+
+Parsers of JSON take 200 levels, and a stored or saved document holds a body some levels down.
+"""
 
 
 def parse_finite(content: bytes) -> Any:
@@ -65,8 +72,8 @@ def _parse_float(text: str) -> float:
 def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> None:
     if len(dict(pairs)) == len(pairs):
         return
-    names = [name for name, _ in pairs]
-    repeated = next(name for name in names if names.count(name) > 1)
+    counts = Counter(name for name, _ in pairs)
+    repeated = next(name for name, count in counts.items() if count > 1)
     raise ValueError(f"the key {json.dumps(repeated)} occurs more than once")
 
 

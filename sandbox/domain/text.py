@@ -5,6 +5,7 @@ a header has no control characters, escape sequences, line breaks of any kind, o
 change the direction of text (assumed D25-plain).
 """
 
+import json
 import re
 import tomllib
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
@@ -19,6 +20,8 @@ from pydantic import (
     WrapValidator,
 )
 from pydantic_core.core_schema import CoreSchema, no_info_after_validator_function
+
+from sandbox.domain.json_text import DEPTH_MAX, depth_of
 
 
 class NotUtf8(ValueError):
@@ -43,15 +46,34 @@ def decode_text(content: bytes) -> str:
         raise NotUtf8(f"is not UTF-8 (byte {error.start}); save it as UTF-8") from None
 
 
+KEY_PARTS_MAX: Final = 32
+"""How many parts a key of a TOML file may have, with dots between them."""
+
+_KEY_PART: Final = r"""(?:[\w-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')[ \t]*+"""
+_LONG_KEY: Final = rf"(?<![\w\\-])(?:{_KEY_PART}\.[ \t]*+){{{KEY_PARTS_MAX}}}"
+
+
 def parse_toml(text: str) -> dict[str, Any]:
     """Return the document in the text of a file. Raises TOMLDecodeError.
 
     A byte order mark, which clients that read a file may leave in it, is not part of the text.
     """
+    if re.search(_LONG_KEY, text):
+        # The parser would take minutes for a key with thousands of parts.
+        raise tomllib.TOMLDecodeError(f"a key has more than {KEY_PARTS_MAX} parts")
     try:
-        return tomllib.loads(text.removeprefix("\ufeff"))
+        document = tomllib.loads(text.removeprefix("\ufeff"))
+        if depth_of(document) > DEPTH_MAX:
+            raise RecursionError
+        # Raises ValueError for a number with thousands of digits.
+        json.dumps(document, default=str)
     except RecursionError:
         raise tomllib.TOMLDecodeError("it is nested too deeply") from None
+    except tomllib.TOMLDecodeError:
+        raise
+    except ValueError:
+        raise tomllib.TOMLDecodeError("a number has too many digits") from None
+    return document
 
 
 _OBEYED: Final = "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"

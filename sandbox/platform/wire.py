@@ -19,6 +19,7 @@ from starlette.types import Receive
 from sandbox.domain import json_text
 from sandbox.domain.faults import Mistake
 from sandbox.domain.field_types import sentence
+from sandbox.domain.json_text import DEPTH_MAX
 
 T = TypeVar("T")
 
@@ -27,12 +28,6 @@ BODY_BYTES_MAX: Final = 65_536
 
 CONTROL_BYTES_MAX: Final = 1_048_576
 """The control API refuses a larger body with 413. Source: assumed D25."""
-
-DEPTH_MAX: Final = 100
-"""A body with more levels of objects and lists is refused with 400. Source: assumed D46.
-
-Parsers of JSON take 200 levels, and a stored or saved document holds a body some levels down.
-"""
 
 DETAILS_MAX: Final = 5
 """How many mistakes of a body to name; the rest are counted."""

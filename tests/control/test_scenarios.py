@@ -19,6 +19,10 @@ UNUSABLE = [
     ("qqqqqqqqqqqq", "unknown_scenario", None, "no scenario 'qqqqqqqqqqqq'"),
     (5, "validation_error", None, "scenario: must be a name or a whole scenario"),
     ({}, "validation_error", None, "scenario: name"),
+    ({"toml": f"a{'.a' * 900} = 1"}, "validation_error", None, "a key has more than 32 parts"),
+    ({"toml": f"a = 0x{'f' * 9_000}"}, "validation_error", None, "a number has too many digits"),
+    ({"toml": f"a = {'[' * 99}{']' * 99}"}, "validation_error", None, "'a' is not a field here"),
+    ({"toml": f"a = {'[' * 100}{']' * 100}"}, "validation_error", None, "is nested too deeply"),
     ({"name": "x", "rules": []}, "validation_error", "rule", "scenario: rules"),
     (
         {"name": "x", "rule": [{"when": {"key": "partnr"}, "then": {"delay_ms": 1}}]},

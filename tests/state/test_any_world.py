@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from msgspec import Struct, field
 
-from sandbox.platform.wire import DEPTH_MAX
+from sandbox.domain.json_text import DEPTH_MAX
 from tests.driving import InProcess, Response, fresh
 from tests.properties import examples
 from tests.state.filling import looping
