@@ -3,15 +3,14 @@
 Applies the rows I1 to I10 of `transitions`.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from sandbox.domain.payments import outcomes, transitions
 from sandbox.domain.payments.amounts import Ledger
-from sandbox.domain.payments.outcomes import APPROVED, PARTIAL, Operation, Outcome, Verdict
+from sandbox.domain.payments.outcomes import APPROVED, PARTIAL, Operation, Outcome
 from sandbox.domain.payments.pricing import Price
 from sandbox.domain.payments.transactions import Payment, change, with_attempt
 from sandbox.domain.payments.transitions import Conclusion, Transition
@@ -57,31 +56,29 @@ def answered_late(payment: Payment, outcome: Outcome) -> Start:
     return Start(payment=payment, price=Price(amounts=payment.amounts), outcome=outcome)
 
 
-def _has_verdict(verdict: Verdict) -> Callable[[Start], bool]:
-    return lambda start: start.outcome is not None and start.outcome.verdict == verdict
-
-
-CONDITIONS: Final[Mapping[str, Callable[[Start], bool]]] = {
-    "": lambda start: True,
-    "misconfigured": lambda start: start.is_misconfigured,
-    "passthrough": lambda start: start.is_passthrough,
-    "left pending": _has_verdict("pending"),
-    "canceled at the reader": _has_verdict("canceled"),
-    "declined": _has_verdict("declined"),
-    "timed out with a hold": lambda start: start.outcome is outcomes.HELD,
-    "host failure": _has_verdict("error"),
-    "approved in part": lambda start: start.approved_part is not None,
-    "surcharge to be confirmed": lambda start: (
-        start.price.needs_prompt and start.outcome is not PARTIAL
-    ),
-}
-"""The conditions under `when` in the rows of an initiation."""
+def _conditions(start: Start) -> dict[str, bool]:
+    """Return the conditions under `when` in the rows of an initiation, and whether they hold."""
+    outcome = start.outcome
+    verdict = None if outcome is None else outcome.verdict
+    return {
+        "": True,
+        "misconfigured": start.is_misconfigured,
+        "passthrough": start.is_passthrough,
+        "left pending": verdict == "pending",
+        "canceled at the reader": verdict == "canceled",
+        "declined": verdict == "declined",
+        "timed out with a hold": outcome is outcomes.HELD,
+        "host failure": verdict == "error",
+        "approved in part": start.approved_part is not None,
+        "surcharge to be confirmed": start.price.needs_prompt and outcome is not PARTIAL,
+    }
 
 
 def transition_for(start: Start) -> Transition:
     """Return the row that this initiation takes."""
+    holds = _conditions(start)
     rows = transitions.transitions_from(start.payment.operation)
-    return next(row for row in rows if CONDITIONS[row.when](start))
+    return next(row for row in rows if holds[row.when])
 
 
 def should_resolve_prompt(start: Start) -> bool:
