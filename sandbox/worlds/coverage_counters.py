@@ -41,10 +41,6 @@ class CoverageCounters:
         self.sections = {name: Counter[str]() for name in SECTIONS}
         self.refused = 0
 
-    def _count(self, section: str, name: str | None, times: int = 1) -> None:
-        if name is not None:
-            self.sections[section][name] += times
-
     def begin(self, scenario: Running | None) -> None:
         """Restart the counts of scenarios; the running one counts once."""
         self.sections["scenarios"].clear()
@@ -55,36 +51,39 @@ class CoverageCounters:
         """Count runs of a scenario."""
         known = self.sections["scenarios"]
         has_room = scenario in known or len(known) < SCENARIOS_MAX
-        self._count("scenarios", scenario if has_room else OTHERS, times)
+        known[scenario if has_room else OTHERS] += times
 
     def answered(
         self, route: str | None, status: int, refusal: str | None, choice: ChosenOutcome | None
     ) -> None:
         """Count a request that was answered."""
+        counts = self.sections
         self.refused += status == 0 or status >= REFUSED_FROM
-        self._count("refusals", refusal)
+        if refusal is not None:
+            counts["refusals"][refusal] += 1
         if route is not None:
-            self._count("operations", route)
-            self._count("answers", f"{route} {status}")
-        if choice is not None:
-            self._count("outcomes", choice.outcome.key if choice.has_outcome else None)
-            self._count("outcomes", choice.fault.key if choice.fault else None)
+            counts["operations"][route] += 1
+            counts["answers"][f"{route} {status}"] += 1
+        if choice is not None and choice.has_outcome:
+            counts["outcomes"][choice.outcome.key] += 1
+        if choice is not None and choice.fault is not None:
+            counts["outcomes"][choice.fault.key] += 1
 
     def count_messages(self, messages: Sequence[Message], store: Store) -> None:
         """Count committed messages, and the payments that they settle."""
+        counts = self.sections
         for message in messages:
             record = message.record
-            self._count("events", message.event_type)
+            counts["events"][message.event_type] += 1
             if isinstance(record, Transaction):
-                self._count("statuses", record.status)
-                self._count("status_reasons", record.status_reason)
+                counts["statuses"][record.status] += 1
+                counts["status_reasons"][record.status_reason] += 1
             if message.event_type in SETTLES and isinstance(record, Batch):
                 members, _ = store.begin().find(Payment, {"batch_id": message.subject})
                 # Payments that were already refunded in full stay refunded (assumed F36).
-                settled = sum(
+                counts["statuses"]["settled"] += sum(
                     one.status == "settled" and one.original_id is None for one in members
                 )
-                self._count("statuses", "settled", settled)
 
     def add(self, other: "CoverageCounters") -> None:
         """Add the counts of another one."""
@@ -94,4 +93,4 @@ class CoverageCounters:
                 if section == "scenarios":
                     self.ran(name, times)
                 else:
-                    self._count(section, name, times)
+                    self.sections[section][name] += times
