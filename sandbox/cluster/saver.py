@@ -83,7 +83,7 @@ class OwnedWorld:
             state=state,
             payments=len(store.all(Payment)),
             requests=store.counters.requests,
-            due_s=world.find_wait_s(store.next_timer()) if world.outbox.is_idle else 0.0,
+            due_s=world.find_wait_s(store.timers.soonest) if world.outbox.is_idle else 0.0,
         )
 
 

@@ -124,7 +124,7 @@ async def advance_clock(request: ControlRequest, body: Advance) -> Advanced:
     world = request.world
 
     def find_end() -> Instant:
-        soonest = world.store.next_timer()
+        soonest = world.store.timers.soonest
         return body.end(world.clock.now(), None if soonest is None else soonest.due)
 
     fired = await advance(world, find_end)

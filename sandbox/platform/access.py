@@ -184,7 +184,7 @@ def blocked_account(context: OperationContext, account: Account) -> Account | No
     if context.world.readings["block_reaches"] == "itself":
         return account if account.status == "blocked" else None
     above_and_self = (account.id, *account.parent_account_ids)
-    found = (context.unit.get(Account, id) for id in above_and_self)
+    found = [context.unit.get(Account, id) for id in above_and_self]
     return next((one for one in found if one is not None and one.status == "blocked"), None)
 
 

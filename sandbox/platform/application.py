@@ -95,7 +95,7 @@ class Platform:
             await self.elsewhere.free_keys(incoming.reserved_keys)
         await responses.send_answer(answer, scope, receive, send)
         # Immediate follow-ups come after the answer: a batch has its result now (assumed D21).
-        if world.store.next_timer() is not world.watched:
+        if world.store.timers.soonest is not world.watched:
             await catch_up(world)
 
     async def _find_world(

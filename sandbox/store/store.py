@@ -92,10 +92,6 @@ class Store:
         """
         return self.is_restored and any(id in table.by_id for table in self._tables.values())
 
-    def next_timer(self) -> Timer | None:
-        """Return the timer that is due next, or None."""
-        return self.timers.soonest
-
 
 class UnitOfWork:
     """One consistent change of one world.
@@ -193,7 +189,8 @@ class UnitOfWork:
         # Everything is checked before anything is changed.
         claims: Claims = {}
         for (rows, id), record in self.changed.items():
-            rows.claim(id, record, claims)
+            if rows.unique:
+                rows.claim(id, record, claims)
         for (rows, id), record in self.changed.items():
             if record is None:
                 rows.remove(id)

@@ -22,7 +22,7 @@ def fire_due(world: World) -> list[Timer]:
     The world is woken up for the rest in the next rounds of the loop; `catch_up` waits for all.
     """
     fired: list[Timer] = []
-    while (timer := world.store.next_timer()) is not None and timer.due <= world.clock.now():
+    while (timer := world.store.timers.soonest) is not None and timer.due <= world.clock.now():
         if len(fired) >= TIMERS_IN_A_ROW:
             break
         _fire(world, timer)
@@ -63,7 +63,7 @@ async def advance(world: World, find_end: Callable[[], datetime]) -> list[Timer]
         await world.wait_idle()
         while (
             world.busy is busy
-            and (timer := world.store.next_timer()) is not None
+            and (timer := world.store.timers.soonest) is not None
             and timer.due <= to
         ):
             if timer.due > world.clock.now():
@@ -89,7 +89,7 @@ def _fire(world: World, timer: Timer) -> None:
         if timer.kind == WEBHOOK_RETRY:
             world.outbox.fall_due(timer.subject)
             # The outbox removes the timer with its delivery, if that still exists.
-            if world.store.next_timer() is timer:
+            if world.store.timers.soonest is timer:
                 unit.commit()
             return
         world.background.on_timer(world, unit, timer)

@@ -342,7 +342,7 @@ class Worlds:
         """Continue the unfinished work of this world."""
         fire_due(world)
         # Wake-ups and delays that were planned on an earlier loop ended with it.
-        world.watch(world.store.next_timer())
+        world.watch(world.store.timers.soonest)
         world.outbox.end_delays()
         for endpoint_id in world.outbox.endpoints:
             self._background.deliveries.work(world, endpoint_id)

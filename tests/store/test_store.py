@@ -35,7 +35,7 @@ def endpoint(id: str) -> Endpoint:
 def content(store: Store) -> tuple[Any, ...]:
     """All records, messages and timers."""
     records = [dict(table.by_id) for table in store.tables()]
-    return records, list(store.messages()), store.next_timer()
+    return records, list(store.messages()), store.timers.soonest
 
 
 def test_a_unit_sees_its_changes_at_once_and_others_see_them_once_it_commits(store):
@@ -193,7 +193,7 @@ STEPS = st.lists(
 def in_order(store: Store) -> list[Timer]:
     """Every timer, as they would fall due; none is left."""
     found = []
-    while (one := store.next_timer()) is not None:
+    while (one := store.timers.soonest) is not None:
         assert store.timer(one.kind, one.subject) == one
         found.append(one)
         unit = store.begin()
