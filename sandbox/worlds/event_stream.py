@@ -187,6 +187,8 @@ class Subscriptions:
 
     def note_commit(self, unit: UnitOfWork, before: WorldState) -> None:
         """Publish the messages and changes of a committed unit; `before` was the world's state."""
+        if not self._subscribers:
+            return
         for message in unit.emitted:
             self._tell("message", message)
         if all(_OF_COMMITS.isdisjoint(one.kinds) for one in self._subscribers):
