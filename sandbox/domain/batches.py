@@ -142,7 +142,8 @@ def entries_of(payment: Payment) -> dict[str, Entries]:
     A captured payment counts its captured amount less reversals. Refunds do not reduce it: each is
     an entry of its own. Source: assumed M10, B3.
     """
-    tx, found = payment.transaction, dict[str, Entries]()
+    found: dict[str, Entries] = {}
+    tx = payment.transaction
     if tx.batch_id is not None:
         found[tx.batch_id] = payment.ledger.kept, 0, 1
     for one in tx.history:

@@ -194,7 +194,7 @@ def operation(
             path=path,
             need=replace(need(needs) if isinstance(needs, str) else needs, also=also_needs),
             summary=summary_of(run),
-            run=lambda context: run(context, *(getattr(context, one) for one in fields)),
+            run=lambda context: run(context, *[getattr(context, one) for one in fields]),
             example=example if isinstance(example, Example) else Example(body=example),
             **({"response": described.return_annotation} | more),
         )
