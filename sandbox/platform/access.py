@@ -181,10 +181,9 @@ def _must_not_be_blocked(context: RequestContext, row: Row, account: Account) ->
 
 def blocked_account(context: OperationContext, account: Account) -> Account | None:
     """Return the blocked account that is this one or above it (assumed D35-block-reaches)."""
-    if context.world.readings["block_reaches"] == "itself":
-        return account if account.status == "blocked" else None
-    above_and_self = (account.id, *account.parent_account_ids)
-    found = [context.unit.get(Account, id) for id in above_and_self]
+    is_inherited = context.world.readings["block_reaches"] == "descendants"
+    above = account.parent_account_ids if is_inherited else ()
+    found = (account, *[context.unit.get(Account, id) for id in above])
     return next((one for one in found if one is not None and one.status == "blocked"), None)
 
 
