@@ -17,10 +17,10 @@ auth;;status=canceled;auth/canceled/merchant_canceled;cancel;0 0 0 0
 sale;;status=declined;sale/declined/declined;sale;0 0 0 0
 auth;;status=declined;auth/declined/declined;authorize;0 0 0 0
 sale;;status=error;sale/error/payment_failed;sale;0 0 0 0
-auth;;status=error;auth/error/payment_failed;authorize;0 0 0 0
 sale;;status=captured status_reason=partial_approval authorized_amount=600;\
 sale/captured/partial_approval;sale;600 600 0 0
 auth;status=authorized;status=captured;capture/captured/approved;capture;1000 1000 0 0
+sale;status=authorized;status=captured;capture/captured/approved;capture;1000 1000 0 0
 auth;status=authorized;status=reversed;reverse/reversed/approved;reverse;1000 0 0 1000
 auth;status=captured;status=refunded;refund/refunded/approved;refund;1000 1000 1000 0
 auth;status=captured;status=reversed;reverse/reversed/approved;reverse;1000 1000 0 1000

@@ -324,9 +324,10 @@ def conclude(
 def _describe_status(payment: Payment, status: str) -> tuple[str, str]:
     """Return the transaction type and event of a reported status. Source: assumed F8, D17."""
     operation = payment.operation
+    was_held = any(one.status == "authorized" for one in payment.history)
     shown = {"authorized": Operation.AUTH, "refunded": Operation.REFUND}.get(status, operation)
     if status == "reversed":
         shown = Operation.REVERSE
-    elif status == "captured" and operation is Operation.AUTH:
+    elif status == "captured" and (operation is Operation.AUTH or was_held):
         shown = Operation.CAPTURE
     return shown.value, "transaction.cancel" if status == "canceled" else EVENT_OF[shown]
