@@ -20,6 +20,7 @@ from sandbox.control.routing import JSON, PREFIX, SNAPSHOT_BYTES_MAX, Accepted, 
 from sandbox.control.servers import forward, unavailable
 from sandbox.control.sessions import GIVEN_OR_PRINTED
 from sandbox.domain.faults import UNAVAILABLE, Refusal
+from sandbox.domain.keys import KeyFormat
 from sandbox.domain.readings import UnknownReading
 from sandbox.domain.secrets import CARD_NUMBER, find_misplaced
 from sandbox.domain.switches import UnknownSwitch
@@ -40,7 +41,10 @@ TEXT_CHARS_MAX: Final = 4_096
 """Length limit of an error message, because it repeats words of the request."""
 
 _READ_AT_ONCE_MAX: Final = 65_536
-"""A larger body is searched for secrets in a thread: a hostile one takes half a second."""
+"""A larger body is read in a thread: a hostile one takes a second."""
+
+_MISTAKES_MAX: Final = 1_000
+"""More mistakes of a body are counted and not listed, which would hold up other requests."""
 
 log = logging.getLogger("sandbox.control")
 
@@ -215,10 +219,10 @@ class Control:
         if row.is_raw:
             given["body"] = body
         elif row.body is not None:
-            # The body may be omitted if all of its fields are optional.
-            sent = wire.parse_object(bytes(body) or b"{}")
-            given["body"] = _check(row.body, sent)
-            await self._check_secrets(request, sent, len(body))
+            read = partial(_read_body, row.body, bytes(body), worlds.profile.key_format)
+            given["body"] = read() if len(body) <= _READ_AT_ONCE_MAX else await run_in_thread(read)
+            # A thread leaves time for the deletion of the world.
+            request.find_world()
         shown = row.run(request, **given)
         if isawaitable(shown):
             shown = await (wire.unless_gone(shown, receive) if row.is_ended_by_client else shown)
@@ -236,20 +240,19 @@ class Control:
                 raise ControlFault(507, "not_written", why, details=str(error)) from None
         return shown
 
-    async def _check_secrets(
-        self, request: ControlRequest, sent: dict[str, Any], size: int
-    ) -> None:
-        """Raise ControlFault for a key or a card number, which no field accepts.
 
-        Source: assumed 6.4-everywhere.
-        """
-        search = partial(find_misplaced, sent, self._services.worlds.profile.key_format)
-        found = search() if size <= _READ_AT_ONCE_MAX else await run_in_thread(search)
-        if found is not None:
-            details = "a test card is named by its token" if found.secret is CARD_NUMBER else ""
-            raise ControlFault(400, "validation_error", str(found), details=details)
-        # A long search leaves time for its deletion.
-        request.find_world()
+def _read_body(shape: type[BaseModel], body: bytes, key_format: KeyFormat) -> Any:
+    """Return the body in this shape. It may be omitted if all of its fields are optional.
+
+    Raises ControlFault, also for a key or a card number, which no field accepts. Source: assumed
+    6.4-everywhere.
+    """
+    sent = wire.parse_object(body or b"{}")
+    checked = _check(shape, sent)
+    if (found := find_misplaced(sent, key_format)) is not None:
+        details = "a test card is named by its token" if found.secret is CARD_NUMBER else ""
+        raise ControlFault(400, "validation_error", str(found), details=details)
+    return checked
 
 
 def _read_query(text: bytes) -> dict[str, str]:
@@ -268,6 +271,8 @@ def _check(shape: type[BaseModel], sent: dict[str, Any]) -> Any:
 
 def _refusal(error: ValidationError, shape: type[BaseModel]) -> ControlFault:
     """Return the mistakes, and for an unknown field the known one that it resembles."""
+    if (count := error.error_count()) > _MISTAKES_MAX:
+        return invalid(f"the body has {count:,} mistakes")
     mistakes = error.errors(include_url=False)
     unknown = next((one for one in mistakes if one["type"] == "extra_forbidden"), None)
     if unknown is None:

@@ -133,7 +133,7 @@ def _last_requests(world: World) -> tuple[dict[str, str], dict[str, str]]:
 @put(f"{WORLD}/scenario", "scenario.run")
 async def put_scenario(request: ControlRequest, body: ScenarioBody) -> RunningScenario:
     """Run a scenario in a world."""
-    scenario = await run_in_thread(choose_scenario, request, body.root)
+    scenario = await choose_scenario(request, body.root)
     # The world may have been deleted or replaced meanwhile.
     request.find_world()
     run_scenario(request.world, scenario)
@@ -209,7 +209,7 @@ def get_running(world: World) -> Scenario:
     return world.scenario.scenario
 
 
-def choose_scenario(request: ControlRequest, wanted: Any) -> Scenario:
+async def choose_scenario(request: ControlRequest, wanted: Any) -> Scenario:
     """Return the scenario that is named, or given in full.
 
     Raises ControlFault, also for an endpoint at a host that webhooks may not go to.
@@ -218,25 +218,38 @@ def choose_scenario(request: ControlRequest, wanted: Any) -> Scenario:
         wanted = {"name": wanted}
     if not isinstance(wanted, dict):
         raise invalid("scenario: must be a name or a whole scenario")
-    if set(wanted) in ({"name"}, {"toml"}):
-        [(field, text)] = wanted.items()
-        if not isinstance(text, str):
-            raise invalid(f"scenario: {field}: must be text")
-        try:
-            if field == "name":
-                return library.scenario(text)
-            wanted = parser.read_toml(text)
-        except parser.ScenarioError as error:
-            if field == "toml":
-                raise invalid(f"scenario: toml: {error}") from None
-            why, there = f"scenario: {error}", f"there are: {', '.join(library.scenarios())}"
-            near = error.nearest
-            raise ControlFault(400, "unknown_scenario", why, details=there, nearest=near) from None
-    scenario = parser.parse_scenario(dict(wanted))
+    if set(wanted) == {"name"}:
+        return _find_in_library(wanted["name"])
+    # To read a large one would hold up other requests.
+    scenario = await run_in_thread(_read_scenario, wanted)
     for one in scenario.endpoint:
         if problem := request.services.why_not_to(urlsplit(one.url).hostname or ""):
             raise invalid(f"scenario: endpoint {one.name!r}, url: {problem}")
     return scenario
+
+
+def _find_in_library(name: Any) -> Scenario:
+    if not isinstance(name, str):
+        raise invalid("scenario: name: must be text")
+    try:
+        return library.scenario(name)
+    except parser.ScenarioError as error:
+        why, there = f"scenario: {error}", f"there are: {', '.join(library.scenarios())}"
+        near = error.nearest
+        raise ControlFault(400, "unknown_scenario", why, details=there, nearest=near) from None
+
+
+def _read_scenario(wanted: dict[str, Any]) -> Scenario:
+    """Return the scenario in a document, or in a document with the text of a file."""
+    if set(wanted) != {"toml"}:
+        return parser.parse_scenario(wanted)
+    if not isinstance(wanted["toml"], str):
+        raise invalid("scenario: toml: must be text")
+    try:
+        document = parser.read_toml(wanted["toml"])
+    except parser.ScenarioError as error:
+        raise invalid(f"scenario: toml: {error}") from None
+    return parser.parse_scenario(document)
 
 
 @delete(f"{WORLD}/scenario", "scenario.stop")
@@ -298,7 +311,7 @@ async def prove_scenario(request: ControlRequest, body: ProveBody) -> Proof:
     if body.toml is None:
         scenario = get_running(request.world)
     else:
-        scenario = await run_in_thread(choose_scenario, request, {"toml": body.toml})
+        scenario = await choose_scenario(request, {"toml": body.toml})
     numbers = range(1, len(scenario.example) + 1)
     places = [parser.Problem("", part="example", number=number) for number in numbers]
     try:

@@ -31,7 +31,7 @@ from sandbox.store.files.port import StoreError
 from sandbox.store.fixture import Fixture, FixtureError
 from sandbox.store.world_documents import NotRestored
 from sandbox.store.world_state import GeneratedData, WorldState
-from sandbox.worlds.background import collect, run_in_thread
+from sandbox.worlds.background import collect
 from sandbox.worlds.clock import Clock
 from sandbox.worlds.due_timers import catch_up
 from sandbox.worlds.elsewhere import Elsewhere, KeptWorld, WorldLost
@@ -184,9 +184,8 @@ async def create_world(request: ControlRequest, body: CreateWorld) -> CreatedWor
 
     Everything is checked before anything is made.
     """
-    scenario = None
-    if body.scenario is not None:
-        scenario = await run_in_thread(choose_scenario, request, body.scenario)
+    wanted = body.scenario
+    scenario = None if wanted is None else await choose_scenario(request, wanted)
     spec = WorldSpec(
         id=own_id(request, body.id),
         name=body.name or "",

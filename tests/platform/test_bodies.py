@@ -33,8 +33,6 @@ BROKEN = {
     "UTF-16": '{"name":"x"}'.encode("utf-16"),
     "invalid UTF-8": b'{"name":"\xff\xfe"}',
     "array": b'[{"name":"x"}]',
-    "string": b'"name"',
-    "null": b"null",
     "duplicate key": b'{"name":"x","name":"y"}',
     "duplicate key by escape": b'{"name":"x","n\\u0061me":"y"}',
     "duplicate key below": b'{"name":"x","permissions":[{"a":1,"a":2}]}',
@@ -43,9 +41,7 @@ BROKEN = {
     "lone high surrogate": b'{"name":"\\ud800"}',
     "250 arrays in a field": b'{"name":' + b"[" * 250 + b"]" * 250 + b"}",
     "control character in a string": b'{"name":"a\nb"}',
-    "cut off": b'{"name":"x","permissions":["al',
     "something behind it": b'{"name":"x"} x',
-    "bad escape": b'{"name":"\\x41"}',
     "a form": b"name=x&permissions=all",
 }
 
@@ -110,6 +106,10 @@ WRONG_TYPES = {
     "PUT /_sandbox/worlds/default/clock": (
         {"rate": 10**400},
         "rate: input should be a finite number",
+    ),
+    "PUT /_sandbox/worlds/default/readings": (
+        {str(number): 1 for number in range(1_001)},
+        "the body has 1,001 mistakes",
     ),
     "POST /_sandbox/worlds": (
         {"clock": 5, "switches": []},
