@@ -256,8 +256,9 @@ def _list_refused(entries: list[Entry]) -> list[tuple[Row, str | None]]:
         row = permissions.PERMITTED.get(entry.route or "")
         if row is None or entry.status < REFUSED_FROM:
             continue
-        named = _TARGET.search(entry.path) if row.target is not None else None
-        if row.target is None or row.target.where != "path" or named is not None:
+        refused = [reason for step, _, reason, _ in entry.decisions[-1:] if step == "target"]
+        named = _TARGET.search(" ".join((entry.path, *refused))) if row.target else None
+        if named or row.target is None or row.target.where != "path":
             found[row, named and named[0]] = None
     return list(found)[:LENS_MAX]
 

@@ -53,7 +53,7 @@ function Lens({ id, operations }) {
     if (operation) look().catch(setError);
   }, [id, operation]);
   const { of } = route.value.query;
-  return html`<${Panel} title="Lens" about="the answer that this key would get; nothing changes" more=${of ? html`<span class="q sm">of
+  return html`<${Panel} title="Lens" about="the answer that this key would get; nothing changes" more=${of ? html`<span class="q sm">of${" "}
       <${Go} room="journal" id=${of}>${of}<//></span>` : ""}>
     <div class="pf wrap"><label class="inl">Operation<select value=${operation} onChange=${(event) => refine({ operation: event.target.value })}>
       <option value="">choose one</option>${operations.map((name) => html`<option selected=${name === operation}>${name}</option>`)}</select></label>

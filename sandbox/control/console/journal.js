@@ -49,8 +49,11 @@ function asCurl(entry) {
 /** The event of a message, if this page knows it, or else its id. */
 const eventOf = (id) => messages.value.find((one) => one.id === id)?.event_type ?? id;
 
-/** The id in the path of a request: what it was to act on. */
-const targetOf = ({ path }) => /[0-9a-f]{8}-[0-9a-f-]{27}/.exec(path)?.[0] ?? "";
+/** The id of what a request was to act on, from its path or from the refusal of its target. */
+const targetOf = ({ path, decisions }) => {
+  const { step, reason } = decisions?.at(-1) ?? {};
+  return /[0-9a-f]{8}-[0-9a-f-]{27}/.exec(`${path} ${step === "target" ? reason : ""}`)?.[0] ?? "";
+};
 
 function Replay({ entry }) {
   const [body, setBody] = useState(null);
