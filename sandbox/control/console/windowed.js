@@ -92,6 +92,14 @@ export function Windowed({ label, list, height, row, place, onKeyDown }) {
     inner.current.style.paddingTop = `${first * height}px`;
     inner.current.style.paddingBottom = `${Math.max(0, list.total - last) * height}px`;
   });
+  const before = useRef({ total: 0, id: "" });
+  useLayoutEffect(() => {
+    // New rows above those in sight do not move them, unless the list is at its top.
+    const top = () => Math.floor(box.current.scrollTop / height);
+    const added = list.total - before.current.total;
+    if (top() && list.at(top() + added)?.id === before.current.id) box.current.scrollTop += added * height;
+    before.current = { total: list.total, id: list.at(top())?.id };
+  });
   useEffect(() => { list.show(first, Math.max(first, last - 1)); }, [first, last, list.total]);
   const rows = [];
   for (let index = first; index < last; index += 1) {
