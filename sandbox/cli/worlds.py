@@ -54,13 +54,20 @@ def _parse_frozen_at(value: str) -> str | None:
 @arguments.several(
     "--reading", "readings", type=arguments.READING, help="Reading, like delete_answers=resource."
 )
+@arguments.several(
+    "--webhook", "urls", type=arguments.TARGET, help="Send webhooks of the world to this URL."
+)
 @click.option(
     "--invent",
     type=arguments.COUNTS,
     help="Generate more merchants than the fixture has: merchants=200.",
 )
-def new(*, scenario: str | None, server: Remote, **more: Any) -> output.Result:
+def new(
+    *, scenario: str | None, urls: tuple[str, ...], server: Remote, **more: Any
+) -> output.Result:
     """Create a world, and print its keys with a first request to paste.
+
+    With --webhook it also prints the secret that signs the webhooks.
 
     \b
     Examples:
@@ -68,17 +75,23 @@ def new(*, scenario: str | None, server: Remote, **more: Any) -> output.Result:
       sandbox world new --id uat-7 --seed 7 --clock 2026-07-01T09:00:00Z
       sandbox world new --scenario my-story.toml --switch batch.settlement=manual
       sandbox world new --reading delete_answers=resource
+      sandbox world new --webhook localhost:9000/hook
       sandbox world new --invent merchants=200,terminals_per_merchant=2
     """
     body = {name: value for name, value in more.items() if value not in (None, ())}
     body |= {name: dict(body[name]) for name in ("switches", "readings") if name in body}
     if scenario is not None:
         body["scenario"] = _scenario(scenario)
+    if urls:
+        body["endpoints"] = [{"url": url} for url in urls]
     with output.working("creating a world"):
         made = server.read("POST", "/worlds", body)
 
     def show(_: Any) -> None:
         _show(made)
+        if urls:
+            output.say()
+            output.show_table(made["endpoints"], ("url", "secret"), is_whole=True)
         _show_first_request(made, server)
 
     return output.Result(made, show)

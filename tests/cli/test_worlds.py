@@ -23,7 +23,7 @@ def test_a_new_world_is_as_the_options_say_and_has_a_request_to_paste(served, tm
         *("--clock", "2026-03-01T12:00:00Z", "--scenario", str(story)),
         *("--switch", "batch.settlement=manual", "--switch", "strict_headers=true"),
         *("--reading", "delete_answers=resource"),
-        *("--invent", "merchants=2,terminals_per_merchant=1"),
+        *("--invent", "merchants=2,terminals_per_merchant=1", "--webhook", "9000/hook"),
         server=served,
     )
 
@@ -35,6 +35,8 @@ def test_a_new_world_is_as_the_options_say_and_has_a_request_to_paste(served, tm
         "clock frozen at 2026-03-01T12:00:00.000Z\n"
     )
     assert (switches["batch.settlement"], switches["strict_headers"]) == ("manual", True)
+    (endpoint,) = shell.look("endpoints")["endpoints"]
+    assert f"http://127.0.0.1:9000/hook  {endpoint['secret']}\n" in shown
     words = shlex.split(shown.splitlines()[-1])
     assert words[:3] == ["curl", "-s", f"{served.url}/v3/payment"]
     assert words[4] == f"x-service-apikey: {shell.view['keys']['merchant']['key']}"
