@@ -48,7 +48,6 @@ def test_the_outcomes_of_an_operation_are_those_that_it_can_have():
 
         can = [key for key in OUTCOMES if for_operation(key, operation) is not None]
         assert [one["key"] for one in found["outcomes"]] == can
-        assert all(operation in one["operations"] for one in found["outcomes"])
         assert found["faults"]
     lines = told("outcomes", "--for", "incremental_auth", "insufficient_funds").splitlines()
     assert "incremental_auth_declined" in lines[1]
@@ -98,14 +97,12 @@ def test_the_lens_shows_the_answer_that_a_key_would_get_and_who_could(shell):
     allowed = shell("lens merchant accounts.read merchant")
     refused = shell.invoke("lens other_partner accounts.read merchant")
     whole = shell("lens merchant_read_only")
-    rows = shell.json("lens merchant_read_only")["rows"]
 
     assert allowed.startswith("200  allowed\n")
     assert "could         " in allowed
     assert refused.exit_code == 1
     assert "outside the caller's hierarchy" in refused.stdout
     assert "payments.capture" in whole
-    assert {row["operation"] for row in rows} >= {"payments.capture", "accounts.read"}
 
 
 def test_find_shows_the_record_with_an_id_and_fails_without_one(shell):
