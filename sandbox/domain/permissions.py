@@ -10,17 +10,19 @@ from typing import Final
 from msgspec import Struct
 
 _READ_AND_CHANGE: Final = ("read", "create", "edit", "delete")
-_CHANGES_OF_PAYMENTS: Final = (
-    "refund",
-    "tipadjust",
-    "capture",
-    "incremental-auth",
-    "void",
-    "confirm",
-)
 
 ACTIONS: Final[dict[str, tuple[str, ...]]] = {
-    "payments": ("tap-ios", "tap-android", "read", *_CHANGES_OF_PAYMENTS),
+    "payments": (
+        "tap-ios",
+        "tap-android",
+        "read",
+        "refund",
+        "tipadjust",
+        "capture",
+        "incremental-auth",
+        "void",
+        "confirm",
+    ),
     "batches": ("read", "open", "edit", "close"),
     "terminals": _READ_AND_CHANGE,
     "locations": _READ_AND_CHANGE,
@@ -36,8 +38,8 @@ CONCRETE: Final[tuple[str, ...]] = tuple(
 )
 """Every permission that is not a macro, in the order of the spec's table."""
 
-CHANGES_PAYMENTS: Final = tuple(f"payments:{action}" for action in _CHANGES_OF_PAYMENTS)
-"""The permissions that change an existing payment. Source: assumed D37."""
+PAYMENT_WRITES: Final = tuple(f"payments:{one}" for one in ACTIONS["payments"] if one != "read")
+"""The permissions to write payments: to take one or to change one. Source: assumed D37."""
 
 ALL: Final = "all"
 LEGACY_ALL: Final = "legacy_all"

@@ -23,7 +23,7 @@ from sandbox.domain.payments.transactions import (
     Payment,
     Transaction,
 )
-from sandbox.domain.permissions import CHANGES_PAYMENTS
+from sandbox.domain.permissions import PAYMENT_WRITES
 from sandbox.domain.profile import Profile
 from sandbox.domain.text import OneOf
 from sandbox.platform import lists, settlement
@@ -241,7 +241,7 @@ def must_be_passthrough(context: OperationContext) -> None:
     "transactions.edit",
     "PUT",
     "/v1/transactions/{transaction_id}",
-    needs=need(*CHANGES_PAYMENTS),
+    needs=need(*PAYMENT_WRITES),
     target=Target("path", "transaction_id", Payment),
     needs_besides=tuple(edits.PERMISSIONS.items()),
     may=must_be_passthrough,

@@ -97,7 +97,7 @@ PERMISSIONS: Final = {
     "refunded": "payments:refund",
     "reversed": "payments:void",
 }
-"""The permission for reporting a status; any other needs some permission to change payments.
+"""The permission for reporting a status; any other needs some permission to write payments.
 
 Source: assumed D37.
 """
