@@ -1,7 +1,7 @@
 """What timers do: deadlines, batch results, follow-ups of scenarios.
 
 Each kind of timer has one function, which finds the effect that the timer has as things are now.
-The agenda shows the effect, and once the timer is due it happens.
+The agenda shows the effect, and `carry_out` carries it out once the timer is due.
 """
 
 from collections.abc import Callable, Mapping
@@ -31,8 +31,8 @@ SubjectKind = Literal["payment", "batch", "key", "terminal", "delivery"]
 class Effect(Struct, frozen=True):
     """What a timer does, by which clause, and the status and reason that it leads to.
 
-    `name` is the name of its subject for people, unless it is a payment. `do` lets it happen; it is
-    None if no record changes, or if the outbox lets it happen.
+    `name` is the name of its subject for people, unless it is a payment. `do` carries it out; it is
+    None if no record changes, or if the outbox does it.
     """
 
     says: str
@@ -193,7 +193,7 @@ TIMERS: Final[Mapping[str, tuple[SubjectKind, FindEffect]]] = {
 
 
 def carry_out(world: World, unit: UnitOfWork, timer: Timer) -> None:
-    """Let the timer happen in the unit of work, at the moment at which it was due."""
+    """Carry out the effect of a timer in the unit of work, as of the moment at which it was due."""
     waiting = world.tap_desk.get(timer.subject)
     if waiting and timer.kind == clock.LATE_ANSWER:
         # A processor cannot answer before a card is read (assumed D29).
