@@ -62,7 +62,7 @@ def test_a_world_belongs_to_its_first_server_and_is_found_from_all(doors):
     assert (paid.status_code, paid.headers["x-sandbox-server"]) == (200, "two")
     listed = one.control("GET", "/worlds").json()
     assert [world["id"] for world in listed["worlds"]] == ["default", "mine"]
-    assert listed["worlds"][1] | {"clock": 0} == made | {"clock": 0}
+    assert listed["worlds"][1] | {"clock": 0, "endpoints": []} == made | {"clock": 0}
     again = one.control("POST", "/worlds", json={"id": "mine"})
     assert (again.status_code, again.json()["error"]) == (409, "world_taken")
     assert again.json()["message"] == "a world 'mine' already exists"
