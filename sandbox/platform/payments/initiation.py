@@ -128,7 +128,7 @@ async def _start(
         raise points_of_sale.invalid(
             f"currency: must be {known.currency} here", "assumed 1.8-currency"
         )
-    begun = _Initiation(context, body, operation, known)
+    begun = _Initiation(context, body, operation, known, card_in(body))
     asked = ActionRequest(operation=operation, amount=body.amount)
     again = attempts.earlier_use(context, known.account_id, body.event_id, asked)
     if isinstance(again, Payment):
@@ -172,10 +172,8 @@ class _Initiation:
     body: StartPayment
     operation: Operation
     known: KnownPlace
+    card: Card
     tapped_card: Card | None = None
-
-    def __post_init__(self) -> None:
-        self.card = card_in(self.body)
 
     def begin(self, again: Outcome | None) -> Payment:
         """Begin the first phase: choose the outcome, price the payment, and store it as pending."""
