@@ -4,6 +4,7 @@ The test kit is a separate distribution; it imports only this module and `sandbo
 """
 
 import asyncio
+import os
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from concurrent.futures import Future
@@ -76,6 +77,7 @@ class ThreadedApp:
 
     def __init__(self, app: ASGIApp, loop: asyncio.AbstractEventLoop) -> None:
         self._app, self._loop = app, loop
+        self._process_id = os.getpid()
 
     def ask(self, method: str, url: str, headers: RawHeaders, content: bytes) -> "Future[Answered]":
         """Send a request like a client with a connection, which hangs up if this is canceled.
@@ -86,11 +88,15 @@ class ThreadedApp:
         return self._start(answer(self._app, method, url, headers, content))
 
     def _start(self, work: Coroutine[Any, Any, T]) -> Future[T]:
-        """Run the coroutine on the loop. Raises ConnectionError after the end of the sandbox."""
+        """Run the coroutine on the loop. Raises ConnectionError if the loop does not run here."""
         if self._loop.is_closed():
-            work.close()
-            raise ConnectionError("the sandbox has ended")
-        return asyncio.run_coroutine_threadsafe(work, self._loop)
+            why = "the sandbox has ended"
+        elif self._process_id != os.getpid():
+            why = "it serves in the process from which this one was forked; use its url"
+        else:
+            return asyncio.run_coroutine_threadsafe(work, self._loop)
+        work.close()
+        raise ConnectionError(why)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request, on any asyncio loop."""

@@ -1,6 +1,8 @@
 """Worlds on a sandbox that runs elsewhere."""
 
 import asyncio
+import subprocess
+import sys
 import threading
 from dataclasses import replace
 
@@ -76,6 +78,26 @@ def test_nothing_is_left_of_a_server_that_has_ended():
         asyncio.run(world.async_client().get("/v5/apikeys"))
     with pytest.raises(SandboxError, match="no sandbox answers"), sandbox_at(url):
         pass
+
+
+FORKED = """
+import os
+from uat_sandbox import SandboxError, sandbox_server
+with sandbox_server() as server, server.world() as world:
+    if os.fork() == 0:
+        try:
+            world.next("approved")
+        except SandboxError as error:
+            print(error, flush=True)
+        os._exit(0)
+    os.wait()
+"""
+
+
+def test_a_forked_process_is_told_at_once_that_the_sandbox_serves_in_the_first_one():
+    command = [sys.executable, "-W", "ignore", "-c", FORKED]
+    said = subprocess.run(command, capture_output=True, text=True, timeout=30).stdout
+    assert "it serves in the process from which this one was forked" in said
 
 
 def test_watching_a_file_is_for_the_command(tmp_path):
