@@ -172,8 +172,8 @@ class Settings:
                     f"--allow-host: {name!r} is not a host name; write it like sandbox.example, "
                     "without a scheme and a port"
                 )
-        if self.store is not None:
-            _check_store(str(self.store))
+        if self.store is not None and (problem := problem_with_store(str(self.store))):
+            raise SettingsError(f"--store: {problem}")
         if self.watch and self.scenario is None:
             raise SettingsError("--watch: there is no file to watch; name one with --scenario")
         if self.advertise is not None and not _URL.fullmatch(self.advertise):
@@ -241,16 +241,15 @@ class Settings:
         return "/" if self.control_port is None else self.url_at(self.port)
 
 
-def _check_store(path: str) -> None:
-    """Raise SettingsError for a path of another system, and for a URL."""
+def problem_with_store(path: str) -> str | None:
+    """Return why this cannot be the path of a file: it is one of another system, or a URL."""
     if os.name == "posix" and _WINDOWS_PATH.match(path):
-        raise SettingsError(f"--store: {path!r} is a Windows path; write one of this machine")
+        return f"{path!r} is a Windows path; write one of this machine"
     if url := _OTHER_URL.match(path):
         # The rest may contain a password.
-        raise SettingsError(
-            f"--store: a URL that begins with {url[1]}:// cannot be used; write it like "
-            "postgresql://user@host/name, or name a file"
-        )
+        how = "write it like postgresql://user@host/name, or name a file"
+        return f"a URL that begins with {url[1]}:// cannot be used; {how}"
+    return None
 
 
 def is_database(store: str | None) -> bool:

@@ -23,7 +23,7 @@ from sandbox.control.captures import NamedCapture, NotACapture, free_id, read_ca
 from sandbox.domain.profile import Profile
 from sandbox.domain.text import strip_mark
 from sandbox.platform.openapi.examples import collection
-from sandbox.settings import Settings, is_database
+from sandbox.settings import Settings, is_database, problem_with_store
 from sandbox.startup import name_store, open_store
 from sandbox.store.files.disk import replace_file
 from sandbox.store.files.file_kinds import copy
@@ -113,6 +113,9 @@ def convert(source: str, target: str) -> output.Result:
       sandbox world convert state.json state.db
       sandbox world convert state.db postgresql://sandbox@db.internal/sandbox
     """
+    for store in (source, target):
+        if not is_database(store) and (problem := problem_with_store(store)):
+            output.refuse(problem)
     # Unlike `Path.exists`, this takes any text, such as a name that is too long.
     if not is_database(source) and not os.path.exists(source):  # noqa: PTH110
         output.refuse(f"{source}: there is no such file")

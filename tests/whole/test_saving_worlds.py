@@ -163,3 +163,5 @@ def test_a_file_that_cannot_be_converted_is_refused_and_leaves_no_target(tmp_pat
         assert_refused_in_a_sentence(convert(tmp_path / source, tmp_path / target), *words)
         made = {one.name for one in tmp_path.glob(f"{target}*")}
         assert source == target or made <= {f"{target}.lock"}
+    misspelt = convert(Path("POSTGRESQL://me:it@db/x"), tmp_path / "b.db")
+    assert_refused_in_a_sentence(misspelt, "a URL that begins with POSTGRESQL:// cannot be used")
