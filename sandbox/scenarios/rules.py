@@ -224,7 +224,7 @@ class FollowUp(Part):
 
     @model_validator(mode="after")
     def _goes_together(self) -> "FollowUp":
-        if self.outcome is not None and OUTCOMES[self.outcome].response_code in (None, "E"):
+        if self.outcome is not None and not OUTCOMES[self.outcome].can_come_late:
             raise ValueError(f"outcome: {self.outcome} is not an answer of a processor")
         if (self.outcome is not None) != (self.do == clock.LATE_ANSWER):
             raise ValueError('outcome: belongs to do = "late_answer", which needs it')

@@ -13,7 +13,6 @@ auth;;status=authorized;auth/authorized/approved;authorize;1000 0 0 0
 sale;;status=refunded;refund/refunded/approved;refund;1000 1000 1000 0
 auth;;status=reversed;reverse/reversed/approved;reverse;1000 0 0 1000
 sale;;status=canceled;sale/canceled/merchant_canceled;cancel;0 0 0 0
-auth;;status=canceled;auth/canceled/merchant_canceled;cancel;0 0 0 0
 sale;;status=declined;sale/declined/declined;sale;0 0 0 0
 auth;;status=declined;auth/declined/declined;authorize;0 0 0 0
 sale;;status=error;sale/error/payment_failed;sale;0 0 0 0

@@ -192,6 +192,7 @@ def test_a_late_answer_that_cannot_be_is_refused(sandbox):
 
     for outcome, said in {
         "timed_out": "outcome: timed_out is not an answer of a processor",
+        "surcharge_prompt": "outcome: surcharge_prompt is not an answer of a processor",
         "lost_crad": "outcome: there is no 'lost_crad'",
         "insert_card": "outcome: insert_card is for auth, incremental_auth, sale",
     }.items():

@@ -367,6 +367,6 @@ def can_still_happen(case: Case, waiting: UnansweredAction) -> bool:
 
 def why_no_answer(key: str, operation: Operation) -> str | None:
     """Return why the outcome cannot be a late answer to the operation; None if it can."""
-    if outcomes.OUTCOMES[key].response_code in (None, "E"):
+    if not outcomes.OUTCOMES[key].can_come_late:
         return f"{key} is not an answer of a processor"
     return outcomes.why_not_for(key, operation)

@@ -83,6 +83,11 @@ class Outcome(Struct, frozen=True, kw_only=True, gc=False):
         """Whether the operation succeeds, if only in part."""
         return self.verdict == "ok"
 
+    @property
+    def can_come_late(self) -> bool:
+        """Whether the processor can give it as a late answer. A prompt needs a cardholder."""
+        return self.response_code not in (None, "E") and self.verdict != "surcharge_pending"
+
 
 def _rows() -> Iterator[Outcome]:
     for line in _CATALOGUE.strip().splitlines():
