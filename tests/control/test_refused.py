@@ -33,7 +33,6 @@ QUERIES = [
     ("messages?event_type=api_key.create", "api_key.created"),
     ("messages?event_type=", None),
     ("messages?account=mercant", "merchant"),
-    ("messages?since=yesterday", None),
     ("messages?limit=0", None),
     ("messages?limit=1001", None),
     ("messages?limit=1e3", None),
@@ -51,7 +50,6 @@ QUERIES = [
     ("requests?outcome=insuficient_funds", "insufficient_funds"),
     ("requests?status_class=3xx", None),
     ("requests?key_id=other_mercant", "other_merchant"),
-    ("requests?origin=nobody", None),
     ("requests?before=req_9", None),
     ("requests?before=req_0000000001&offset=0", None),
     ("stream?kinds=clok", "clock"),
@@ -197,7 +195,6 @@ BODIES = {
     "POST /worlds": [
         *(({"readings": one}, near, READING) for one, near in READINGS),
         ({"fixture": "dmeo"}, "demo", "unknown_fixture: "),
-        ({"fixture": "something-else"}, None, "unknown_fixture: "),
         ({"qqqqqqq": 7}, None),
         ({"clock": {"mod": "frozen"}}, "mode"),
         ({"endpoints": [{"url": "http://127.0.0.1:9", "secrt": "x"}]}, "secret"),
@@ -216,7 +213,6 @@ BODIES = {
         # A path is no name of a fixture.
         ({"fixture": str(DEMO)}, None, "unknown_fixture: "),
         ({"fixture": "../demo"}, "demo", "unknown_fixture: "),
-        ({"fixture": "demo.json"}, "demo", "unknown_fixture: "),
         ({"fixture": ""}, None, "unknown_fixture: "),
         *(
             ({"id": "hooked", "endpoints": [HOOK | {"id": "ours"}, HOOK | wrong]}, near, said)
@@ -255,7 +251,6 @@ BODIES = {
         ({"strict_header": True}, "strict_headers", SWITCH),
         ({"strict_headers": True, "qqq": 1}, None, SWITCH),
         ({"strict_headers": None}, None, SWITCH),
-        ({"strict_headers": "true"}, None, SWITCH),
         ({"strict_headers": 0}, None, SWITCH),
         ({"refund.partial_status": "refund"}, None, SWITCH),
         ({"idempotency.duplicate": True}, None, SWITCH),
@@ -263,7 +258,6 @@ BODIES = {
         ({"triggers.enabled": 1}, None, SWITCH),
         ({"latency.scale": -0.1}, None, SWITCH),
         ({"latency.scale": 10.1}, None, SWITCH),
-        ({"latency.scale": "1"}, None, SWITCH),
         ({"latency.scale": True}, None, SWITCH),
         ({"webhook.time_scale": 1}, "webhooks.time_scale", SWITCH),
     ],
