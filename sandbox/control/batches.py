@@ -251,8 +251,8 @@ _WHY: Final[dict[str, str]] = {
     "submitted": "the processor gives no result until you answer (assumed 6.2-settlement)",
     "accepted": "the processor settled all of its records",
     "rejected": "the processor sent it back: {reason}; edit it and close it again",
-    "partially_accepted": "the processor settled it without {refused} of its records; those are in "
-    "no batch until one takes them",
+    "partially_accepted": "the processor settled all but {refused} of its records; what it refused "
+    "is in no batch until one takes it",
 }
 
 

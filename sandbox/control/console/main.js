@@ -48,15 +48,15 @@ const ROOMS = roomsOf([
 ]);
 
 const counts = {
-  terminal: () => taps.value.length && [taps.value.length, "w", "wait for a card"],
+  terminal: () => taps.value.length && [taps.value.length, "w", "waiting for a card"],
   scenarios: () => scenario.value && ["running", "", ""],
   time: () => {
     const near = agenda.value ? countNear(Date.parse(agenda.value.now), agenda.value) : 0;
-    return near && [near, "", "fall due within a year"];
+    return near && [near, "", "due within a year"];
   },
   webhooks: () => {
     const bad = endpoints.value.filter((one) => failing(one, messages.value)).length;
-    return bad && [bad, "w bad", "endpoints are failing"];
+    return bad && [bad, "w bad", "failing"];
   },
 };
 
