@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { ask, inWorld } from "./api.js";
 import { useAnswer } from "./reading.js";
 import { refine, route } from "./route.js";
-import { act, revision } from "./state.js";
+import { act, revision, world } from "./state.js";
 import { Act, Code, copy, Empty, Go, Heading, html, Icon, Panel, Steps, Trouble, walk } from "./ui.js";
 import { asMarkdown } from "./markdown.js";
 import { worldNow } from "./clockface.js";
@@ -85,8 +85,11 @@ export function Access() {
   const { id, query } = route.value;
   const [page, error] = useLook(["directory"], "kind=key&limit=500");
   const q = (query.q ?? "").toLowerCase();
-  const list = (page?.entries ?? []).filter((one) => `${one.cast} ${one.name} ${one.id}`.toLowerCase().includes(q));
-  return html`<section class="list"><div class="lh"><div class="row"><${Heading} text="Access" count=${page && `${list.length} keys`} /></div>
+  // The cast in its order, after the newest of the other keys.
+  const cast = Object.keys(world.value?.keys ?? {});
+  const order = (one) => cast.indexOf(one.cast);
+  const list = (page?.entries ?? []).toSorted((a, b) => order(a) - order(b)).filter((one) => `${one.cast} ${one.name} ${one.id}`.toLowerCase().includes(q));
+  return html`<section class="list"><div class="lh"><div class="row"><${Heading} text="Access" count=${page && list.length} /></div>
     <input type="search" aria-label="Filter keys" placeholder="a name or an id" value=${query.q ?? ""} onInput=${(event) => refine({ q: event.target.value })} />
     <${Trouble} error=${error} /></div>
     <ul onKeyDown=${walk} aria-label="Keys">${list.map((one) => html`<li key=${one.id}><${Go} room="access" id=${one.cast ?? one.id}

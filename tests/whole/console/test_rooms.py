@@ -65,9 +65,8 @@ def test_a_key_that_has_expired_is_listed_as_expired(page, desk):
     desk.open("access")
 
     keys = page.get_by_role("list", name="Keys")
-    expect(keys.get_by_role("link", name="expired")).to_contain_text(
-        re.compile(r"expired\s*expired\s*since")
-    )
+    expect(keys.get_by_role("link")).to_contain_text(["admin", "psp", "partner"])
+    expect(keys.get_by_role("link", name="expired expired since")).to_be_visible()
     expect(keys.get_by_role("link", name="legacy")).to_contain_text("until Fri 31 Jul 2026")
     desk.ask("PUT", "clock", {"now": "2026-07-31T00:00:00Z"})
     expect(keys.get_by_role("link", name="legacy")).to_contain_text("since Fri 31 Jul 2026")
