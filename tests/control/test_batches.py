@@ -40,7 +40,7 @@ def test_the_record_that_was_sent_back_is_named_with_the_batch_that_takes_it_nex
         "transaction_count": 2,
         "refused_amount": 13684,
     }
-    assert "without 1 of its records" in detail["why"]
+    assert "all but 1 of its records" in detail["why"]
 
     second = sandbox.paid()["batch_id"]
     sandbox.acted(kept, "refund")
