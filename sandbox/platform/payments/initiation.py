@@ -328,8 +328,7 @@ class _Initiation:
         if known.problem is not None:
             outcome = outcomes.MISCONFIGURED
             context.explain("outcome", outcome.key, *known.problem)
-            context.choice = ChosenOutcome(outcome, "terminal", terminal_id)
-            return context.choice
+            return ChosenOutcome(outcome, "terminal", terminal_id)
         word = context.forced if context.forced in OUTCOMES else APPROVED.key
         why_not = outcomes.why_not_for(word, self.operation)
         if known.is_passthrough and word != APPROVED.key:
