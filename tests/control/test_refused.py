@@ -35,11 +35,9 @@ QUERIES = [
     ("messages?account=mercant", "merchant"),
     ("messages?limit=0", None),
     ("messages?limit=1001", None),
-    ("messages?limit=1e3", None),
     ("messages?limit=5&limit=6", None),
     ("messages?offset=-1", None),
     ("messages?offset=" + "9" * 5000, None),
-    ("messages?x=1", None),
     ("messages?before=msg_none", None),
     ("messages?before=a&offset=1", None),
     ("messages?delivery=delivred", "delivered"),
@@ -52,7 +50,6 @@ QUERIES = [
     ("requests?key_id=other_mercant", "other_merchant"),
     ("requests?before=req_9", None),
     ("requests?before=req_0000000001&offset=0", None),
-    ("stream?kinds=clok", "clock"),
     ("stream?kinds=request,mesage", "message"),
     ("stream?kinds=", None),
 ]
@@ -61,7 +58,6 @@ QUERIES = [
 PATHS = [
     ("/find", None, "validation_error: "),
     ("/find?q=x&world=defalt", "default", UNKNOWN),
-    ("/find?q=x&wrld=default", "world", "validation_error: "),
     ("/machines/bach", "batch", NOT_FOUND),
     ("/platform/openapi.json?pure=perhaps", None, "validation_error: "),
     ("/scenarios/late_answr", "late_answer", "unknown_scenario: "),
@@ -87,8 +83,6 @@ FIELDS = [
     ({"filters": {"transaction_type": ["sales"]}}, "sale"),
     ({"filters": {"transaction_type": [""]}}, None),
     ({"filters": {"statuses": ["captured"]}}, "status"),
-    ({"adress": HOOK["url"]}, None),
-    ({"disabled_reason": "x"}, "disabled"),
     ({"description": "x" * 501}, None),
     ({"account_id": NOBODY}, None),
     ({"account_id": ""}, None),
@@ -109,7 +103,6 @@ INVENTIONS = [
     ),
     ({"merchants": 51, "terminals_per_merchant": 1_000}, None, "50000"),
     ({"merchants": 10_000, "locations_per_merchant": 6}, None, "50000"),
-    ({"merchants": 1, "partners": 2}, None, "partners"),
     ({"merchant": 1}, "merchants", "merchant"),
 ]
 """What cannot be invented, the nearest known word, and what the message names."""
@@ -183,7 +176,6 @@ BODIES = {
         ({"team": ""}, None, "team"),
         ({"team": "Mobile"}, None, "team"),
         ({"team": "a" * 33}, None, "team"),
-        ({"team": "a@b"}, None, "team"),
         ({}, None, "team"),
         ({"taem": "mobile"}, "team", "team: field required; taem: unknown field"),
         ({"team": "mobile", "expires_in": "soon"}, None, "expires_in"),
@@ -199,7 +191,6 @@ BODIES = {
         ({"clock": {"mod": "frozen"}}, "mode"),
         ({"endpoints": [{"url": "http://127.0.0.1:9", "secrt": "x"}]}, "secret"),
         ({"switches": {"strict_header": True}}, "strict_headers", SWITCH),
-        ({"switches": {"strict_headers": "yes"}}, None, SWITCH),
         ({"switches": ["strict_headers"]}, None),
         ({"seed": "7"}, None),
         ({"seed": 7.5}, None),
@@ -207,13 +198,11 @@ BODIES = {
         ({"seed": 10**400}, None),
         ({"name": "x" * 201}, None),
         ({"id": "No"}, None),
-        ({"clock": 5}, None),
         ({"clock": "2026-03-01"}, None),
         ({"id": "default", "seed": 8}, None, "world_taken: "),
         # A path is no name of a fixture.
         ({"fixture": str(DEMO)}, None, "unknown_fixture: "),
         ({"fixture": "../demo"}, "demo", "unknown_fixture: "),
-        ({"fixture": ""}, None, "unknown_fixture: "),
         *(
             ({"id": "hooked", "endpoints": [HOOK | {"id": "ours"}, HOOK | wrong]}, near, said)
             for wrong, near, said in (
@@ -240,7 +229,6 @@ BODIES = {
         ({"by": "1d", "to": "2026-03-02T00:00:00Z"}, None),
         ({"by": "soon"}, None),
         ({"to": "2026-02-28T00:00:00Z"}, None),
-        ({"to": "2026-03-02"}, None),
         ({"to": "9999-01-01T00:00:00Z"}, None),
         ({"by": "999999999w"}, None),
         ({"to": "nxt"}, None, ": to: must be next, or an RFC 3339 date-time with an offset, like "),
@@ -254,8 +242,6 @@ BODIES = {
         ({"strict_headers": 0}, None, SWITCH),
         ({"refund.partial_status": "refund"}, None, SWITCH),
         ({"idempotency.duplicate": True}, None, SWITCH),
-        ({"lifecycle.rule_failures": 200}, None, SWITCH),
-        ({"triggers.enabled": 1}, None, SWITCH),
         ({"latency.scale": -0.1}, None, SWITCH),
         ({"latency.scale": 10.1}, None, SWITCH),
         ({"latency.scale": True}, None, SWITCH),
