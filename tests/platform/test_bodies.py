@@ -4,7 +4,6 @@ Each answer is held against the document, and a refusal changes nothing.
 """
 
 import json
-import time
 
 import pytest
 
@@ -32,13 +31,16 @@ BROKEN = {
     "NUL inside": b'{"name":\x00"x"}',
     "invalid UTF-8": b'{"name":"\xff\xfe"}',
     "array": b'[{"name":"x"}]',
+    "null": b"null",
     "duplicate key": b'{"name":"x","name":"y"}',
     "duplicate key by escape": b'{"name":"x","n\\u0061me":"y"}',
     "duplicate key below": b'{"name":"x","permissions":[{"a":1,"a":2}]}',
     "1e999": b'{"name":"x","amount":1e999}',
     "a number of 5,000 digits": b'{"amount":' + b"9" * 5_000 + b"}",
     "lone high surrogate": b'{"name":"\\ud800"}',
+    "10,000 objects": b'{"a":' * 10_000 + b"1" + b"}" * 10_000,
     "250 arrays in a field": b'{"name":' + b"[" * 250 + b"]" * 250 + b"}",
+    "cut off": b'{"name":"x","permissions":["al',
     "control character in a string": b'{"name":"a\nb"}',
     "something behind it": b'{"name":"x"} x',
 }
@@ -78,12 +80,10 @@ def test_nan_and_infinity_are_refused_and_the_journal_stays_json(sandbox, number
     assert '"amount":1000' in entry["request"]
 
 
-def test_a_repeated_key_is_found_quickly_behind_thousands_of_others():
-    began = time.process_time()
+def test_a_repeated_key_is_found_behind_very_many_others():
+    # To compare each with all the others would take half an hour.
     with pytest.raises(wire.BadInput, match='"z" occurs more than once'):
-        wire.parse_object(b'{%b"z":0,"z":0}' % b"".join(b'"%d":0,' % n for n in range(50_000)))
-    # To compare each with all the others takes half a minute.
-    assert time.process_time() - began < 2
+        wire.parse_object(b'{%b"z":0,"z":0}' % b"".join(b'"%d":0,' % n for n in range(300_000)))
 
 
 # --- what a refusal says, and sizes -----------------------------------------------------------
