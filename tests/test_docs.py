@@ -15,6 +15,7 @@ from sandbox.control.routing import PREFIX
 from sandbox.control.stream import STREAMS_MAX
 from sandbox.domain.json_text import DEPTH_MAX
 from sandbox.domain.switches import SWITCHES
+from sandbox.domain.text import KEY_PARTS_MAX
 from sandbox.domain.webhooks import ATTEMPTS_MAX, ENDPOINTS_MAX, TIMEOUT_S
 from sandbox.scenarios.matcher import NEAR_MISSES_MAX
 from sandbox.scenarios.parser import PARTS_MAX, PROBLEMS_MAX
@@ -39,6 +40,7 @@ LIMITS = {
     "requests in the journal of a world": JOURNAL_ENTRIES_MAX,
     "bytes of a body, of a request or an answer, in the journal": CAPTURE_BYTES_MAX,
     "levels of objects and lists in a JSON body or a scenario": DEPTH_MAX,
+    "parts of a key, with dots between them, in a TOML file": KEY_PARTS_MAX,
     "characters of a reason in the journal": REASON_CHARS_MAX,
     "mistakes of a scenario that a check lists": PROBLEMS_MAX,
     "near misses of an attempt in the journal": NEAR_MISSES_MAX,

@@ -50,7 +50,11 @@ KEY_PARTS_MAX: Final = 32
 """How many parts a key of a TOML file may have, with dots between them."""
 
 _KEY_PART: Final = r"""(?:[\w-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')[ \t]*+"""
-_LONG_KEY: Final = rf"(?<![\w\\-])(?:{_KEY_PART}\.[ \t]*+){{{KEY_PARTS_MAX}}}"
+_LONG_KEY: Final = re.compile(
+    # A key stands at the beginning of a line, a table or a pair.
+    rf"(?:^|[\[{{,])[ \t]*+(?:{_KEY_PART}\.[ \t]*+){{{KEY_PARTS_MAX}}}",
+    re.MULTILINE,
+)
 
 
 def parse_toml(text: str) -> dict[str, Any]:
@@ -58,11 +62,12 @@ def parse_toml(text: str) -> dict[str, Any]:
 
     A byte order mark, which clients that read a file may leave in it, is not part of the text.
     """
-    if re.search(_LONG_KEY, text):
+    text = text.removeprefix("\ufeff")
+    if _LONG_KEY.search(text):
         # The parser would take minutes for a key with thousands of parts.
         raise tomllib.TOMLDecodeError(f"a key has more than {KEY_PARTS_MAX} parts")
     try:
-        document = tomllib.loads(text.removeprefix("\ufeff"))
+        document = tomllib.loads(text)
         if depth_of(document) > DEPTH_MAX:
             raise RecursionError
         # Raises ValueError for a number with thousands of digits.
