@@ -168,7 +168,8 @@ class OwnerSession:
                 await asyncio.sleep(random.uniform(AGAIN_S, _AGAIN_MAX_S))  # noqa: S311
                 continue
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._is_lost.wait(), SIGN_S)
+                async with asyncio.timeout(SIGN_S):
+                    await self._is_lost.wait()
 
     async def ready(self) -> int:
         """Wait some seconds for a session, and return its number. Raises Unavailable."""

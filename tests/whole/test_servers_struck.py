@@ -436,6 +436,18 @@ def test_a_request_is_answered_at_whatever_moment_the_session_is_lost(url: str, 
     asyncio.run(ask_for_worlds())
 
 
+def test_a_server_stops_at_whatever_moment_the_session_is_lost(url: str):
+    async def stop(moment: int) -> None:
+        async with asyncio.timeout(WAITS_S), running(url) as (server, _):
+            await server._session.ready()
+            server._session.lose(ConnectionError("a cable was cut"))
+            for _ in range(moment):
+                await asyncio.sleep(0)
+
+    for moment in range(4):
+        asyncio.run(stop(moment))
+
+
 # --- worlds that spread -----------------------------------------------------------------------
 
 
