@@ -33,7 +33,7 @@ export function Marks() {
     <${Trouble} error=${error} />
     ${marks.length ? html`<ul class="marks">${marks.toReversed().map((one) => html`<li key=${one.id} class="row wrap"><b class="el">${one.name || one.id}</b>
       <span class="q sm">${day(one.now)} ${time(one.now)}, ${size(one.bytes)}</span><span class="sp"></span>
-      <${Act} class="btn s" run=${() => back(one)} done="Returned to the mark">Return to mark<//>
+      <${Sure} ask="Forget what has happened since?" yes="Return" class="btn s" run=${() => back(one)} done="Returned to the mark">Return to mark<//>
       <${Sure} ask="Remove this mark?" yes="Remove it" class="btn s g" run=${async () => { await act("DELETE", ["marks", one.id]); await read(); }} done="Removed">Remove<//></li>`)}</ul>`
     : html`<p class="q sm">No marks yet. A return restores payments, batches, keys and the clock. The ten newest marks are kept until the server
       stops.</p>`}</div>`;

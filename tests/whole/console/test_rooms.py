@@ -134,6 +134,7 @@ def test_a_world_is_marked_forked_renamed_saved_and_opened_again(page, desk, tmp
     expect(page.locator(".marks")).to_contain_text("one payment")
     desk.pay(2000)
     desk.click("button", "Return to mark")
+    desk.click("button", "Return", exact=True)
     row = page.get_by_role("row", name="shop", exact=False).first
     expect(row.get_by_role("cell").nth(4)).to_have_text("1")
     assert faults(page) == []

@@ -100,11 +100,12 @@ def test_an_uncaptured_hold_and_legacy_keys_expire(page, desk):
     expect(page.get_by_role("region", name="Key").locator(".oops").first).to_contain_text("expired")
 
     desk.click("button", "Return to mark")
+    desk.click("button", "Return", exact=True)
 
     expect(page.locator(".bar")).to_contain_text("Sun 1 Mar 2026")
     (one,) = desk.ask("GET", "payments")["payments"]
     assert one["status"] == "authorized"
-    assert desk.clicks <= 7
+    assert desk.clicks <= 8
 
 
 def test_an_answer_that_never_came_up_is_shown_in_a_fork(page, own_desk):
