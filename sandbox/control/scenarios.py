@@ -67,9 +67,13 @@ async def read_scenario_schema(request: ControlRequest) -> Document:
 
 
 class RuleInUse(View):
-    """A rule of the scenario that runs, and the last request of the journal that it decided."""
+    """A rule of the scenario that runs, and the last request of the journal that it decided.
+
+    `toml` is its condition and its effect, as in a file.
+    """
 
     name: str
+    toml: str
     fitted: int
     applied: int
     is_used_up: bool
@@ -108,11 +112,19 @@ def view_running(world: World) -> RunningScenario | None:
     if (runs := world.scenario) is None:
         return None
     decided, faults = _last_requests(world)
-    rules = [RuleInUse.of(one, last_request_id=decided.get(one.name)) for one in runs.attempts]
-    webhooks = [RuleInUse.of(one, last_request_id=faults.get(one.name)) for one in runs.webhooks]
+    rules, webhooks = _rules_in_use(runs.attempts, decided), _rules_in_use(runs.webhooks, faults)
     toml, examples = parser.to_toml(world.state.scenario or {}), _names_of_examples(runs.scenario)
     lists = {"rules": rules, "webhooks": webhooks, "examples": examples}
     return RunningScenario.of(runs.scenario, since=world.state.scenario_since, toml=toml, **lists)
+
+
+def _rules_in_use(rules: Sequence[Any], last: dict[str, str]) -> list[RuleInUse]:
+    views = []
+    for one in rules:
+        said = one.rule.model_dump(mode="json", exclude_unset=True, exclude={"name"})
+        toml, request = parser.to_toml(said), last.get(one.name)
+        views.append(RuleInUse.of(one, toml=toml, last_request_id=request))
+    return views
 
 
 def _names_of_examples(scenario: Scenario) -> list[str]:

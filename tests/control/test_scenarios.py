@@ -135,10 +135,10 @@ def test_a_file_runs_and_shows_what_its_rules_decided(sandbox):
     assert answer.status == 200
     again = sandbox.manage("PUT", "/scenario", {"toml": shown["toml"]}).expect(200)
     assert again["toml"] == shown["toml"]
-    assert 'outcome = "insufficient_funds"' in shown["toml"]
     assert shown["since"] == "2026-03-01T12:00:00.000Z"
     told = {"fitted": 2, "applied": 2, "is_used_up": False, "last_request_id": last}
-    assert shown["rules"] == [{"name": "no funds"} | told]
+    text = 'when = { amount = [500] }\nthen = { outcome = "insufficient_funds" }\n'
+    assert shown["rules"] == [{"name": "no funds", "toml": text} | told]
     assert shown["webhooks"][0]["last_request_id"] is None
     sandbox.manage("DELETE", "/scenario")
     sandbox.load(sandbox.saved()).expect(200)

@@ -10,8 +10,8 @@ import { act, scenario } from "./state.js";
 import { Act, Empty, Go, Heading, html, Icon, Panel, Trouble, walk } from "./ui.js";
 
 function Rule({ rule, number }) {
-  const { name, fitted, applied, is_used_up: usedUp, last_request_id: last } = rule;
-  return html`<tr><td>${number}</td><td class="wraps"><b>${name}</b><br /><span class="q">${usedUp ? "used up" : ""}${usedUp && last ? ", " : ""}
+  const { name, toml, fitted, applied, is_used_up: usedUp, last_request_id: last } = rule;
+  return html`<tr><td>${number}</td><td class="wraps"><b>${name}</b><pre class="rule">${toml}</pre><span class="q">${usedUp ? "used up" : ""}${usedUp && last ? ", " : ""}
     ${last ? html`last by <${Go} room="journal" id=${last}>${last}<//>` : ""}</span></td>
     <td class="r"><span class="ct">matched <b>${fitted}</b></span> <span class="ct">applied <b>${applied}</b></span></td></tr>`;
 }

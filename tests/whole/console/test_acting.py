@@ -214,10 +214,11 @@ def test_a_scenario_is_edited_with_its_mistakes_under_their_lines(page, desk):
     assert run.evaluate(color) != disabled
     run.click()
 
-    expect(page.get_by_role("heading", name="Mine runs")).to_be_visible()
+    running = page.locator(".panel").filter(has_text="Mine runs")
+    expect(running).to_contain_text('when = { operation = ["sale"] }')
     assert desk.pay(1000)["status"] == "declined"
     page.get_by_role("button", name="Stop").click()
-    expect(page.get_by_role("heading", name="Mine runs")).to_have_count(0)
+    expect(running).to_have_count(0)
 
 
 def test_a_draft_with_a_secret_is_not_kept(page, desk):
