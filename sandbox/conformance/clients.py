@@ -201,7 +201,7 @@ class Platform(_Remote):
         body = None
         if request.body is not None:
             headers["content-type"], body = "application/json", json.dumps(request.body)
-        asked = Request(request.method, request.path, request.query, headers, body)
+        asked = Request(request.method, request.path, request.parameters, headers, body)
         try:
             return self._fetch(asked, bytes_max=PLATFORM_BYTES_MAX)
         except Unending as error:

@@ -250,7 +250,7 @@ class Asker:
                 self.names["one_more"] = total + 1
             self.run.evidence.append(
                 {"probe": probe, "method": request.method, "path": request.path}
-                | {"query": dict(request.query), "status": answer.status, "body": answer.body}
+                | {"query": request.query, "status": answer.status, "body": answer.body}
             )
             if answer.status != TOO_MANY:
                 self._note(answer, is_own=request.key is None)

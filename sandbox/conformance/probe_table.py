@@ -13,8 +13,9 @@ import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, NamedTuple, Self
+from urllib.parse import parse_qsl, urlencode
 
-from pydantic import BaseModel, BeforeValidator, Field, PlainValidator, TypeAdapter, model_validator
+from pydantic import BaseModel, Field, PlainValidator, TypeAdapter, model_validator
 
 from sandbox.domain.profile import Profile
 from sandbox.domain.readings import READINGS
@@ -59,24 +60,20 @@ KINDS: Final[Mapping[str, Kind]] = {
 }
 
 
-def _pairs(query: Any) -> tuple[tuple[str, str], ...]:
-    pairs = query.items() if isinstance(query, Mapping) else query
-    return tuple(
-        (name, str(one))
-        for name, value in pairs
-        for one in (value if isinstance(value, list) else [value])
-    )
-
-
 class ProbeRequest(BaseModel, extra="forbid", frozen=True):
     """A request as it is sent. `key` is None for the user's key, and empty for no key."""
 
     method: Literal["GET", "POST", "PUT", "DELETE"] = "GET"
     path: Annotated[str, Field(pattern="^/v[0-9]")]
-    query: Annotated[tuple[tuple[str, str], ...], BeforeValidator(_pairs)] = ()
+    query: Mapping[str, str | list[str]] = {}
     body: dict[str, Any] | None = Field(None, repr=False)
     has_accept: bool = True
     key: str | None = Field(None, repr=False)
+
+    @property
+    def parameters(self) -> list[tuple[str, str]]:
+        """The parameters of the query, of which several may have the same name."""
+        return parse_qsl(urlencode(self.query, doseq=True), keep_blank_values=True)
 
 
 class Step(ProbeRequest):
@@ -223,26 +220,16 @@ class Value(BaseModel, extra="forbid", frozen=True):
 
 
 class Probe(BaseModel, extra="forbid", frozen=True):
-    """One question about a field of the profile or a reading."""
+    """One question about a field of the profile or a reading, whichever it names."""
 
     id: str
     asks: str
     clauses: tuple[str, ...]
     needs: str = ""
-    profile: str | None = None
+    profile: str = ""
     reading: str | None = None
     requests: tuple[Step, ...] = Field(alias="request", min_length=1)
     values: tuple[Value, ...] = Field(alias="answer", min_length=2)
-
-    @property
-    def kind(self) -> str:
-        """The kind of its subject: `profile` or `reading`."""
-        return "profile" if self.profile else "reading"
-
-    @property
-    def name(self) -> str:
-        """The name of the field or the reading."""
-        return str(getattr(self, self.kind))
 
     def read_value(self, answers: Sequence[Mapping[str, Any]], own: Any = None) -> Any:
         """Return the value that the answers show, or None if they leave it open.
@@ -257,7 +244,7 @@ class Probe(BaseModel, extra="forbid", frozen=True):
         """Return the sandbox's value with this profile."""
         if self.reading is not None:
             return profile.readings.get(self.reading, READINGS[self.reading].default)
-        return operator.attrgetter(self.name)(profile)
+        return operator.attrgetter(self.profile)(profile)
 
 
 _PROBES: Final = TypeAdapter(list[Probe])

@@ -67,7 +67,7 @@ def requests(wanted: Wanted) -> list[dict[str, Any]]:
             "probe": probe,
             "method": step.method,
             "path": wanted.fill_in(step.path),
-            "query": [[name, wanted.fill_in(value)] for name, value in step.query],
+            "query": [[name, wanted.fill_in(value)] for name, value in step.parameters],
             "key": step.key or "own",
             "body": step.body,
             "makes": step.makes.name if step.makes else None,
@@ -110,7 +110,7 @@ def plan_lines(wanted: Wanted, base: str) -> Iterator[str]:
 
 
 def _step_lines(step: Step, wanted: Wanted) -> Iterator[str]:
-    query = "&".join(f"{name}={value}" for name, value in step.query)
+    query = "&".join(f"{name}={value}" for name, value in step.parameters)
     path = step.path + (f"?{query}" if query else "")
     without = "" if step.has_accept else "  (without Accept)"
     known = {"": "", "none": "  (without a key)", "partner": "  (partner's key)"}
@@ -181,7 +181,7 @@ def ask(
 
 def _own_record(asker: Asker, account: str, key: str) -> Any:
     """Return the record of the user's key. Raises Stopped if it belongs to another account."""
-    request = ProbeRequest(path=_KEYS, query=(("account_id", account),))
+    request = ProbeRequest(path=_KEYS, query={"account_id": account})
     answer = asker.answer(request, "account")
     for one in map(fields_of, answer.body if isinstance(answer.body, list) else []):
         last4 = one.get("key_last4")
@@ -307,10 +307,10 @@ def profile_toml(run: Run, profile: Profile, day: str) -> str:
         if value is None:
             continue
         verified |= dict.fromkeys(probe.clauses, day)
-        if probe.kind == "reading":
-            verified[probe.name], readings[probe.name] = day, value
+        if probe.reading is not None:
+            verified[probe.reading], readings[probe.reading] = day, value
         else:
-            *sections, name = probe.name.split(".")
+            *sections, name = probe.profile.split(".")
             reduce(getitem, sections, whole)[name] = value
     whole["readings"], whole["verified"] = (dict(sorted(m.items())) for m in (readings, verified))
     tables = {name: part for name, part in whole.items() if isinstance(part, dict)}

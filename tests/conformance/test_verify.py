@@ -390,7 +390,7 @@ def test_a_step_that_could_change_anything_outside_the_run_is_refused():
 
 
 def test_the_guide_names_the_readings_that_no_probe_asks_for():
-    asked = {one.name for phase in PHASES for one in probes_of(phase) if one.kind == "reading"}
+    asked = {one.reading for phase in PHASES for one in probes_of(phase) if one.reading}
     guide = (ROOT / "docs/guides/verifying.md").read_text(encoding="utf-8")
     (table,) = re.findall(r"No probe asks for these readings.*?\n\n(.*?)\n\n", guide, re.DOTALL)
 

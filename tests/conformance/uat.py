@@ -55,7 +55,7 @@ class Uat(InProcess):
             request.path,
             key=self.keys["own"] if request.key is None else request.key or None,
             json_body=... if request.body is None else request.body,
-            query=urlencode(request.query),
+            query=urlencode(request.parameters),
         )
         return HttpAnswer(answer.status, {}, answer.body.decode())
 
@@ -83,9 +83,9 @@ class Uat(InProcess):
 def turned(probe: Probe, value: Any) -> Profile:
     """A profile in which only this reading is turned."""
     document: dict[str, Any] = asdict(Profile())
-    if probe.kind == "reading":
-        return parse_profile({**document, "readings": {probe.name: value}})
-    *sections, name = probe.name.split(".")
+    if probe.reading is not None:
+        return parse_profile({**document, "readings": {probe.reading: value}})
+    *sections, name = probe.profile.split(".")
     part = document
     for section in sections:
         part = part[section]
