@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from sandbox.conformance.clients import HttpAnswer, Request
-from sandbox.domain.clock import EARLIEST, LATEST
+from sandbox.domain.clock import check_time
 from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.json_text import fields_of
 from sandbox.domain.profile import Profile
@@ -182,12 +182,9 @@ def _target(request: _Part) -> tuple[str | None, tuple[tuple[str, str], ...]]:
 def _at(entry: _Part) -> datetime:
     text = entry.get("startedDateTime", str)
     try:
-        at = parse_rfc3339(text)
-        if not EARLIEST <= at <= LATEST:
-            raise ValueError(f"must be between the years {EARLIEST.year} and {LATEST.year}")
+        return check_time(parse_rfc3339(text))
     except ValueError as error:
         raise HarError(f"{entry.place}.startedDateTime: {error}") from None
-    return at
 
 
 def _headers(message: _Part) -> dict[str, str]:

@@ -263,11 +263,8 @@ SHAPES: Final = ("detail_and_error", "detail", "error_message_details")
 """The shapes of errors that a profile can name."""
 
 
-class Explained(NamedTuple):
-    """A difference, with each reading that explains it, as `name=value`."""
-
-    difference: Difference
-    by: tuple[str, ...]
+Explained = Mapping[Difference, Sequence[str]]
+"""The differences, each with the readings that explain it, as `name=value`."""
 
 
 def turns(profile: Profile | None) -> list[Turn]:
@@ -299,9 +296,9 @@ def turns(profile: Profile | None) -> list[Turn]:
 
 def explain(
     found: list[Difference], recording: Recording, casting: Casting, play: Play, tried: list[Turn]
-) -> list[Explained]:
+) -> Explained:
     """Return every difference with its explanations. Each reading is tried in a new world."""
-    by: Mapping[Difference, list[str]] = {one: [] for one in found}
+    by: dict[Difference, list[str]] = {one: [] for one in found}
     before = {one[:3] for one in found}
     for turn in tried if found else ():
         left = {one[:3] for one in play.run(recording, casting, turn)}
@@ -314,7 +311,7 @@ def explain(
             # If the status is now right but the body differs, that is not a match.
             if one[:3] not in left and not _is_worse(one, new):
                 names.append(turn.name)
-    return [Explained(one, tuple(by[one])) for one in found]
+    return by
 
 
 def _is_worse(one: Difference, new: set[tuple[int, Kind, str]]) -> bool:
@@ -333,9 +330,7 @@ def _is_worse(one: Difference, new: set[tuple[int, Kind, str]]) -> bool:
 # --- the report, without secrets ----------------------------------------------------------------
 
 
-def document(
-    recording: Recording, found: Sequence[Explained], scrub: Callable[[str], str]
-) -> dict[str, Any]:
+def document(recording: Recording, found: Explained, scrub: Callable[[str], str]) -> dict[str, Any]:
     """Return the result as JSON."""
     sent = {entry.number: entry.request for entry in recording.entries}
     views = [
@@ -347,7 +342,7 @@ def document(
             **{name: scrub(getattr(one, name)) for name in ("place", "recorded", "replayed")},
             "explained_by": by,
         }
-        for one, by in found
+        for one, by in found.items()
     ]
     return {
         "requests": len(recording.entries),

@@ -24,7 +24,8 @@ RATE_MAX: Final = 86_400.0
 """One day per second."""
 
 
-def _possible(now: datetime) -> datetime:
+def check_time(now: datetime) -> datetime:
+    """Return the time itself. Raises ValueError unless a world's clock can show it."""
     if not EARLIEST <= now <= LATEST:
         raise ValueError(f"must be between the years {EARLIEST.year} and {LATEST.year}")
     return now
@@ -36,7 +37,7 @@ def _passing(rate: float) -> float:
     return float(rate)
 
 
-WorldTime = Annotated[Instant, AfterValidator(_possible)]
+WorldTime = Annotated[Instant, AfterValidator(check_time)]
 """A moment of a world's clock."""
 
 ClockRate = Annotated[float, AfterValidator(_passing)]
