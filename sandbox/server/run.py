@@ -27,8 +27,12 @@ log = logging.getLogger("sandbox.server")
 
 _BACKLOG: Final = 2048
 _GRACE_S: Final = 2
-_IDLE_S: Final = 5
 _HANDSHAKE_S: Final = 10.0
+
+IDLE_S: Final = 150
+"""Time limit between two requests of a connection: longer than proxies keep idle connections, which
+is two minutes for Caddy. Otherwise the server would close some as the proxy sends a request.
+Source: assumed D25-times."""
 
 
 class Server(uvicorn.Server):
@@ -49,7 +53,7 @@ class Server(uvicorn.Server):
             access_log=False,
             server_header=False,
             proxy_headers=False,
-            timeout_keep_alive=_IDLE_S,
+            timeout_keep_alive=IDLE_S,
             timeout_graceful_shutdown=_GRACE_S,
             # The number of connections at which uvicorn answers 503 (assumed D25-places).
             limit_concurrency=None if places is None else places + 1,

@@ -10,6 +10,7 @@ from functools import partial
 
 import pytest
 
+from sandbox.server import run
 from tests.driving import until
 from tests.http.talking import HEALTH, JSON, Client, Serving, head_of, serving
 
@@ -64,6 +65,7 @@ def test_an_idle_connection_is_closed_without_an_answer():
             assert client.ask(HEALTH).status == 200
             time.sleep(2 * SHORT_S / 3)
         assert client.is_closed()
+    assert run.IDLE_S > 120, "a proxy that keeps idle connections for longer loses requests"
 
 
 def test_an_answer_may_take_longer_than_all_of_these():
