@@ -3,14 +3,11 @@
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
-from typing import Any, Final
+from typing import Any
 
 from sandbox.domain.clock import Timer
 from sandbox.store import tables
 from sandbox.store.tables import DuplicateValue, Row, Table, having, set_of
-
-FEW: Final = 8
-"""A lookup is used if it leads to at most one in this many records; otherwise all are compared."""
 
 
 class Records:
@@ -143,35 +140,28 @@ class Records:
     def _matching(self, where: tables.Where) -> list[Any]:
         """Return all records (or their parts `within`) that match every condition, oldest first.
 
-        It starts from the narrowest lookup, unless comparing all records is faster. Parts are
-        fetched from their records once, not by each condition, since they are scattered in memory.
+        Lookups come first. Parts are fetched from their records once, not by each condition, since
+        they are scattered in memory.
         """
         conditions: dict[str, Any] = dict(where)
         if (scope := conditions.pop("scope", None)) is not None:
             self._restrict_to(scope, conditions)
-        counts = {
-            name: sum(len(entries.get(value, ())) for value in set_of(conditions[name]))
-            for name, entries in self.lookups.items()
-            if name in conditions
-        }
-        narrowest = min(counts, key=counts.__getitem__, default="")
-        if narrowest and counts[narrowest] <= len(self.by_id) // FEW:
-            wanted, entries = set_of(conditions.pop(narrowest)), self.lookups[narrowest]
-            found = self._with_ids({id for value in wanted for id in entries.get(value, ())})
-        else:
-            found = list(self.by_id.values())
+        # In dictionaries, the ids of a value keep their order, so they are sorted quickly.
+        ids: dict[str, None] | None = None
+        for name in self.lookups.keys() & conditions.keys():
+            entries, wanted = self.lookups[name], set_of(conditions.pop(name))
+            its = {id: None for value in wanted for id in entries.get(value, ())}
+            ids = its if ids is None else {id: None for id in ids if id in its}
+        found = list(self.by_id.values()) if ids is None else self._with_ids(ids)
         if self._has_deleted and where:
             found = [one for one in found if one.deleted_at is None]
         table = self.table
         if table.texts is not None and table.texts[0] in conditions:
             found = self._with_text(conditions.pop(table.texts[0]).lower(), found)
-        for name in conditions.keys() & table.lookups.keys() - {*table.conditions, *tables.OWNER}:
-            values, values_of = set_of(conditions.pop(name)), table.lookups[name]
-            found = [one for one in found if not values.isdisjoint(values_of(one))]
         if table.within:
             found = list(map(attrgetter(table.within), found))
         for name, wanted in conditions.items():
-            found = table.conditions.get(name, having(tables.OWNER.get(name, name)))(found, wanted)
+            found = table.conditions.get(name, having(name))(found, wanted)
         return found
 
     def _restrict_to(self, scope: Any, conditions: dict[str, Any]) -> None:

@@ -35,13 +35,12 @@ class Table(Struct, frozen=True, kw_only=True, gc=False):
 
     A value in a `unique` lookup belongs to one record forever, deleted or not. `lookups` lead from
     a value to its records; the lookup `account` answers queries within a scope. `conditions` select
-    the records that match a wanted value; one with the name of a lookup is used whenever the lookup
-    is not. Any other condition compares the field of its name. `texts` has the name of the text
-    search, and the texts that it searches. The field `moment`, in Unix milliseconds, orders the
-    records and allows queries by time. If there is a part `within` the record, `key`, `moment` and
-    conditions are about that part; lookups and texts get the whole record. A change in `can_wait`
-    tables alone need not be durable before an answer; it is written with the next change. `derives`
-    returns further records that are put together with a record.
+    the records that match a wanted value; any other condition compares the field of its name.
+    `texts` has the name of the text search, and the texts that it searches. The field `moment`, in
+    Unix milliseconds, orders the records and allows queries by time. If there is a part `within`
+    the record, `key`, `moment` and conditions are about that part; lookups and texts get the whole
+    record. A change in `can_wait` tables alone need not be durable before an answer; it is written
+    with the next change. `derives` returns further records that are put together with a record.
     """
 
     name: str
@@ -137,10 +136,6 @@ def having(field_name: str) -> Fitting:
     return fitting
 
 
-OWNER: Final = {"account": "account_id"}
-"""The lookup that all tables of records with an account have, and the field that it compares."""
-
-
 def _open_at(delivery: Delivery) -> tuple[str, ...]:
     return (delivery.endpoint_id,) if delivery.status == "pending" else ()
 
@@ -203,7 +198,6 @@ TABLES: Final[tuple[Table, ...]] = (
             "in_batch": _batches_of,
         },
         conditions={
-            "batch_id": having("batch_id"),
             "terminal_id": having("tid"),
             "event_id": _with_event,
             "card_number": _with_card,
