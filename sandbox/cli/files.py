@@ -254,7 +254,7 @@ def postman(out: Path | None, *, server: str, profile: Profile) -> None:
         profile,
         version=__version__,
         url=server.rstrip("/"),
-        keys={name: key for name, (_, key) in cast.keys.items()},
+        keys=cast.plaintexts,
         cast={kind: getattr(cast, kind) for kind in ("accounts", "terminals", "locations")},
     )
     if out is None:

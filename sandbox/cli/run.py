@@ -113,7 +113,7 @@ async def _run_around(command: list[str], settings: Settings, folder: Path) -> i
 def _environment(url: str, sandbox: Sandbox) -> dict[str, str]:
     """Return the environment of the command: that of this process, with the sandbox's variables."""
     cast = sandbox.worlds.default.cast
-    keys, terminals = {name: key for name, (_, key) in cast.keys.items()}, cast.terminals
+    keys, terminals = cast.plaintexts, cast.terminals
     ours = {
         "SANDBOX_URL": url,
         "SANDBOX_KEY": keys.get("merchant") or next(iter(keys.values()), None),

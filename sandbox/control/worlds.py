@@ -173,7 +173,8 @@ class Worlds(View):
 
 def view_world(world: World) -> WorldView:
     """Return the world as the control API shows it, with the cast and the plaintext of its keys."""
-    keys = {name: KeyOfCast(id=id, key=key) for name, (id, key) in world.cast.keys.items()}
+    cast = world.cast
+    keys = {name: KeyOfCast(id=id, key=cast.plaintexts[name]) for name, id in cast.keys.items()}
     clock = world.clock.view()
     return WorldView.of(world, readings=readings_apart(world), clock=clock, keys=keys)
 

@@ -97,7 +97,7 @@ class InProcessStage(LocalStage):
         self._sandbox = build(settings, sender=Receiver())
         self._sandbox.receivers.add(RECEIVER, self._receive)
         super().__init__(self._sandbox.worlds.default)
-        self.keys = {name: key for name, (_, key) in self.world.cast.keys.items()}
+        self.keys = self.world.cast.plaintexts
         run_scenario(self.world, scenario)
         self._receives = bool(scenario.webhook) or any(
             one.expect.received is not None for one in scenario.example

@@ -108,7 +108,7 @@ def facts_of(sandbox: Sandbox, settings: Settings) -> dict[str, Any]:
         "seed": world.spec.seed,
         "clock": world.clock.view(),
         "api_key_header": settings.profile.api_key_header,
-        "keys": {name: key for name, (_, key) in world.cast.keys.items()},
+        "keys": world.cast.plaintexts,
         "known_keys": world.spec.are_keys_known,
         "terminals": world.cast.terminals,
         "has_ca": settings.ca is not None,

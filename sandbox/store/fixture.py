@@ -196,7 +196,7 @@ def _must_exist(where: str, word: str | None, known: Collection[str], what: str)
 
 
 class Cast(Struct):
-    """The named records of a world: ids by cast name, and the plaintext of each key.
+    """The named records of a world: ids by cast name, and the plaintexts of the keys.
 
     Terminals and locations have the cast name of their merchant (assumed D21), unless the fixture
     names them differently.
@@ -205,12 +205,11 @@ class Cast(Struct):
     accounts: dict[str, str] = field(default_factory=dict)
     terminals: dict[str, str] = field(default_factory=dict)
     locations: dict[str, str] = field(default_factory=dict)
-    keys: dict[str, tuple[str, str]] = field(default_factory=dict)
+    keys: dict[str, str] = field(default_factory=dict)
+    plaintexts: dict[str, str] = field(default_factory=dict)
 
     def ids_of(self, kind: str) -> dict[str, str]:
         """Return the ids of the accounts, terminals, locations or keys by cast name."""
-        if kind == "key":
-            return {name: id for name, (id, _) in self.keys.items()}
         ids: dict[str, str] = getattr(self, f"{kind}s")
         return ids
 
@@ -227,11 +226,12 @@ class Cast(Struct):
 
         `is_there` finds a record by its kind (account, terminal, ...) and id.
         """
-        parts: dict[str, Any] = {}
-        for kind in ("account", "terminal", "location", "key"):
-            known, ids = getattr(self, f"{kind}s"), self.ids_of(kind)
-            parts[f"{kind}s"] = {name: known[name] for name in known if is_there(kind, ids[name])}
-        return Cast(**parts)
+        there = {
+            f"{kind}s": {name: id for name, id in self.ids_of(kind).items() if is_there(kind, id)}
+            for kind in ("account", "terminal", "location", "key")
+        }
+        plaintexts = {name: self.plaintexts[name] for name in there["keys"]}
+        return Cast(**there, plaintexts=plaintexts)
 
 
 def seed(
@@ -260,7 +260,7 @@ def seed(
         key, plaintext = _key(
             name, cast.resolve(document), draws, key_format, is_fixed=has_fixed_keys
         )
-        cast.keys[name] = (key.id, plaintext)
+        cast.keys[name], cast.plaintexts[name] = key.id, plaintext
         unit.put(key)
     unit.commit()
     return cast

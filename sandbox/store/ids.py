@@ -9,13 +9,13 @@ mixes its own secret (docs/design/worlds.md).
 from collections.abc import Callable
 from hashlib import blake2b
 from typing import Final
+from uuid import UUID
 
 from sandbox.store.world_state import Counters
 
 _ALPHABET: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _TO_CHARS: Final = bytes(ord(_ALPHABET[byte % 62]) for byte in range(256))
 _BLOCK: Final = 64
-_VARIANT: Final = {digit: "89ab"[int(digit, 16) & 3] for digit in "0123456789abcdef"}
 
 
 class Ids:
@@ -128,5 +128,4 @@ def _chars(digest: bytes) -> str:
 
 
 def _uuid(digest: bytes) -> str:
-    hex = digest.hex()
-    return f"{hex[:8]}-{hex[8:12]}-4{hex[13:16]}-{_VARIANT[hex[16]]}{hex[17:20]}-{hex[20:]}"
+    return str(UUID(bytes=digest, version=4))

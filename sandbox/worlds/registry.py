@@ -147,7 +147,7 @@ class Worlds:
 
     def _begin_use(self, world: World) -> World:
         """Put a new world in use. Raises KeysTaken or NotRestored if another world has its keys."""
-        for name, (_, plaintext) in world.cast.keys.items():
+        for name, plaintext in world.cast.plaintexts.items():
             if not self.is_free(plaintext):
                 raise KeysTaken(
                     f"the key {name!r} of a world {world.id!r} is in use in another world"
@@ -256,7 +256,8 @@ class Worlds:
 
     def _secret(self, world: World, key: ApiKey) -> str | None:
         """Return the secret of a key if the world knows a plaintext that matches it, or None."""
-        known = [plaintext for id, plaintext in world.cast.keys.values() if id == key.id]
+        cast = world.cast
+        known = [cast.plaintexts[name] for name, id in cast.keys.items() if id == key.id]
         for plaintext in (*known, key.readable_key):
             parsed = self.profile.key_format.parse(plaintext or "")
             if parsed.lookup == key.lookup and matches_secret(key, parsed.secret):

@@ -170,7 +170,7 @@ class World:
     def key_name(self, id: str | None) -> str | None:
         """Return a key's name in the cast, or else its own; None for an unknown id."""
         key = self.store.get(ApiKey, id or "")
-        names = (name for name, (known, _) in self.cast.keys.items() if known == id)
+        names = (name for name, known in self.cast.keys.items() if known == id)
         return next(names, None if key is None else key.name)
 
     @property

@@ -98,7 +98,7 @@ class Serving:
     port: int
 
     def key(self) -> str:
-        return self.sandbox.worlds.default.cast.keys["merchant"][1]
+        return self.sandbox.worlds.default.cast.plaintexts["merchant"]
 
 
 @contextlib.contextmanager

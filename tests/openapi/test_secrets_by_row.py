@@ -95,7 +95,7 @@ def _assert_nothing_is_kept(sandbox: InProcess, caplog: pytest.LogCaptureFixture
     assert _left_in(everything_kept(sandbox)) == []
     assert _left_in(json.dumps(json.loads(snapshot), ensure_ascii=False)) == []
     assert _left_in(log) == []
-    assert [name for name, (_, key) in sandbox.cast.keys.items() if secret_of(key) in log] == []
+    assert [name for name, key in sandbox.cast.plaintexts.items() if secret_of(key) in log] == []
 
 
 def test_leftovers_would_be_found():

@@ -38,9 +38,9 @@ class Remote(InProcess):
 
     @property
     def cast(self) -> Any:
-        keys = {name: (one["id"], one["key"]) for name, one in self.view["keys"].items()}
-        names = ("accounts", "terminals", "locations")
-        return SimpleNamespace(keys=keys, **{name: self.view[name] for name in names})
+        keys = self.view["keys"].items()
+        ids, plain = ({name: one[field] for name, one in keys} for field in ("id", "key"))
+        return SimpleNamespace(**{**self.view, "keys": ids, "plaintexts": plain})
 
     def carry_out(self, scope: dict[str, Any], payload: bytes) -> Response:
         """The answer of the server."""

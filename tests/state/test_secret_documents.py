@@ -61,7 +61,7 @@ def test_a_saved_world_has_masked_cards_and_a_readable_key_in_one_place_and_come
     assert saved.count(KEPT_KEY) == saved.count(f'"readable_key": "{KEPT_KEY}"') == 1
     assert "476173******0011" in saved
     # Neither whole nor its secret part; the keys of `default` are those of every sandbox.
-    keys = {name: key for name, (_, key) in a_sandbox().cast.keys.items()}
+    keys = a_sandbox().cast.plaintexts
     assert {name for name in keys if keys[name][-32:] in saved} == {"legacy", "retrievable"}
 
     assert _put(a_sandbox(), full) == (200, "None")

@@ -45,10 +45,10 @@ class Caller:
 
     def key(self, name: str) -> str:
         """The plaintext of a key of the cast; anything else as it is."""
-        return self.cast.keys[name][1] if name in self.cast.keys else name
+        return self.cast.plaintexts.get(name, name)
 
     def key_id(self, name: str) -> str:
-        return self.cast.keys[name][0]
+        return self.cast.keys[name]
 
     def account_id(self, name: str) -> str:
         """The id of an account of the cast; anything else as it is."""

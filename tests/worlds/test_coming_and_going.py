@@ -134,7 +134,7 @@ def test_a_world_that_moves_away_while_it_is_reset_leaves_no_keys_behind(sandbox
     worlds = sandbox.sandbox.worlds
     large = replace(worlds.default.spec, id="large", generated_data=GeneratedData(merchants=1))
     world = worlds.create(large)
-    _, key = world.cast.keys["merchant"]
+    key = world.cast.plaintexts["merchant"]
 
     async def lose_while_resetting() -> None:
         resetting = asyncio.create_task(worlds.reset_aside(world))

@@ -36,7 +36,7 @@ def on(path: Path, host: str = "0.0.0.0", **more: Any) -> AbstractContextManager
 def keys(sandbox: InProcess, world: str = "default") -> dict[str, str]:
     """The plaintext of the keys of a world's cast, each of which leads to it."""
     worlds = sandbox.sandbox.worlds
-    plain = {name: key for name, (_, key) in replace(sandbox, world=world).cast.keys.items()}
+    plain = replace(sandbox, world=world).cast.plaintexts
     holders = [worlds.holder(worlds.profile.key_format.parse(key)) for key in plain.values()]
     assert [holder and holder[0].id for holder in holders] == [world] * len(plain)
     return plain
