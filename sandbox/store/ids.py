@@ -47,8 +47,6 @@ class Ids:
         self._secret = secret
         self._is_taken = is_taken
         self._counters = Counters() if counters is None else counters
-        self._number = -1
-        self._block = b""
 
     def uuid(self) -> str:
         """Return a UUIDv4 in lower case (assumed 0.5-ids)."""
@@ -103,16 +101,12 @@ class Ids:
         return _chars(_digest(key, name.encode(), length))
 
     def _take(self, size: int) -> bytes:
-        counters = self._counters
-        drawn = counters.drawn
-        number, start = drawn // _BLOCK, drawn % _BLOCK
+        number, start = divmod(self._counters.drawn, _BLOCK)
+        if start + size > _BLOCK:
+            number, start = number + 1, 0
         end = start + size
-        if end > _BLOCK:
-            number, start, end = number + 1, 0, size
-        if number != self._number:
-            self._number, self._block = number, _digest(self._key, b"%d" % number, _BLOCK)
-        counters.drawn = number * _BLOCK + end
-        return self._block[start:end]
+        self._counters.drawn = number * _BLOCK + end
+        return _digest(self._key, b"%d" % number, _BLOCK)[start:end]
 
 
 def _key_of_seed(seed: int) -> bytes:
