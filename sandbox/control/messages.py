@@ -299,7 +299,7 @@ async def wait_for_message(request: ControlRequest, query: WaitQuery) -> Message
     world = request.world
     if query.after is not None:
         request.require(world.store.get(Message, query.after), "message", at="after: ")
-    if world.waits >= WAITS_MAX:
+    if world.subscriptions.waits >= WAITS_MAX:
         why = f"{WAITS_MAX} requests are already waiting in this world, which is the limit"
         how = "a wait ends with its message, at its timeout_s, or when its client disconnects"
         raise ControlFault(429, "too_many_waits", why, details=how)

@@ -87,7 +87,7 @@ class World:
         background: Background,
         secret: bytes = b"",
     ) -> None:
-        self.spec = spec
+        self.id, self.spec = spec.id, spec
         self._secret = b"" if spec.are_keys_known else secret
         self.system_clock = system_clock
         self.profile = profile = background.profile
@@ -132,11 +132,6 @@ class World:
     def put_state(self, **changes: Any) -> None:
         """Store these fields of the world's state."""
         self.store.put(replace(self.state, **changes))
-
-    @property
-    def id(self) -> str:
-        """The world's id."""
-        return self.spec.id
 
     def has_record(self, kind: str, id: str) -> bool:
         """Whether there is an account, a terminal, a location or a key with this id."""
@@ -277,14 +272,10 @@ class World:
             self.tell_changed()
 
     @property
-    def waits(self) -> int:
-        """How many requests of the control API wait for a message."""
-        return self.subscriptions.waits
-
-    @property
     def has_waiting_clients(self) -> bool:
         """Whether a payment waits for a card or its processor, or a client for news."""
-        return bool(self.busy or len(self.tap_desk) or len(self.subscriptions) or self.waits)
+        readers = self.subscriptions
+        return bool(self.busy or len(self.tap_desk) or len(readers) or readers.waits)
 
     async def wait_for_change(self) -> None:
         """Wait for a new message or the result of an attempt."""

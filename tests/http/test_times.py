@@ -88,7 +88,7 @@ def test_a_stream_or_a_wait_ends_with_its_connection():
         world = sandbox.sandbox.worlds.default
 
         def under_way() -> int:
-            return len(world.subscriptions) + world.waits
+            return len(world.subscriptions) + world.subscriptions.waits
 
         for asked in (STREAM, WAIT):
             for behind in (b"", HEALTH[:-2], b"\x00"):
@@ -108,7 +108,7 @@ def test_a_complete_body_is_not_late_because_another_request_is_answered_first()
     head = head_of(f"PUT {WORLD}/switches", f"content-length: {len(switches)}")
     with serving(body_s=0.2) as sandbox, Client(sandbox.port) as client:
         client.send(wait + head)
-        until(lambda: sandbox.sandbox.worlds.default.waits == 1)
+        until(lambda: sandbox.sandbox.worlds.default.subscriptions.waits == 1)
         client.send(switches)
 
         assert [client.answer().status for _ in range(2)] == [408, 200]

@@ -159,7 +159,7 @@ def test_one_wait_more_than_may_be_is_refused_until_their_clients_hang_up(sandbo
     assert_refused(refused, 429, "too_many_waits")
     assert f"{WAITS_MAX} requests are already waiting" in refused.json()["message"]
     assert [task.result() for task in tasks] == [None] * WAITS_MAX
-    assert sandbox.get_world().waits == 0
+    assert sandbox.get_world().subscriptions.waits == 0
     assert (elsewhere.status, run(ask_wait(sandbox, timeout_s=0)).status) == (408, 408)
 
 
@@ -207,7 +207,7 @@ def test_delivered_waits_until_an_endpoint_has_accepted_the_message(sandbox):
 def test_a_message_that_comes_at_the_deadline_is_found(sandbox, run):
     async def emit_at_the_end():
         waiting = asyncio.create_task(ask_wait(sandbox, timeout_s=0))
-        while not sandbox.get_world().waits:
+        while not sandbox.get_world().subscriptions.waits:
             await asyncio.sleep(0)
         return sandbox.emit(), await waiting
 
