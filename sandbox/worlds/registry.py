@@ -85,20 +85,17 @@ class Worlds:
         self.before_deleting: Callable[[str], Awaitable[None]] | None = None
 
     def create(self, spec: WorldSpec) -> World:
-        """Create, fill and register a world with an id, before there are requests.
+        """Create, fill and register a world with a free id, before there are requests.
 
-        Raises WorldTaken, TooManyWorlds, or NotRestored if its saved world cannot be used; then
-        nothing changed.
+        Raises KeysTaken, or NotRestored if its saved world cannot be used; then nothing changed.
         """
-        spec = replace(spec, are_keys_known=self.known_keys)
-        with self._reserved(spec):
-            world = self.make(spec)
-        return self._begin_use(world)
+        return self._begin_use(self.make(replace(spec, are_keys_known=self.known_keys)))
 
     async def create_aside(self, spec: WorldSpec, team: str = OPERATOR) -> World:
         """Create a world like `create`, while other requests are served.
 
-        An empty id becomes the team's next `world-N` whose id and keys are free.
+        An empty id becomes the team's next `world-N` whose id and keys are free. Raises WorldTaken
+        and TooManyWorlds too.
         """
         self.drop_unused()
         spec = candidate = replace(spec, are_keys_known=self.known_keys)
