@@ -21,7 +21,7 @@ from sandbox.platform.internal_client import InternalClient
 from sandbox.platform.routing import ROOT_PATH
 from sandbox.platform.security import origin_of
 from sandbox.store.fixture import Fixture
-from sandbox.store.tables import Row, Where
+from sandbox.store.tables import NEWEST_FIRST, Order, Row, Where
 from sandbox.worlds.background import select
 from sandbox.worlds.elsewhere import Elsewhere, WorldLost
 from sandbox.worlds.registry import Worlds
@@ -194,22 +194,21 @@ class ControlRequest:
         return None if text is None else self.get_named(kind, text, field).id
 
     def find_page(
-        self, kind: type[R], where: Where, query: PageQuery, **how: Any
+        self, kind: type[R], where: Where, query: PageQuery, order: Order = NEWEST_FIRST
     ) -> tuple[list[R], int, int | None]:
         """Find a page of records, their total number, and the cursor of the next page.
 
-        Conditions that are None or an empty list are ignored. `how` has a time and an order, as
-        `UnitOfWork.find` takes them. The cursor is the number of records that are still to come, so
-        records that are added before a page do not move it.
+        Conditions that are None or an empty list are ignored. The cursor is the number of records
+        that are still to come, so records that are added before a page do not move it.
         """
         unit, offset = self.world.store.begin(), 0
         given = {name: value for name, value in where.items() if value not in (None, [])}
         # With a scope, deleted records are left out.
         where = {"scope": None, **given}
         if query.before is not None:
-            _, total = unit.find(kind, where, limit=1, **how)
+            _, total = unit.find(kind, where, limit=1)
             offset = max(total - query.before, 0)
-        rows, total = unit.find(kind, where, limit=query.limit, offset=offset, **how)
+        rows, total = unit.find(kind, where, limit=query.limit, offset=offset, order=order)
         left = total - offset - len(rows)
         return rows, total, left if left > 0 and rows else None
 

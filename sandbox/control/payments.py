@@ -103,9 +103,8 @@ def payment_row(payment: Payment) -> PaymentRow:
 @get(f"{WORLD}/payments", "payments.search")
 def search_payments(request: ControlRequest, query: PaymentsQuery) -> PaymentsPage:
     """Search the payments of a world, of all its accounts."""
-    between = tuple(None if at is None else to_ms(at) for at in (query.since, query.until))
-    how: Any = {"between": between, "order": _ORDERS[query.order]}
-    rows, total, after = request.find_page(Payment, _where(request, query), query, **how)
+    where, order = _where(request, query), _ORDERS[query.order]
+    rows, total, after = request.find_page(Payment, where, query, order)
     shape = payment_row if query.shape == "row" else _view
     return PaymentsPage(payments=list(map(shape, rows)), total=total, next=after)
 
@@ -128,6 +127,8 @@ def _where(request: ControlRequest, query: PaymentsQuery) -> dict[str, Any]:
         "card_brand": query.card_brand,
         "min_amount": query.amount_min,
         "max_amount": query.amount_max,
+        "start_ms": query.since and to_ms(query.since),
+        "end_ms": query.until and to_ms(query.until),
         "search_term": query.q,
     }
 

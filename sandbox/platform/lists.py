@@ -10,9 +10,7 @@ from sandbox.domain.text import did_you_mean
 from sandbox.platform.access import can_see_all
 from sandbox.platform.context import OperationContext
 
-_NO_CONDITIONS: Final = frozenset(
-    {"account_id", "limit", "offset", "start_ms", "end_ms", "sort_by", "sort_order"}
-)
+_NO_CONDITIONS: Final = frozenset({"account_id", "limit", "offset", "sort_by", "sort_order"})
 """Parameters for the account, the page and the order of a list; they are not conditions."""
 
 

@@ -162,8 +162,7 @@ def search(context: OperationContext, query: SearchTransactions) -> Any:
     order = Order(
         "" if query.sort_by == "created_at" else query.sort_by, query.sort_order == "desc"
     )
-    between = (query.start_ms, query.end_ms)
-    return lists.page_of(context, Payment, "transactions", where, between=between, order=order)
+    return lists.page_of(context, Payment, "transactions", where, order=order)
 
 
 @operation(

@@ -1,6 +1,6 @@
 """The records of a table in memory: a dictionary by id, and one for each lookup."""
 
-from bisect import bisect_left, bisect_right, insort
+from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from typing import Any
@@ -119,19 +119,12 @@ class Records:
         *,
         limit: int | None = None,
         offset: int = 0,
-        between: tables.Between = tables.ANY_TIME,
         order: tables.Order = tables.NEWEST_FIRST,
     ) -> tuple[list[Any], int]:
         """Return a page in the requested order, and the total."""
         within, found = self.table.within, self._matching(where)
-        if self.table.moment:
-            moment, (first, last) = attrgetter(self.table.moment), between
-            found.sort(key=moment)
-            start = 0 if first is None else bisect_left(found, first, key=moment)
-            end = None if last is None else bisect_right(found, last, key=moment)
-            found = found[start:end]
-        if order.by:
-            found.sort(key=attrgetter(order.by))
+        for name in filter(None, (self.table.moment, order.by)):
+            found.sort(key=attrgetter(name))
         if order.is_descending:
             found.reverse()
         page, key = found[offset : None if limit is None else offset + limit], self.table.key

@@ -36,11 +36,11 @@ class Table(Struct, frozen=True, kw_only=True, gc=False):
     A value in a `unique` lookup belongs to one record forever, deleted or not. `lookups` lead from
     a value to its records; the lookup `account` answers queries within a scope. `conditions` select
     the records that match a wanted value; any other condition compares the field of its name.
-    `texts` has the name of the text search, and the texts that it searches. The field `moment`, in
-    Unix milliseconds, orders the records and allows queries by time. If there is a part `within`
-    the record, `key`, `moment` and conditions are about that part; lookups and texts get the whole
-    record. A change in `can_wait` tables alone need not be durable before an answer; it is written
-    with the next change. `derives` returns further records that are put together with a record.
+    `texts` has the name of the text search, and the texts that it searches. The field `moment`
+    orders the records. If there is a part `within` the record, `key`, `moment` and conditions are
+    about that part; lookups and texts get the whole record. A change in `can_wait` tables alone
+    need not be durable before an answer; it is written with the next change. `derives` returns
+    further records that are put together with a record.
     """
 
     name: str
@@ -203,6 +203,8 @@ TABLES: Final[tuple[Table, ...]] = (
             "card_number": _with_card,
             "min_amount": lambda txs, least: [tx for tx in txs if tx.total_amount >= least],
             "max_amount": lambda txs, most: [tx for tx in txs if tx.total_amount <= most],
+            "start_ms": lambda txs, first: [tx for tx in txs if tx.created_at >= first],
+            "end_ms": lambda txs, last: [tx for tx in txs if tx.created_at <= last],
         },
         texts=("search_term", _texts_of),
     ),
@@ -246,14 +248,6 @@ Where = Mapping[str, str | int | Collection[str] | None]
 below it. None stands for all accounts. The value of a text search is a piece of text that may
 appear anywhere in the record's texts; upper and lower case are the same.
 """
-
-Between = tuple[int | None, int | None]
-"""The first and the last moment, in Unix milliseconds, both included; None for no bound.
-
-Only for tables with a moment.
-"""
-
-ANY_TIME: Final[Between] = (None, None)
 
 
 class Order(Struct, frozen=True, gc=False):
