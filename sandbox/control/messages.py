@@ -16,6 +16,7 @@ from sandbox.domain import webhooks
 from sandbox.domain.directory import Account
 from sandbox.domain.events import EVENTS, EventType, Message, MessageHead, body_of, status_of
 from sandbox.domain.instants import Instant
+from sandbox.store.files.port import Unavailable
 from sandbox.store.ids import Ids
 from sandbox.worlds.background import collect, select
 from sandbox.worlds.event_stream import WAITED
@@ -328,12 +329,11 @@ async def _find_until(deadline: float, request: ControlRequest, query: WaitQuery
             async with asyncio.timeout_at(deadline):
                 while not found:
                     if (event := await news.next()) is None:
-                        # The world was deleted or replaced, or the server ends this request soon.
+                        # The world was deleted or replaced, or the server stops.
                         request.find_world()
                         if request.world is not world:
                             return None
-                        await asyncio.sleep(query.timeout_s)
-                        break
+                        raise Unavailable("the server is stopping; the wait was not completed")
                     came = getattr(event.content, "message", event.content)
                     # If events were missed, their number came instead.
                     is_one = isinstance(came, Message)

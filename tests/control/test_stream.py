@@ -265,13 +265,15 @@ def test_a_payment_that_waits_for_a_tap_is_streamed_at_its_start_and_end(sandbox
 # --- served -----------------------------------------------------------------------------------
 
 
-def test_a_server_whose_streams_are_read_or_not_stops_without_complaint():
+def test_a_server_whose_streams_and_messages_are_awaited_stops_without_complaint():
     with serving() as server:
         with (
             httpx2.stream("GET", server.url + STREAM, timeout=WAIT_S) as answer,
             Client(server.port) as silent,
+            Client(server.port) as waiting,
         ):
             silent.send(head_of(f"GET {STREAM}"))
+            waiting.send(head_of("GET /_sandbox/worlds/default/wait?timeout_s=60"))
             lines = answer.iter_lines()
             seen = [next(lines), next(lines)]
             server.ask("GET", "/v5/apikeys", key="merchant")
@@ -280,6 +282,7 @@ def test_a_server_whose_streams_are_read_or_not_stops_without_complaint():
             seen += [line for line in lines if line.startswith("event")]
             while silent.socket.recv(65_536):
                 pass
+            assert waiting.answer().status == 503
         _, errors = server.process.communicate(timeout=10)
         code = server.process.wait()
 
