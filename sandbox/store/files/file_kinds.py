@@ -1,5 +1,6 @@
 """The kinds of state files, chosen by the suffix of the name, and copying one into another."""
 
+import re
 from pathlib import Path
 from typing import Final
 
@@ -18,8 +19,10 @@ def open_file(path: Path) -> StateFile:
         return JsonFile(path)
     if suffix in SQLITE:
         return SqliteFile(path)
+    # A misspelt URL may contain a password.
+    shown = re.sub(".*@", "***@", str(path))
     raise StoreError(
-        f"{path}: cannot tell what kind of file this is; name one that ends in .json (to read and "
+        f"{shown}: cannot tell what kind of file this is; name one that ends in .json (to read and "
         f"edit) or in .db (for many documents; {' and '.join(SQLITE[1:])} are the same)"
     )
 
