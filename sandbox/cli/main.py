@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import re
 import sys
 from collections.abc import Mapping
 from importlib import import_module
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
+from click import shell_completion as completion
 
 from sandbox import __version__
 from sandbox.cli.output import EXIT_INTERRUPTED, refuse
@@ -86,6 +88,50 @@ class Commands(Group):
 def _discard_output() -> None:
     """Discard buffered output. Otherwise Python complains at exit that it cannot write it."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+# --- completion at a shell, where that of click is not enough
+
+
+@completion.add_completion_class
+class _Bash(completion.BashComplete):
+    """Completion in bash, which hands over `http://host` and `--world=uat` in several words."""
+
+    def get_completion_args(self) -> tuple[list[str], str]:
+        """Return the words before the one to complete, and that."""
+        words = os.environ["COMP_WORDS"].split("\n")[1 : int(os.environ["COMP_CWORD"]) + 1]
+        joined = re.sub(r"\n([:=]+)(\n|$)", r"\1", "\n".join(words))
+        *args, incomplete = (
+            " ".join(completion.split_arg_string(word)) for word in joined.split("\n")
+        )
+        return args, incomplete
+
+
+class _WholeWords(completion.ShellComplete):
+    """Completion in a shell that replaces the word, so for `--world=ua` it needs the option too."""
+
+    def get_completions(
+        self, args: list[str], incomplete: str
+    ) -> list[completion.CompletionItem[str]]:
+        """Return the words that the shell offers."""
+        found = super().get_completions(args, incomplete)
+        option, equals, _ = incomplete.partition("=")
+        if equals and option.startswith("-"):
+            for one in found:
+                one.value = f"{option}={one.value}"
+        return found
+
+
+@completion.add_completion_class
+class _Zsh(_WholeWords, completion.ZshComplete):
+    """Completion in zsh."""
+
+
+@completion.add_completion_class
+class _Fish(_WholeWords, completion.FishComplete):
+    """Completion in fish, where click cuts values and their descriptions at a comma."""
+
+    source_template = completion.FishComplete.source_template.replace("split ", "split --max 1 ")
 
 
 COMMANDS_FILE: Final = Path(__file__).with_name("commands.json")

@@ -5,6 +5,7 @@ import io
 import json
 import os
 import pty
+import re
 import select
 import shlex
 import signal
@@ -219,9 +220,11 @@ def commands() -> dict[str, click.Command]:
 def offered(line: str, shell: str = "bash", **env: str) -> list[str]:
     """The words that the shell offers for the last word of the line."""
     words = line.split(" ")
+    if shell == "bash":
+        words = [part for word in words for part in re.split("([:=]+)", word)]
     place = words[-1] if shell == "fish" else str(len(words) - 1)
-    asked = {"_SANDBOX_COMPLETE": f"{shell}_complete", "COMP_WORDS": line, "COMP_CWORD": place}
-    lines = told(**(env | asked)).splitlines()
+    asked = {"_SANDBOX_COMPLETE": f"{shell}_complete", "COMP_CWORD": place}
+    lines = told(**env, **asked, COMP_WORDS="\n".join(words)).splitlines()
     if shell == "zsh":
         return lines[1::3]
     return [one.split("\t")[0].partition(",")[2] for one in lines if one]

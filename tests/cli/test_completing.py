@@ -11,17 +11,18 @@ NOBODY = "http://127.0.0.1:9"
 
 @pytest.mark.parametrize("shell_name", ["bash", "zsh", "fish"])
 def test_each_shell_is_offered_the_words_of_a_table(shell_name):
-    assert offered("sandbox pay 10 --card tok_amex", shell_name) == ["tok_amex"]
+    found = offered("sandbox listen --events=transaction.sale,batch.op", shell_name)
+    # Bash replaces what follows the sign, other shells the whole word.
+    option = "" if shell_name == "bash" else "--events="
+    assert found == [f"{option}transaction.sale,batch.opened"]
     script = told(_SANDBOX_COMPLETE=f"{shell_name}_source")
     assert f"_SANDBOX_COMPLETE={shell_name}_complete" in script
+    assert 'split ","' not in script, "values and descriptions have commas"
 
 
 def test_words_of_tables_need_no_server():
     for line, words in {
-        "resen": ["resend"],
-        "trigg": ["trigger"],
         "clock ": ["advance", "freeze", "run", "set", "show"],
-        "clock adv": ["advance"],
         "clock --w": ["--world"],
         "next lost": ["lost_card"],
         "next --fault drop_a": ["drop_after"],
@@ -32,10 +33,8 @@ def test_words_of_tables_need_no_server():
         "switch batch.settlement m": ["manual"],
         "confirm last ": ["yes", "no"],
         "tap --card tok_am": ["tok_amex"],
-        "listen --events transaction.sale,batch.op": ["transaction.sale,batch.opened"],
         "doctor --events batch.op": ["batch.opened"],
         "serve --scenario slow_t": ["slow_tap"],
-        "run --scenario slow_t": ["slow_tap"],
         "pay 10 --as surch": [],
     }.items():
         found = offered(f"sandbox {line}", SANDBOX_URL=NOBODY)
@@ -48,7 +47,7 @@ def test_worlds_and_casts_are_those_of_the_server(shell):
         f"world show {shell.world[:-2]}": [shell.world],
         "pay 10 --as surch": ["surcharge_merchant"],
         "pay 10 --terminal tax": ["tax_merchant"],
-        "keys --name part": ["partner"],
+        f"keys --url {shell.server.url} --name part": ["partner"],
         "tail --key part": ["partner"],
         "lens part": ["partner"],
         "lens partner accounts.read tax": ["tax_merchant"],
