@@ -218,6 +218,6 @@ def test_a_bad_file_is_refused_with_its_line_and_the_nearest_word(sandbox):
 def test_columns_of_other_names_are_not_compared_and_named(sandbox):
     sale = sandbox.sold()
 
-    found = compared(sandbox, as_csv(row(sale, order="7", total_amount=5)))
+    found = compared(sandbox, as_csv(row(sale, **{"order; no": "7"}, total_amount=5)))
 
-    assert (found["differences"], found["ignored_columns"]) == ([], ["order", "total_amount"])
+    assert (found["differences"], found["ignored_columns"]) == ([], ["order; no", "total_amount"])
