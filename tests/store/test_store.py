@@ -1,7 +1,7 @@
 """Units of work: a change of records, messages and timers happens as a whole or not at all."""
 
 from collections.abc import Callable
-from datetime import timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
@@ -10,22 +10,72 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from sandbox.domain.clock import AUTHORIZATION_EXPIRES, BATCH_RESULT, TAP_EXPIRES, Timer
-from sandbox.domain.directory import Account
+from sandbox.domain.directory import Account, AccountType
 from sandbox.domain.events import Message
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.webhooks import Endpoint
 from sandbox.store.store import Store, UnitOfWork
-from sandbox.store.tables import DuplicateValue, UnitClosed
+from sandbox.store.tables import DuplicateValue, Row, UnitClosed
 from sandbox.store.world_state import Counters
 from tests.properties import examples
-from tests.store.records import AT, account, key, message, put
 
+AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
 TIMER = Timer(kind=TAP_EXPIRES, subject="t", due=AT, tag="x")
 
 
 @pytest.fixture
 def store() -> Store:
     return Store()
+
+
+def account(id: str, *parents: str, name: str = "A shop") -> Account:
+    return Account(
+        id=id,
+        type=AccountType.MERCHANT,
+        name=name,
+        description="",
+        parent_account_ids=parents,
+        created_at=AT,
+    )
+
+
+def key(
+    id: str, account_id: str = "a", *, lookup: str = "", deleted_at: datetime | None = None
+) -> ApiKey:
+    return ApiKey(
+        id=id,
+        account_id=account_id,
+        name=id,
+        lookup=lookup or f"lookup-{id}",
+        salt="salt",
+        digest="digest",
+        key_last4="last",
+        permissions=("all",),
+        expires_at=AT,
+        created_at=AT,
+        deleted_at=deleted_at,
+    )
+
+
+def message(id: str, subject: Account | None = None) -> Message:
+    record = subject or account("a")
+    return Message(
+        id=id,
+        event_type="account.created",
+        account_id=record.id,
+        subject=record.id,
+        request_id=None,
+        created_at=AT,
+        record=record,
+    )
+
+
+def put(store: Store, *records: Row) -> None:
+    """Put the records, each in a commit of its own, so that their order is certain."""
+    for record in records:
+        unit = store.begin()
+        unit.put(record)
+        unit.commit()
 
 
 def endpoint(id: str) -> Endpoint:
