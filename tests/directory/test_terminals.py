@@ -147,16 +147,6 @@ def test_live_terminals_share_two_of_processor_mid_and_tid_and_never_all_three(s
             sandbox.put(path_of(other), change).detail(409, "conflict")
 
 
-def test_numbers_are_free_again_after_their_terminal_was_deleted_or_took_others(sandbox):
-    first = sandbox.a_terminal()
-    sandbox.put(path_of(first), {"tid": "00000043"}).expect(200)
-    second = sandbox.a_terminal()
-    block(sandbox, path_of(second))
-    assert sandbox.delete(path_of(second)).status == 204
-
-    assert sandbox.a_terminal()["tid"] == "00000042"
-
-
 # --- filters and search -----------------------------------------------------------------------
 
 BOARDED = {

@@ -62,18 +62,6 @@ def test_a_listing_has_what_the_permissions_allow(wider):
         wider.delete_key(reader["id"], by="admin")
 
 
-@pytest.mark.proves("assumed 0.5-lists")
-def test_a_listing_begins_with_the_newest_key_whatever_is_changed(sandbox):
-    for minute, name in enumerate(("first", "second", "third")):
-        sandbox.set_clock(f"2026-03-01T12:0{minute}:00Z")
-        sandbox.mint(["payments:read"], by="merchant", name=name)
-    sandbox.change_key(sandbox.key_id("merchant_read_only"), name="renamed", status="revoked")
-
-    listed = names(sandbox, listing(sandbox, key="merchant"))
-
-    assert listed == ["third", "second", "first", *MERCHANT]
-
-
 @pytest.mark.proves("spec 4.2, 4.2-list, 4.2-read", "assumed 1.2-array")
 def test_a_listing_is_a_bare_array_of_what_a_single_read_shows_and_has_no_pages(sandbox):
     listed = listing(sandbox, key="merchant")
