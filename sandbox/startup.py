@@ -76,10 +76,12 @@ class ScenarioReloader:
         An unusable version is logged and changes nothing. A new version replaces any scenario that
         was set in the meantime (assumed D24).
         """
+        seen = self._seen
         while True:
             await asyncio.sleep(LOOKS_EVERY_S)
-            seen = self._look()
-            if seen == self._seen:
+            before, seen = seen, self._look()
+            # A file that is still being written is not read in part.
+            if seen == self._seen or seen != before:
                 continue
             self._seen = seen
             try:
@@ -93,14 +95,13 @@ class ScenarioReloader:
             scenario = await asyncio.to_thread(read_scenario, self._path)
             # A saved world or a mark may have taken its place since the start.
             _run(scenario, str(self._path), worlds.default)
+            reload_log.info("reloaded scenario %r from %s", scenario.name, self._path)
         except ScenarioError as error:
             world = worlds.default
             running = world.scenario and f"scenario {world.scenario.scenario.name!r} keeps running"
             # The message quotes names from the file.
             message = world.profile.scrub(str(error))
             reload_log.warning("%s; %s", message, running or "no scenario runs")
-        else:
-            reload_log.info("reloaded scenario %r from %s", scenario.name, self._path)
 
 
 # --- stores -------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ def test_payments_go_through_the_proxy_that_the_user_named(shell):
         assert f"{PREFIX}/v3/preauth" in [one.path for one in proxy.requests]
         assert f"curl -s {proxy.url}/v3/payment" in at("world", "new")
         assert at("open", "--print", *to).startswith(f"{proxy.url}/_sandbox/#/{shell.world}")
-        played = at("scenario", "play", "webhook_before_the_answer", "--auto")
+        played = at("scenario", "play", "insufficient_funds_then_success", "--auto")
         assert "all as expected" in played
 
 

@@ -1,5 +1,7 @@
 """Scenarios are run, stopped, read, checked and shown, by name or as the files people write."""
 
+import asyncio
+import logging
 import tomllib
 from pathlib import Path
 
@@ -8,6 +10,7 @@ import pytest
 from sandbox.app import build
 from sandbox.scenario_examples.own_sandbox import run_examples
 from sandbox.scenarios.parser import parse_scenario, to_toml
+from sandbox.startup import ScenarioReloader
 from tests.control.refusals import assert_refused
 from tests.scenarios.running import LOST, counts, running, source
 
@@ -49,6 +52,28 @@ def test_a_scenario_takes_the_place_of_the_one_before_until_it_is_stopped(sandbo
     assert source(sandbox.pay()) == "default default"
     assert_refused(sandbox.manage("GET", "/scenario"), 404, "no_scenario")
     assert sandbox.manage("GET", "").json()["scenario"] is None
+
+
+def test_a_watched_file_is_read_once_it_is_written_in_whole(sandbox, tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr("sandbox.startup.LOOKS_EVERY_S", 0)
+    caplog.set_level(logging.INFO, "sandbox.scenario_reload")
+    path = tmp_path / "mine.toml"
+    path.touch()
+
+    async def write() -> None:
+        watching = asyncio.create_task(ScenarioReloader(path).watch(sandbox.sandbox.worlds))
+        for line in ("# Mine", 'name = "Whole"', "[[rule]]", 'then.outcome = "lost_card"'):
+            path.write_text(f"{path.read_text()}{line}\n")
+            # It looks once meanwhile.
+            await asyncio.sleep(0)
+        while not caplog.messages:
+            await asyncio.sleep(0.001)
+        watching.cancel()
+
+    asyncio.run(asyncio.wait_for(write(), 20))
+
+    assert caplog.messages == [f"reloaded scenario 'Whole' from {path}"]
+    assert source(sandbox.pay()) == "scenario 1"
 
 
 def test_an_unusable_scenario_is_a_400_that_changes_nothing_and_makes_no_world(sandbox):

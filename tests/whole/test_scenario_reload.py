@@ -32,7 +32,10 @@ class Watched(Remote):
         return line["level"], line["message"]
 
     def write(self, content):
-        self.path.write_text(content, encoding="utf-8")
+        """Save as editors do: beside the file, then in its place."""
+        beside = self.path.with_suffix(".new")
+        beside.write_text(content, encoding="utf-8")
+        beside.replace(self.path)
 
     def until_named(self, name):
         """The scenario that runs, once it has this name."""
@@ -99,26 +102,23 @@ def test_a_broken_file_changes_nothing_until_it_is_repaired(watched):
 
 
 def test_a_file_that_is_replaced_or_gone_for_a_while_is_read_again(watched):
-    # As editors save: beside it, then in its place.
-    beside = watched.path.with_suffix(".new")
-    beside.write_text(SECOND.replace("Second", "Other"), encoding="utf-8")
-    beside.replace(watched.path)
-    watched.until_named("Other")
+    away = watched.path.with_suffix(".away")
+    watched.write(SECOND)
     assert watched.said()[0] == "info"
 
-    watched.path.rename(beside)
+    watched.path.rename(away)
     gone = watched.said()
     meanwhile = watched.look("scenario")["name"]
-    beside.rename(watched.path)
+    away.rename(watched.path)
 
     there_again = watched.said()
     assert gone == (
         "warning",
         f"{watched.path}: cannot be read: No such file or directory; "
-        "scenario 'Other' keeps running",
+        "scenario 'Second' keeps running",
     )
-    assert meanwhile == "Other"
-    assert there_again == ("info", f"reloaded scenario 'Other' from {watched.path}")
+    assert meanwhile == "Second"
+    assert there_again == ("info", f"reloaded scenario 'Second' from {watched.path}")
 
 
 def test_a_scenario_of_the_library_is_watched_by_its_title_too(tmp_path):
