@@ -1,6 +1,6 @@
-"""The same seed and the same requests give the same bytes, and a reset gives them again."""
+"""A reset gives the same world again, in which the same requests give the same bytes."""
 
-from tests.driving import InProcess, Response, fresh
+from tests.driving import InProcess, Response
 from tests.support.directory import supplied
 
 
@@ -23,22 +23,6 @@ def _story(world: InProcess) -> list[Response]:
         world.get("/v5/apikeys", by="revoked"),
         world.create_key(by="partner", account_id=world.account_id("merchant"), **supplied()),
     ]
-
-
-def test_one_world_of_two_servers_answers_alike_whatever_happens_in_others(sandbox):
-    stories = []
-    for server, noise in ((fresh(), 0), (sandbox, 5)):
-        world, noisy = server.add_world("same", seed=7), server.add_world("noisy", seed=7)
-        for _ in range(noise):
-            noisy.create_key()
-            server.create_key()
-            noisy.reset()
-        stories.append(_story(world))
-
-    assert stories[0] == stories[1]
-
-
-# --- reset ------------------------------------------------------------------------------------
 
 
 def test_a_reset_gives_the_same_world_again_and_then_the_same_answers(sandbox):
