@@ -8,7 +8,6 @@ import pytest
 
 from sandbox import library
 from sandbox.domain.clock import ClockSetting
-from sandbox.domain.instants import parse_rfc3339
 from sandbox.domain.profile import parse_profile
 from sandbox.store.fixture import FixtureError
 from tests.driving import NOW, InProcess, fresh
@@ -65,14 +64,6 @@ def test_a_saved_world_is_a_fixture_with_its_clock_and_a_reset_goes_back_to_it(f
     assert sandbox.manage("GET", f"/messages/{told['id']}").status == 404
     assert len(statuses(sandbox)) == 2
     assert sandbox.paid()["status"] == "captured"
-
-
-def test_a_given_clock_comes_before_the_saved_one(friday):
-    own = begun(friday, clock=ClockSetting(now=parse_rfc3339("2026-03-05T00:00:00Z")))
-
-    clock = own.look("/worlds/default/clock")
-    assert clock["mode"] == "running"
-    assert clock["now"] >= "2026-03-05"
 
 
 def test_switches_that_it_is_given_come_before_the_saved_ones_and_stay_when_it_is_reset(friday):
