@@ -345,10 +345,9 @@ class Worlds:
                 return
             limit_s = UNUSED_AFTER_S
         unused_since = self.ticks() - limit_s
-        for world in self:
+        for world in [one for one in self if one.touched_s < unused_since]:
             is_protected = world.id == DEFAULT_WORLD or self.lock_of(world.id).locked()
-            is_in_use = is_protected or world.has_waiting_clients
-            if world.touched_s < unused_since and not is_in_use:
+            if not is_protected and not world.has_waiting_clients:
                 self._remove(world)
 
     def holder(self, parsed: ParsedKey) -> tuple[World, ApiKey] | None:
