@@ -9,13 +9,13 @@ mixes its own secret (docs/design/worlds.md).
 from collections.abc import Callable
 from hashlib import blake2b
 from typing import Final
-from uuid import UUID
 
 from sandbox.store.world_state import Counters
 
 _ALPHABET: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _TO_CHARS: Final = bytes(ord(_ALPHABET[byte % 62]) for byte in range(256))
 _BLOCK: Final = 64
+_VARIANT: Final = {digit: "89ab"[int(digit, 16) & 3] for digit in "0123456789abcdef"}
 
 
 class Ids:
@@ -47,6 +47,8 @@ class Ids:
         self._secret = secret
         self._is_taken = is_taken
         self._counters = Counters() if counters is None else counters
+        self._number = -1
+        self._block = b""
 
     def uuid(self) -> str:
         """Return a UUIDv4 in lower case (assumed 0.5-ids)."""
@@ -101,12 +103,16 @@ class Ids:
         return _chars(_digest(key, name.encode(), length))
 
     def _take(self, size: int) -> bytes:
-        number, start = divmod(self._counters.drawn, _BLOCK)
-        if start + size > _BLOCK:
-            number, start = number + 1, 0
+        counters = self._counters
+        drawn = counters.drawn
+        number, start = drawn // _BLOCK, drawn % _BLOCK
         end = start + size
-        self._counters.drawn = number * _BLOCK + end
-        return _digest(self._key, b"%d" % number, _BLOCK)[start:end]
+        if end > _BLOCK:
+            number, start, end = number + 1, 0, size
+        if number != self._number:
+            self._number, self._block = number, _digest(self._key, b"%d" % number, _BLOCK)
+        counters.drawn = number * _BLOCK + end
+        return self._block[start:end]
 
 
 def _key_of_seed(seed: int) -> bytes:
@@ -122,4 +128,5 @@ def _chars(digest: bytes) -> str:
 
 
 def _uuid(digest: bytes) -> str:
-    return str(UUID(bytes=digest, version=4))
+    hex = digest.hex()
+    return f"{hex[:8]}-{hex[8:12]}-4{hex[13:16]}-{_VARIANT[hex[16]]}{hex[17:20]}-{hex[20:]}"
