@@ -239,7 +239,7 @@ def _services(
 def _prove(scenario: Scenario) -> dict[int, list[str]]:
     """Return the mistakes of a scenario's examples. Raises ScenarioError for unknown names."""
     # This needs an HTTP client, whose import would make every start a tenth longer.
-    from sandbox.scenario_examples.own_sandbox import run_examples
+    from sandbox.scenario_examples.own_sandbox import run_examples  # noqa: PLC0415
 
     steps = run_examples(scenario, build, within_s=_PROVED_WITHIN_S)
     return {step.number: step.mistakes for step in steps}
@@ -247,7 +247,7 @@ def _prove(scenario: Scenario) -> dict[int, list[str]]:
 
 def _repeat(begin: Any, named: Any, steps: Any, *, profile: Profile) -> str | None:
     """Repeat these requests in a new sandbox, and say what differs; None if nothing does."""
-    from sandbox.scenario_examples.repetition import repeat
+    from sandbox.scenario_examples.repetition import repeat  # noqa: PLC0415 - needs the same client
 
     return repeat(begin, named, steps, build, profile=profile, within_s=_PROVED_WITHIN_S)
 
@@ -256,7 +256,8 @@ async def _play(
     world: World, scenario: Scenario, numbers: range, act: Act, *, inside: InternalClient
 ) -> list[PlayedExample]:
     """Play a scenario's examples in a running world, and return the steps."""
-    from sandbox.scenario_examples.running_world import WorldStage, play_in_world
+    # As above.
+    from sandbox.scenario_examples.running_world import WorldStage, play_in_world  # noqa: PLC0415
 
     stage = WorldStage(world, inside, act)
     return await play_in_world(stage, scenario.example, numbers, within_s=_PROVED_WITHIN_S)
@@ -279,6 +280,6 @@ def _delivery_worker(
 def _webhook_client(settings: Settings, guard: Guard) -> Sending:
     """Return the client that sends webhooks over the network."""
     # Importing its HTTP client would make every start a sixth longer.
-    from sandbox.webhooks.client import WebhookClient
+    from sandbox.webhooks.client import WebhookClient  # noqa: PLC0415
 
     return WebhookClient(guard, mask=settings.profile.scrub, ca=settings.webhooks_ca)

@@ -111,11 +111,11 @@ def open_store(store: str) -> StateFile:
     """Open a state file, or the worlds in a database that no server uses. Raises StoreError."""
     if not is_database(store):
         # Imported late, because it needs TinyDB, SQLite and file locks.
-        from sandbox.store.files.file_kinds import open_file
+        from sandbox.store.files.file_kinds import open_file  # noqa: PLC0415
 
         return open_file(Path(store))
     must_have_driver()
-    from sandbox.cluster.archive import Archive
+    from sandbox.cluster.archive import Archive  # noqa: PLC0415 - needs an optional package
 
     return Archive(store)
 
@@ -124,7 +124,7 @@ def name_store(store: str) -> str:
     """Return the name of a store for messages, without a password."""
     if not is_database(store):
         return store
-    from sandbox.cluster.database import name_of
+    from sandbox.cluster.database import name_of  # noqa: PLC0415 - needs an optional package
 
     return name_of(store)
 
@@ -158,7 +158,7 @@ def restore_all(worlds: Worlds, file: StateFile, path: Path) -> None:
         try:
             worlds.restore(library.spec_of(saved, id=id), saved)
         except (NotRestored, FixtureError) as error:
-            from sandbox.store.files.disk import unusable
+            from sandbox.store.files.disk import unusable  # noqa: PLC0415 - needs file locks
 
             raise unusable(path, f"world {id!r}: {error}") from None
     file.keep_good_copy()
@@ -265,9 +265,10 @@ def _share_worlds(
 ) -> Kept:
     """Return the worlds of a server that shares them with others through PostgreSQL."""
     must_have_driver()
-    from sandbox.cluster.server import ClusterServer
-    from sandbox.cluster.session import Address
-    from sandbox.cluster.setup import agree
+    # They need an optional package.
+    from sandbox.cluster.server import ClusterServer  # noqa: PLC0415
+    from sandbox.cluster.session import Address  # noqa: PLC0415
+    from sandbox.cluster.setup import agree  # noqa: PLC0415
 
     _check_shared(settings)
     url = settings.advertised_url

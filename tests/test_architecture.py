@@ -68,20 +68,6 @@ THIRD_PARTIES = {
 }
 """Package to where it may be imported: in the files whose path begins like that."""
 
-LAZY = {
-    "faker": "only for generated data",
-    "sandbox.webhooks.client": "only for the first webhook; its HTTP client takes long to load",
-    "sandbox.server.authority": "only with --tls, and needs an optional package",
-    "termios": "not on Windows",
-    "tty": "not on Windows",
-    "sandbox.platform.routes": "only for a shell that completes operations and scenarios",
-    "sandbox.library": "only for a shell that completes scenarios, and their files take pydantic",
-    "sandbox.cluster": "only where servers share worlds, and needs an optional package",
-    "sandbox.store.files": "only with a state file",
-    "sandbox.scenario_examples": "only when examples are proved",
-}
-"""What elsewhere may be imported inside a function, because the start is faster for it."""
-
 LINES_OF_A_FILE_MAX = 500
 LINES_OF_A_FUNCTION_MAX = 60
 
@@ -155,22 +141,6 @@ def test_no_import_circle_exists_not_even_inside_a_package():
     sorter = TopologicalSorter(graph)
 
     sorter.prepare()
-
-
-def test_an_import_inside_a_function_has_a_reason_and_each_reason_an_import():
-    imported = {
-        name: f"{_name(path)}:{node.lineno}: {name}"
-        for path in FILES
-        for function in _nodes(path)
-        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
-        for node in ast.walk(function)
-        if isinstance(node, ast.Import | ast.ImportFrom)
-        for name in _names_of(node)
-    }
-    rows = {name: [row for row in LAZY if f"{name}.".startswith(f"{row}.")] for name in imported}
-
-    assert [imported[name] for name, found in rows.items() if not found] == []
-    assert {row for found in rows.values() for row in found} == set(LAZY)
 
 
 def test_only_the_list_of_commands_names_modules_to_load():
@@ -249,30 +219,6 @@ def test_the_kit_knows_one_module_of_the_server():
     }
 
     assert at_runtime == {"sandbox.server.embedded", "sandbox.settings"}
-
-
-def test_the_domain_imports_only_what_is_pure_of_the_standard_library():
-    impure = {"asyncio", "http", "os", "random", "secrets", "socket", "threading", "time"}
-
-    def is_wrong(name: str, module: str) -> bool:
-        return name.startswith("domain/") and module in impure
-
-    assert _imports_with(FILES, is_wrong) == []
-
-
-def test_the_domain_does_not_read_the_time():
-    wrong = [
-        f"{_name(path)}:{node.lineno}"
-        for path in FILES
-        if _name(path).startswith("domain/")
-        for node in _nodes(path)
-        if isinstance(node, ast.Attribute)
-        and isinstance(node.value, ast.Name)
-        and node.value.id in {"date", "datetime", "uuid"}
-        and node.attr in {"now", "utcnow", "today", "uuid1", "uuid4"}
-    ]
-
-    assert wrong == []
 
 
 def test_no_file_is_longer_than_500_lines():

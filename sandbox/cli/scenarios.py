@@ -176,8 +176,8 @@ def play(name: str, *, auto: bool, keep: bool, server: Remote) -> None:
 def _wait_for_key(prompt: str) -> None:
     """Print the prompt, and wait for a key. A key that is pressed early is not lost."""
     try:
-        import termios
-        import tty
+        import termios  # noqa: PLC0415 - not on Windows
+        import tty  # noqa: PLC0415 - not on Windows
     except ImportError:  # Windows
         output.say(prompt, err=True)
         click.getchar()

@@ -81,7 +81,7 @@ def own(folder: Path, hosts: Iterable[str]) -> Tls:
     The authority is created on first use. Raises CertificateError.
     """
     try:
-        from sandbox.server import authority
+        from sandbox.server import authority  # noqa: PLC0415 - needs an optional package
     except ImportError:
         raise CertificateError(
             "--tls: making a certificate needs the package cryptography; install it beside the "

@@ -39,7 +39,7 @@ _CONFIG: Final = "cfg-tsys-001"
 
 def generate(store: Store, counts: GeneratedData, draws: Ids, *, seed: int, now: datetime) -> None:
     """Put generated merchants into a new store, distributed over its partners."""
-    from faker import Faker
+    from faker import Faker  # noqa: PLC0415 - it takes long to load
 
     fake = Faker("en_US", use_weighting=False)
     # As text, since Faker treats a number and its negative alike.
