@@ -20,7 +20,7 @@ from tests.cli.asking import ask, assert_refused
 from tests.cli.proxying import proxying, trusted_context
 from tests.driving import InProcess, Response, Served
 
-PAID, AGAIN, READ, LISTED, BAD_LIMIT, MADE, LAST = 2, 3, 5, 7, 8, 10, 12
+PAID, AGAIN, READ, LISTED, BAD_LIMIT, MADE = 2, 3, 5, 7, 8, 10
 """Numbers of requests of the recording."""
 
 
