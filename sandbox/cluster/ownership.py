@@ -227,10 +227,9 @@ async def end_silent(connection: Connection, me: int, sessions: Iterable[int]) -
     return {row["number"] for row in rows}
 
 
-async def servers(connection: Connection) -> dict[Peer, ServerRow]:
+async def servers(connection: Connection) -> list[ServerRow]:
     """Return all live servers, ordered by name."""
-    rows = map(tuple, await connection.fetch(_SERVERS))
-    return {Peer(*row[:4]): ServerRow(*row[1:3], *row[4:]) for row in rows}
+    return [ServerRow(*row) for row in await connection.fetch(_SERVERS)]
 
 
 async def list_others(connection: Connection, known: list[str]) -> list[KeptWorld]:

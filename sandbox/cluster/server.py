@@ -292,14 +292,14 @@ class ClusterServer:
         """Return all worlds except the known ones, ordered by id."""
         return await self._database.ask(ownership.list_others, list(known))
 
-    async def _others(self) -> list[Peer]:
+    async def _others(self) -> list[ServerRow]:
         """Return the other live servers that are not stopping."""
         rows, own = await self._database.ask(ownership.servers), self._session.number
-        return [one for one, row in rows.items() if row.state == "live" and one.session != own]
+        return [row for row in rows if row.state == "live" and row.session != own]
 
     async def servers(self) -> list[ServerRow]:
         """Return all live servers, ordered by name."""
-        return list((await self._database.ask(ownership.servers)).values())
+        return await self._database.ask(ownership.servers)
 
     def _take_tokens(self, tokens: str) -> None:
         if tokens != self._tokens and self.saver.new_tokens is None:
@@ -349,7 +349,7 @@ class ClusterServer:
     async def _spread(self) -> None:
         """Give some idle worlds to the server with the fewest, if this one has many more."""
         servers = await self._database.ask(ownership.servers)
-        counts = {one.session: row.worlds for one, row in servers.items() if row.state == "live"}
+        counts = {row.session: row.worlds for row in servers if row.state == "live"}
         mine = counts.get(self._session.number, 0)
         mean = sum(counts.values()) / max(1, len(counts))
         if mine - mean < 2 or mine < mean * 1.5:

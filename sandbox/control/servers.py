@@ -114,7 +114,7 @@ def read_health(request: ControlRequest) -> Health:
     return Health.of(services, status="ok", server="" if elsewhere is None else elsewhere.name)
 
 
-@shows(ServerRow)
+@shows(ServerRow, without=("session", "control_url"))
 class ServerView(View):
     """A server: its name, its address for the others, its state, and how many worlds it has."""
 

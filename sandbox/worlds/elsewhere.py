@@ -5,6 +5,8 @@ from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
+from msgspec import Struct
+
 from sandbox.domain.keys import ParsedKey
 
 
@@ -15,7 +17,7 @@ class WorldLost(Exception):
     """
 
 
-class Peer(NamedTuple):
+class Peer(Struct, frozen=True):
     """Another server: its session, its name, and its URLs."""
 
     session: int
@@ -46,11 +48,9 @@ class ReservedKey(NamedTuple):
     at: datetime
 
 
-class ServerRow(NamedTuple):
-    """One of the servers: its name, address, state, version and start, and its number of worlds."""
+class ServerRow(Peer, frozen=True):
+    """One of the servers: also its state, version and start, and its number of worlds."""
 
-    name: str
-    url: str
     state: str
     version: str
     started_at: datetime
