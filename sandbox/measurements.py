@@ -34,8 +34,8 @@ class Measured:
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
-        counter = partial(Counter, namespace=_NAMESPACE, registry=self._registry)
-        gauge = partial(Gauge, namespace=_NAMESPACE, registry=self._registry)
+        counter = self._counter = partial(Counter, namespace=_NAMESPACE, registry=self._registry)
+        gauge = self._gauge = partial(Gauge, namespace=_NAMESPACE, registry=self._registry)
         histogram = partial(Histogram, namespace=_NAMESPACE, registry=self._registry)
         self.requests = counter("requests", "Requests to the platform.", ("route", "status"))
         self.answers = histogram(
@@ -65,19 +65,14 @@ class Measured:
         self.worlds = gauge("worlds", "Worlds on this server.")
         self.stalls = counter("stalls", "Times that the server answered no request for 50 ms.")
         self.longest_stall = gauge("longest_stall_seconds", "Duration of the longest stall.")
-        # For servers that share worlds; `share` registers these.
-        self.carried = counter("carried", "Requests that another server answered.", registry=None)
-        self.taken_over = counter("worlds_taken_over", "Worlds taken over.", registry=None)
-        self.lost = counter("worlds_lost", "Worlds lost to another server.", registry=None)
-        self.in_contact = gauge(
-            "in_contact", "Whether this server is in contact with the others.", registry=None
-        )
 
     def share(self, is_in_contact: Callable[[], bool]) -> None:
         """Add the metrics of a server that shares worlds."""
-        self.in_contact.set_function(is_in_contact)
-        for one in (self.in_contact, self.carried, self.taken_over, self.lost):
-            self._registry.register(one)
+        about = "Whether this server is in contact with the others."
+        self._gauge("in_contact", about).set_function(is_in_contact)
+        self.carried = self._counter("carried", "Requests that another server answered.")
+        self.taken_over = self._counter("worlds_taken_over", "Worlds taken over.")
+        self.lost = self._counter("worlds_lost", "Worlds lost to another server.")
 
     def count_request(self, route: str | None, status: int, duration_s: float | None) -> None:
         """Count a request to the platform, and observe its duration if a world answered it.

@@ -136,10 +136,6 @@ def having(field_name: str) -> Fitting:
     return fitting
 
 
-def _open_at(delivery: Delivery) -> tuple[str, ...]:
-    return (delivery.endpoint_id,) if delivery.status == "pending" else ()
-
-
 TABLES: Final[tuple[Table, ...]] = (
     Table(
         name="accounts",
@@ -222,7 +218,10 @@ TABLES: Final[tuple[Table, ...]] = (
     Table(
         name="deliveries",
         kind=Delivery,
-        lookups={"message": _one("message_id"), "open_at": _open_at},
+        lookups={
+            "message": _one("message_id"),
+            "open_at": lambda one: (one.endpoint_id,) if one.status == "pending" else (),
+        },
     ),
     Table(name="key_usage", kind=KeyUsage, key="key_id", can_wait=True),
     Table(name="busy_payments", kind=BusyPayment, key="transaction_id"),
