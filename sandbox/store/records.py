@@ -1,13 +1,16 @@
 """The records of a table in memory: a dictionary by id, and one for each lookup."""
 
 from bisect import bisect_left, insort
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from operator import attrgetter
-from typing import Any
+from typing import Any, Final
 
 from sandbox.domain.clock import Timer
 from sandbox.store import tables
 from sandbox.store.tables import DuplicateValue, Row, Table, having, set_of
+
+FEW: Final = 8
+"""Up to one in this many records are sorted; of more than that, all are gone through in order."""
 
 
 class Records:
@@ -139,12 +142,11 @@ class Records:
         conditions: dict[str, Any] = dict(where)
         if (scope := conditions.pop("scope", None)) is not None:
             self._restrict_to(scope, conditions)
-        # In dictionaries, the ids of a value keep their order, so they are sorted quickly.
-        ids: dict[str, None] | None = None
+        ids: set[str] | None = None
         for name in self.lookups.keys() & conditions.keys():
             entries, wanted = self.lookups[name], set_of(conditions.pop(name))
-            its = {id: None for value in wanted for id in entries.get(value, ())}
-            ids = its if ids is None else {id: None for id in ids if id in its}
+            its = {id for value in wanted for id in entries.get(value, ())}
+            ids = its if ids is None else ids & its
         found = list(self.by_id.values()) if ids is None else self._with_ids(ids)
         if self._has_deleted and where:
             found = [one for one in found if one.deleted_at is None]
@@ -172,11 +174,13 @@ class Records:
             texts = {id: self._text_of(record) for id, record in self.by_id.items()}
             self._texts = texts
         if len(records) == len(self.by_id):
-            return self._with_ids(id for id, text in texts.items() if piece in text)
+            return [self.by_id[id] for id, text in texts.items() if piece in text]
         return [one for one in records if piece in texts[self.id_of(one)]]
 
-    def _with_ids(self, ids: Iterable[str]) -> list[Any]:
+    def _with_ids(self, ids: set[str]) -> list[Any]:
         """Return the records with these ids, oldest first."""
+        if len(ids) > len(self.by_id) // FEW:
+            return [one for id, one in self.by_id.items() if id in ids]
         return [self.by_id[id] for id in sorted(ids, key=self.numbers.__getitem__)]
 
     def _text_of(self, record: Any) -> str:
