@@ -105,6 +105,7 @@ const OPENING_MS = 2000;
 /** How often the server is asked again while it does not answer. */
 const AWAY_MS = 2000;
 
+let entered = "";
 let stopped = new AbortController();
 let arrived = [];
 let flushing = 0;
@@ -118,7 +119,11 @@ export async function enter(id) {
   stopped = new AbortController();
   const { signal: over } = stopped;
   trouble.value = null;
-  forget();
+  arrived = [];
+  waiting.value = 0;
+  // What is shown of the same world stays until it is read again: no form in it is lost.
+  if (id !== entered) forget();
+  entered = id;
   while (!over.aborted && route.value.world === id) {
     try {
       if (isReport || document.hidden) await readAll(id);
@@ -150,8 +155,6 @@ export async function enter(id) {
 function forget() {
   for (const list of [taps, endpoints, requests, messages]) list.value = [];
   for (const one of [world, clock, scenario, agenda, glance]) one.value = null;
-  arrived = [];
-  waiting.value = 0;
 }
 
 async function readAll(id) {

@@ -138,11 +138,16 @@ export function Act({ run, done, class: kind = "btn", children, disabled, reads 
 
 /** A button that asks first. `yes` is what the second button says. */
 export function Sure({ ask: question, yes, run, done, children, class: kind = "btn" }) {
-  // Null before it was asked: once the answer was "Keep it", the first button has the focus again.
+  // Null before it was asked: once it was answered, the first button has the focus again.
   const [asked, setAsked] = useState(null);
+  const sure = async () => {
+    const answer = await run();
+    setAsked(false);
+    return answer;
+  };
   if (!asked) return html`<button type="button" ref=${asked === null ? null : focus} class=${kind} onClick=${() => setAsked(true)}>${children}</button>`;
   return html`<span ref=${focusButton} class="sure" role="group" aria-label=${question}><span>${question}</span>
-    <${Act} type="button" class="btn s dng" run=${run} done=${done}>${yes}<//>
+    <${Act} type="button" class="btn s dng" run=${sure} done=${done}>${yes}<//>
     <button type="button" class="btn s" onClick=${() => setAsked(false)}>Keep it</button></span>`;
 }
 

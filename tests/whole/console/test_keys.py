@@ -203,9 +203,10 @@ def test_the_focus_stays_or_returns_or_goes_to_the_heading_of_another_room(page,
     reset.focus()
     page.keyboard.press("Enter")
     expect(page.get_by_role("button", name="Reset it")).to_be_focused()
-    page.keyboard.press("Tab")
-    page.keyboard.press("Enter")
-    expect(reset).to_be_focused()
+    for answer in (("Tab", "Enter"), ("Enter", "Enter")):
+        for key in answer:
+            page.keyboard.press(key)
+        expect(reset).to_be_focused()
 
 
 def test_escape_closes_the_finder_with_a_question_in_it(page):

@@ -135,11 +135,11 @@ def test_tabs_opened_in_the_background_follow_the_world_once_they_are_shown(page
         tab.goto(f"{desk.control}/#/{desk.id}/journal")
         expect(tab.get_by_role("heading", level=1)).to_contain_text("Journal")
 
-    expect(tabs[-1].locator("main")).to_contain_text("No requests yet")
-    expect(tabs[-1].locator(".live")).to_have_text("not live")
-    tabs[-1].evaluate(
-        "window.isShown = true; document.dispatchEvent(new Event('visibilitychange'))"
-    )
-    expect(tabs[-1].locator(".live")).to_have_text("live")
+    expect(tab.locator("main")).to_contain_text("No requests yet")
+    expect(tab.locator(".live")).to_have_text("not live")
+    tab.get_by_role("searchbox").focus()
+    tab.evaluate("window.isShown = true; document.dispatchEvent(new Event('visibilitychange'))")
+    expect(tab.locator(".live")).to_have_text("live")
+    expect(tab.get_by_role("searchbox")).to_be_focused()
     for tab in tabs:
         tab.close()
