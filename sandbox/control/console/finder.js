@@ -136,7 +136,7 @@ export function Finder() {
       onKeyDown=${(event) => event.key === "Escape" && close()} /></form>
     <ul>${hits.map(({ says, href }) => html`<li><a href=${href} onClick=${close}>${says}</a></li>`)}</ul>
     <${Trouble} error=${error} />
-    ${question && by.question === question && !hits.length ? html`<p class="q pad">Nothing in any world of this
+    ${question && by.question === question && !hits.length ? html`<p class="q pad" role="status">Nothing in any world of this
       server has this id, name or card. Press Escape to close.</p>` : ""}
     <p class="q sm pad">Keys: <kbd>g</kbd> and o t s p b w j a v c i l go to a room, <kbd>t</kbd> to the
       clock, <kbd>/</kbd> to the filter, <kbd>j</kbd> <kbd>k</kbd> walk a list, <kbd>Enter</kbd> opens a line and <kbd>Esc</kbd> leaves

@@ -31,7 +31,7 @@ function Inside({ close }) {
     await act("POST", ["receivers"], { answers });
     close();
   };
-  return html`<form class="pad col line" onSubmit=${(event) => event.preventDefault()}><h3>Or a built-in receiver</h3>
+  return html`<form class="pad col line" onSubmit=${(event) => event.preventDefault()}><h2>Or a built-in receiver</h2>
     <label>Its answers to each message, in turn<input value=${text} onInput=${(event) => setText(event.target.value)} /></label>
     <${Act} class="btn" run=${run} disabled=${!answers.length || answers.some((one) => !Number.isInteger(one))} done="Added">Use the built-in receiver<//></form>`;
 }

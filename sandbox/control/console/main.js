@@ -97,7 +97,7 @@ const Header = () => html`<header class="bar">
   ${scenario.value && html`<${Go} room="scenarios" class="chip opt"><${Icon} name="scenarios" />
     <span class="el">${scenario.value.name}</span><//>`}
   <span class="sp"></span>
-  <button class="in hint" onClick=${() => { finding.value = true; }}>
+  <button class="in hint" title="Find, or paste an id" onClick=${() => { finding.value = true; }}>
     <${Icon} name="search" /><span class="opt">Find, or paste an id</span><span class="sp"></span>
     <kbd class="opt">Ctrl K</kbd></button>
   <span class=${`live ${live.value && !held.value ? "" : "off"}`}>${
@@ -113,7 +113,7 @@ function AwayBar() {
   const since = new Date(away.value).toISOString().slice(11, 19);
   const seconds = Math.round((Date.now() - away.value) / 1000);
   return html`<p class="away" role="status"><${Icon} name="warning" /><span>The server has not
-    answered since ${since} UTC, ${seconds} s ago. The console tries again every 2 s; what you see is from
+    answered since ${since} UTC<span aria-hidden="true">, ${seconds} s ago</span>. The console tries again every 2 s; what you see is from
     before.</span></p>`;
 }
 
@@ -167,7 +167,7 @@ function Gone() {
   }, [trouble.value]);
   const { nearest } = trouble.value;
   return html`<main class="room"><h1 tabindex="-1">There is no world ${route.value.world}</h1>
-    <div class="panel pad">${nearest && html`<p>Did you mean <${Go} world=${nearest}>${nearest}<//>?</p>`}
+    <div class="panel pad gone">${nearest && html`<p>Did you mean <${Go} world=${nearest}>${nearest}<//>?</p>`}
     ${worlds.length ? html`<p>${session.value?.team ? `The team ${session.value.team} has:` : "This server has:"}</p><ul>${worlds.map(({ id, name }) => html`<li key=${id}>
       <${Go} world=${id}>${id}<//> ${name}</li>`)}</ul>` : ""}
     <p><${Go} room="worlds">All worlds, and new ones<//></p></div></main>`;
@@ -205,7 +205,7 @@ function Content() {
 }
 
 const App = () => html`<${Header} /><${Navigation} />
-  <div class=${`stack ${away.value === null ? "" : "old"}`}><${AwayBar} /><${Band} /><div class="beside">${session.value?.signed_in && !locked.value ? html`<${TimePane} />` : ""}<div class="frame"><${Content} /></div></div></div><${Finder} />
+  <div class=${`stack ${away.value === null ? "" : "old"}`}><${AwayBar} /><${Band} /><div class="beside">${session.value?.signed_in && !locked.value ? html`<${TimePane} />` : ""}<div class="frame" id="main"><${Content} /></div></div></div><${Finder} />
   <p class="said" role="status">${said.value}</p>`;
 
 const KEYS = { o: "overview", b: "batches", t: "terminal", s: "scenarios", p: "payments", w: "webhooks",

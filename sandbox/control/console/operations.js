@@ -250,7 +250,7 @@ export function Operations() {
     <${Choice} label="Surface" wide options=${SURFACES} value=${surface} onChoose=${(chosen) => go({ query: { q, surface: chosen } })} />
     <input type="search" aria-label="Filter operations" placeholder="a name, path, event or permission" value=${q}
       onInput=${(event) => refine({ q: event.target.value })} /><${Trouble} error=${error} /></div>
-    <ul onKeyDown=${walk} aria-label="Operations">${tags.map((tag) => html`<li key=${tag}><h3 class="gh">${tag}</h3></li>${list
+    <ul onKeyDown=${walk} aria-label="Operations">${tags.map((tag) => html`<li key=${tag}><h2 class="gh">${tag}</h2></li>${list
       .filter(({ operation }) => operation.tags[0] === tag).map((each) => html`<${Row} key=${each.id} one=${each} on=${each === one} />`)}`)}</ul>
     ${found && !list.length ? html`<${Empty}><p class="q">No operation matches this filter.</p><//>` : ""}</section>
   <section class="det" aria-label="Operation">${!found ? html`<p class="q">Reading the documents</p>` : one ? html`<${Detail} key=${id} one=${one} all=${all} document=${found[surface]} />`

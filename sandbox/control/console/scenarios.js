@@ -24,7 +24,7 @@ function Running({ isChosen }) {
       run=${() => act("DELETE", ["scenario"])} done="Stopped">Stop<//>
       ${isReport ? "" : html`<button class="btn s" onClick=${() => refine({ edit: "running" })}>Edit the running file</button>`}`}>
     ${isChosen ? "" : html`<p class="pad q">${running.about}</p>`}
-    <div class="scroll" tabindex="0"><table><thead><tr><th></th><th>rule</th><th class="r">so far</th></tr></thead><tbody>
+    <div class="scroll" tabindex="0"><table><thead><tr><th><span class="vh">Number</span></th><th>rule</th><th class="r">so far</th></tr></thead><tbody>
     ${rules.map(([rule, number]) => html`<${Rule} key=${number} rule=${rule} number=${number} />`)}</tbody></table></div>
     ${rules.length ? "" : html`<${Empty}><p class="q">It has no rules: the card or the amount decides.</p><//>`}<//>`;
 }

@@ -215,6 +215,8 @@ export function Terminal() {
     addEventListener("keydown", pressed);
     return () => removeEventListener("keydown", pressed);
   }, []);
+  // The world may have been reset: then the payment is gone, like the receipts.
+  useEffect(() => setLast(null), [world.value]);
   const { terminals = {}, keys = {} } = world.value ?? {};
   const terminal = terminals[typed.terminal] ? typed.terminal : Object.keys(terminals)[0];
   const currency = directory?.get(terminals[terminal])?.currency ?? "USD";

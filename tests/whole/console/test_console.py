@@ -49,6 +49,11 @@ def test_a_payment_that_waits_is_tapped_with_a_key_of_the_keyboard(page, desk):
 
     expect(page.locator(".phone")).to_contain_text("Approved")
     expect(page.get_by_text("Waits for a card")).to_have_count(0)
+    desk.ask("DELETE", "scenario")
+    desk.keys("1")
+    expect(page.get_by_role("status").filter(has_text="Approved: $56.00")).to_be_visible()
+    desk.ask("POST", "reset")
+    expect(page.locator(".phone")).to_contain_text("Start a payment")
 
 
 def test_a_message_shows_what_was_sent_and_that_it_verifies(page, desk):
@@ -80,6 +85,7 @@ def test_a_world_that_is_gone_offers_the_nearest(page, desk):
     desk.ready("journal")
     desk.ask("DELETE", "")
     expect(heading).to_have_text("There is no world shop")
+    assert faults(page) == []
 
     page.get_by_role("main").get_by_role("link", name="default", exact=True).click()
 

@@ -26,6 +26,7 @@ _ASK_AXE = """(options) => axe.run(options).then((found) =>
   found.violations.map((one) => `${one.id}: ${one.nodes[0].html.slice(0, 200)}`))
 """
 _RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+_OF_A_WIDTH = ["button-name", "link-name", "target-size"]
 
 
 @contextmanager
@@ -131,6 +132,7 @@ def faults(page: Page) -> list[str]:
         page.set_viewport_size({"width": width, "height": 900})
         if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
             wrong.append(f"wider than {width}")
+        wrong += [f"{width}: {one}" for one in violations(page, _OF_A_WIDTH)]
     page.set_viewport_size({"width": 1440, "height": 900})
     # Themes differ in their colours, and in nothing else.
     for theme, rules in (("dark", ["color-contrast"]), ("light", _RULES)):
