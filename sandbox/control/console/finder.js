@@ -8,7 +8,7 @@ import { brief } from "./clockface.js";
 import { act, agenda, messages, requests, world } from "./state.js";
 import { keysOn, switchKeys } from "./keys.js";
 import { route, to } from "./route.js";
-import { html, Trouble } from "./ui.js";
+import { html, Icon, Trouble } from "./ui.js";
 import { purpose } from "./words.js";
 
 export const finding = signal(false);
@@ -129,11 +129,12 @@ export function Finder() {
       setError(caught);
     }
   };
-  return html`<dialog ref=${dialog} class="finder" aria-label="Find" onClose=${close}>
-    <form onSubmit=${submit}><input type="search" aria-label="Find" autofocus value=${question}
+  return html`<dialog ref=${dialog} class="finder" aria-label="Find" closedby="any" onClose=${close}>
+    <form class="row" onSubmit=${submit}><input type="search" aria-label="Find" autofocus value=${question}
       placeholder="Any id, a name, the last four digits of a card, a room"
       onInput=${(event) => setQuestion(event.target.value)}
-      onKeyDown=${(event) => event.key === "Escape" && close()} /></form>
+      onKeyDown=${(event) => event.key === "Escape" && close()} />
+      <button type="button" class="btn g" aria-label="Close" onClick=${close}><${Icon} name="close" /></button></form>
     <ul>${hits.map(({ says, href }) => html`<li><a href=${href} onClick=${close}>${says}</a></li>`)}</ul>
     <${Trouble} error=${error} />
     ${question && by.question === question && !hits.length ? html`<p class="q pad" role="status">Nothing in any world of this

@@ -53,7 +53,7 @@ export function moment(text, now) {
 const along = (seconds) => (540 * Math.log(Math.max(1, seconds))) / Math.log(END_S) + 14;
 
 function Strip({ now, list }) {
-  return html`<svg class="strip" viewBox="0 0 580 44" role="img"
+  return html`<svg class="strip" viewBox="-8 0 588 44" role="img"
     aria-label=${`${list.length} events fall due, on a scale from now to years ahead`}>
     <path d="M14 26H554" class="axis" />
     ${SCALE.map(([seconds, text]) => html`<g><path d=${`M${along(seconds)} 26v4`} class="axis" />

@@ -217,3 +217,6 @@ def test_escape_closes_the_finder_with_a_question_in_it(page):
     page.keyboard.press("Escape")
 
     expect(page.get_by_role("dialog")).to_have_count(0)
+    page.get_by_role("button", name="Find").click()
+    page.get_by_role("dialog").get_by_role("button", name="Close").click()
+    expect(page.get_by_role("dialog")).to_have_count(0)
