@@ -45,12 +45,12 @@ def balancing(folder: Path, servers: dict[str, SavedWorld]) -> Iterator[str]:
         process.wait(10)
 
 
-def sale(url: str, server: SavedWorld, timeout_s: float = LONGEST_S) -> httpx2.Response:
+def sale(url: str, server: SavedWorld, **headers: str) -> httpx2.Response:
     return httpx2.post(
         f"{url}/v3/payment",
-        headers={"x-service-apikey": server.key("merchant")},
+        headers={"x-service-apikey": server.key("merchant"), **headers},
         json=server.sale(),
-        timeout=timeout_s,
+        timeout=LONGEST_S,
     )
 
 
@@ -66,6 +66,8 @@ def test_the_balancer_learns_where_a_world_is_and_leaves_a_frozen_server(url: st
         later = [sale(balancer, one) for _ in range(8)]
         assert {answer.status_code for answer in later} == {200}
         assert sum("x-sandbox-server" in answer.headers for answer in later) <= 1
+        with pytest.raises(httpx2.RemoteProtocolError):
+            sale(balancer, one, **{"x-sandbox-outcome": "drop_before"})
 
         owner = one if "x-sandbox-server" not in sale(one.url, one).headers else other
         owner.process.send_signal(signal.SIGSTOP)
