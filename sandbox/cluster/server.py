@@ -45,10 +45,6 @@ _LOAD_S: Final = 60.0
 """Time limit for loading a world, which continues after its request was refused."""
 
 _LEAVE_S: Final = 10.0
-_LAST_ROUNDS: Final = 4
-_LAST_ROUND_S: Final = 0.05
-"""A server that has given its worlds away stays for this time, to turn back requests that others
-forwarded before they knew. Several rounds, since a busy machine may delay its reading for one."""
 
 _REFUSED: Final = "sandbox.refused_since"
 """The time, in the scope of a request, since the owner of its world could not be reached."""
@@ -407,9 +403,6 @@ class ClusterServer:
             await self._database.ask(ownership.leave, self._session.number)
             async with asyncio.timeout(_LEAVE_S):
                 await self._give_away(self.saver.worlds, to=None)
-            if await self._others():
-                for _ in range(_LAST_ROUNDS):
-                    await asyncio.sleep(_LAST_ROUND_S)
         except (*FAILURES, SessionLost, StoreError) as error:
             log.error("not all worlds were given away: %s", describe(error))
 

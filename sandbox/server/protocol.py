@@ -149,6 +149,9 @@ class Protocol(HttpToolsProtocol):
         if self._head_bytes > HEAD_BYTES_MAX and self._head_size() > HEAD_BYTES_MAX:
             raise HeadTooLargeError
         super().on_headers_complete()
+        if self.config.timeout_keep_alive == 0:
+            # The server is stopping.
+            self.cycle.keep_alive = False
         self._keeps_alive = self.cycle.keep_alive
         if self.expect_100_continue:
             # A client that is refused instead of getting 100 does not send the body.

@@ -34,6 +34,12 @@ IDLE_S: Final = 150
 is two minutes for Caddy. Otherwise the server would close some as the proxy sends a request.
 Source: assumed D25-times."""
 
+_LAST_ROUNDS: Final = 4
+_LAST_ROUND_S: Final = 0.05
+"""A server that has given its worlds away stays for this time, to answer or turn back requests that
+a balancer and other servers send on idle connections before they notice. Several rounds, since a
+busy machine may delay its reading for one."""
+
 
 class Server(uvicorn.Server):
     """A uvicorn server of a sandbox. It limits TLS handshakes, and stops without delay."""
@@ -92,6 +98,10 @@ class Server(uvicorn.Server):
         self._sandbox.end_streams()
         for closing in (*self.servers, *(sockets or ())):
             closing.close()
+        if self._sandbox.leave is not None:
+            self.config.timeout_keep_alive = 0
+            for _ in range(_LAST_ROUNDS):
+                await asyncio.sleep(_LAST_ROUND_S)
         for connection in list(self.server_state.connections):
             connection.shutdown()
         # The loop reports closed connections in its next round.

@@ -4,8 +4,8 @@ import contextlib
 import json
 import socket
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass, replace
 
 from sandbox.app import Sandbox, build
 from sandbox.server import run
@@ -108,11 +108,12 @@ def serving(
     body_s: float = PLENTY_S,
     idle_s: float = PLENTY_S,
     token: str | None = None,
+    leave: Callable[[], Awaitable[None]] | None = None,
 ) -> Iterator[Serving]:
     """A sandbox on free ports, with these limits of time, until the block ends."""
     wanted = Settings(port=0, token=token)
     with run.bound(wanted) as (settings, sockets):
-        sandbox = build(settings)
+        sandbox = replace(build(settings), leave=leave)
         server = run.Server(sandbox, settings)
         server.config.http = type("Timed", (Protocol,), {"head_s": head_s, "body_s": body_s})
         server.config.timeout_keep_alive = idle_s  # type: ignore[assignment]

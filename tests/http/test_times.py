@@ -68,6 +68,17 @@ def test_an_idle_connection_is_closed_without_an_answer():
     assert run.IDLE_S > 120, "a proxy that keeps idle connections for longer loses requests"
 
 
+def test_a_server_of_many_that_stops_answers_what_came_on_an_idle_connection():
+    async def leave() -> None:
+        client.send(HEALTH)
+
+    with contextlib.ExitStack() as later:
+        with serving(leave=leave) as sandbox:
+            client = later.enter_context(Client(sandbox.port))
+            assert client.ask(HEALTH).headers.get("connection") is None
+        assert client.answer().headers["connection"] == "close"
+
+
 def test_an_answer_may_take_longer_than_all_of_these():
     times = dict.fromkeys(("head_s", "body_s", "idle_s"), SHORT_S)
     wait = f"/_sandbox/worlds/default/wait?event_type=transaction.sale&timeout_s={2 * SHORT_S}"
