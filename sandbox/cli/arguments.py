@@ -70,6 +70,15 @@ class HintedType(click.ParamType[Any]):
         ]
 
 
+class WordOrFileType(HintedType):
+    """One of the words of a table, or the name of a file."""
+
+    def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list[CompletionItem]:
+        """Return the words that begin with what was typed, and without any the files."""
+        words = super().shell_complete(ctx, param, incomplete)
+        return words or [CompletionItem(incomplete, type="file")]
+
+
 class KnownType(HintedType):
     """One of the words of a table. Other words are refused, with the nearest one."""
 
@@ -151,7 +160,7 @@ SOME_EVENT: Final = HintedType(_EVENTS)
 SOME_EVENTS: Final = EventsType(_EVENTS)
 OPERATION: Final = KnownType({one.value: "" for one in Operation}, "OPERATION")
 SOME_OPERATION: Final = HintedType(_operations)
-SOME_SCENARIO: Final = HintedType(_library)
+SOME_SCENARIO: Final = WordOrFileType(_library)
 """A scenario of the library, whose files are read only to be completed, or a file."""
 
 

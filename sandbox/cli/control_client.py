@@ -21,7 +21,7 @@ from sandbox.domain.json_text import fields_of, value_of
 from sandbox.domain.text import suggest_words
 from sandbox.http_client import EVENT_BYTES_MAX, Unending, fetch, read_whole, within
 from sandbox.server.tls import CertificateError, trusting_context
-from sandbox.tokens import TokenError, check_characters
+from sandbox.tokens import TokenError, check_characters, read_token
 
 PREFIX: Final = "/_sandbox"
 CONNECT_S: Final = 5.0
@@ -235,10 +235,11 @@ def read_for_completion(ctx: click.Context, path: str | None = None) -> Any:
     None if it does not answer at once. Server, token and world are those of the command line so
     far, or of the environment.
     """
-    url, token = ctx.params.get("url") or DEFAULT_URL, ctx.params.get("token")
-    server = Remote(url=url, token=token, answer_s=COMPLETES_S, connect_s=COMPLETES_S)
+    url, file = ctx.params.get("url") or DEFAULT_URL, ctx.params.get("token_file")
     path = path or world_path(ctx.params.get("world_id") or DEFAULT_WORLD)
-    with suppress(Unanswered):
+    with suppress(TokenError, Unanswered):
+        token = ctx.params.get("token") if file is None else read_token(file)
+        server = Remote(url=url, token=token, answer_s=COMPLETES_S, connect_s=COMPLETES_S)
         return value_of(server.ask("GET", path).content)
     return None
 

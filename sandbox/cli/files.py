@@ -100,8 +100,8 @@ def load(file: Path, *, new: str | None, world: RemoteWorld) -> output.Result:
 
 
 @click.command(cls=output.ResultCommand)
-@click.argument("source")
-@click.argument("target")
+@click.argument("source", type=click.Path())
+@click.argument("target", type=click.Path())
 def convert(source: str, target: str) -> output.Result:
     """Convert a state file to the kind that the name of TARGET selects.
 

@@ -144,6 +144,7 @@ def _limit(name: str, default: int, help: str) -> Callable[[arguments.C], argume
 )
 @click.option(
     "--store",
+    type=click.Path(),
     metavar="FILE|URL",
     help="Keep all worlds in this file, and continue from it: state.json to read and edit, "
     "state.db for more than a thousand documents. With a URL like postgresql://user@host/name, "

@@ -29,12 +29,12 @@ def test_words_of_tables_need_no_server():
         "pay 1 --outcome ": list(OUTCOMES),
         "trigger batch.": [name for name in EVENTS if name.startswith("batch.")],
         "scenario show slow_t": ["slow_tap"],
-        "switch batch": ["batch.settlement"],
+        "world convert sta": ["sta"],
         "switch batch.settlement m": ["manual"],
         "confirm last ": ["yes", "no"],
         "tap --card tok_am": ["tok_amex"],
         "doctor --events batch.op": ["batch.opened"],
-        "serve --scenario slow_t": ["slow_tap"],
+        "serve --scenario mine.t": ["mine.t"],
         "pay 10 --as surch": [],
     }.items():
         found = offered(f"sandbox {line}", SANDBOX_URL=NOBODY)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.asking import ask, assert_refused, banner_of, refuse, told
+from tests.cli.asking import ask, assert_refused, banner_of, offered, refuse, told
 from tests.driving import serving
 
 TOKEN = "open-sesame-open-sesame"
@@ -120,6 +120,8 @@ def test_commands_take_the_token_from_a_file_a_variable_or_an_option(file):
         told("keys", "--token", TOKEN, server=server)
         told("keys", "--token-file", str(file), server=server, SANDBOX_TOKEN=OTHER)
         wrong = ask("keys", "--token", OTHER, server=server, SANDBOX_TOKEN_FILE=str(file))
+        at = {"SANDBOX_URL": server.url, "SANDBOX_TOKEN_FILE": str(file)}
+        assert offered("sandbox world show de", **at) == ["default"]
         missing = ask("keys", server=server)
         unreadable = ask("keys", "--token-file", "nowhere", server=server)
 
