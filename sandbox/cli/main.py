@@ -38,7 +38,7 @@ class Commands(Group):
     for a hidden one.
 
     Ctrl-C ends with EXIT_INTERRUPTED, at a question as well. A closed pipe, as by `head`, is not
-    a failure. With NO_COLOR in the environment there are no colours.
+    a failure. With NO_COLOR in the environment, or on a dumb terminal, there are no colours.
     """
 
     def __init__(self, *args: Any, lazy: Mapping[str, tuple[str, str]], **more: Any) -> None:
@@ -64,7 +64,7 @@ class Commands(Group):
             # Python has None for a stream that the process was started without.
             if getattr(sys, name) is None:
                 setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
-        if os.environ.get("NO_COLOR"):
+        if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
             ctx.color = False
         try:
             return super().invoke(ctx)

@@ -85,8 +85,10 @@ def test_control_characters_are_written_as_escapes():
 # --- colours, progress and endings -------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("env", "is_colored"), [({}, True), ({"NO_COLOR": "1"}, False)])
-def test_colours_are_left_out_where_the_environment_says_so(env, is_colored):
+@pytest.mark.parametrize(
+    ("name", "is_colored"), [("LANG", True), ("NO_COLOR", False), ("TERM", False)]
+)
+def test_colours_are_left_out_where_the_environment_says_so(name, is_colored):
     @click.group(cls=Commands, lazy={})
     def group() -> None:
         pass
@@ -95,7 +97,7 @@ def test_colours_are_left_out_where_the_environment_says_so(env, is_colored):
     def paint() -> None:
         click.echo(click.style("red", fg="red"))
 
-    done = CliRunner(env=env).invoke(group, ["paint"], color=True)
+    done = CliRunner(env={"TERM": "xterm", name: "dumb"}).invoke(group, ["paint"], color=True)
 
     assert ("\x1b" in done.stdout) is is_colored
 

@@ -179,6 +179,7 @@ def test_impossible_files_are_refused(served, file, tmp_path):
         (["open", str(file), "--to", str(file)], f"--to: {file} is one of the captures"),
         (["open", str(file), "--to", str(missing / "x.html")], "cannot be written"),
         (["capture", str(missing / "x.gz")], "cannot be written"),
+        (["capture", "."], ".: cannot be written: Device or resource busy"),
         (["new", "--scenario", str(deep)], f"{deep}: cannot be read: it is nested too deeply"),
         (["new", "--scenario", str(dated)], "rule 1, when.from: Input should be a valid string"),
     ):

@@ -201,7 +201,7 @@ def replace_file(
     becomes `former`. Raises OSError, and leaves nothing behind.
     """
     # Always the same name, so leftover files do not pile up.
-    new = path.with_name(path.name + ".new")
+    new = path.parent / f"{path.name}.new"
     try:
         # Never write into the leftover file of a killed process, or through a link.
         new.unlink(missing_ok=True)
