@@ -8,11 +8,18 @@ from typing import Any, Final
 
 import click
 
-from sandbox.cli.arguments import SOME_EVENTS, TARGET
+from sandbox.cli.arguments import TARGET
 from sandbox.cli.control_client import RemoteWorld, Unanswered, WorldCommand
 from sandbox.cli.output import Result, is_json, refuse, say, show_json, styled, tell
 from sandbox.cli.tail import LIST_MAX, Happened, attempts_at, follow, until_stopped
-from sandbox.cli.webhooks import Received, Receiver, receiving
+from sandbox.cli.webhooks import (
+    Received,
+    Receiver,
+    description_option,
+    events_option,
+    receiving,
+    secret_option,
+)
 from sandbox.domain.json_text import fields_of
 from sandbox.domain.text import printable
 
@@ -24,15 +31,9 @@ _INDENT: Final = " " * 19
 
 @click.command(cls=WorldCommand)
 @click.argument("target", metavar="[URL]", type=TARGET, required=False)
-@click.option(
-    "--events",
-    "event_types",
-    type=SOME_EVENTS,
-    metavar="EVENT[,...]",
-    help="Only these events, like transaction.sale,'batch.*'. Default: all.",
-)
-@click.option("--description", help="Description of the endpoint.")
-@click.option("--secret", help="Sign with this secret, whsec_.... Default: a new one.")
+@events_option
+@description_option
+@secret_option
 @click.option("--print-secret", is_flag=True, help="Print the secret and exit; the endpoint stays.")
 @click.option("--keep", is_flag=True, help="Do not delete the endpoint at the end.")
 def listen(

@@ -1,4 +1,4 @@
-"""`sandbox trigger` and `sandbox resend`, and a receiver for commands that receive webhooks."""
+"""`sandbox endpoint`, `trigger` and `resend`, and a receiver for commands that get webhooks."""
 
 import threading
 import time
@@ -11,8 +11,28 @@ from typing import Any, Final, NamedTuple
 import click
 
 from sandbox.cli import output
-from sandbox.cli.arguments import SETTING, SOME_EVENT, NumberRange, quote_word, several
-from sandbox.cli.control_client import RemoteWorld, WorldCommand, with_options
+from sandbox.cli.arguments import (
+    SETTING,
+    SOME_EVENT,
+    SOME_EVENTS,
+    TARGET,
+    HintedType,
+    NumberRange,
+    Words,
+    quote_word,
+    several,
+)
+from sandbox.cli.control_client import (
+    DEFAULT_WORLD,
+    RemoteWorld,
+    WorldCommand,
+    drop_none,
+    read_for_completion,
+    with_options,
+    world_path,
+)
+from sandbox.cli.main import Group
+from sandbox.cli.platform_client import ACCOUNT
 from sandbox.domain.events import EVENTS
 from sandbox.domain.json_text import fields_of, value_of
 from sandbox.domain.text import suggest_words
@@ -32,6 +52,134 @@ _timeout_option = click.option(
     default=20.0,
     help="Time to wait for the answers of the receivers.",
 )
+
+
+events_option = click.option(
+    "--events",
+    "event_types",
+    type=SOME_EVENTS,
+    metavar="EVENT[,...]",
+    help="Only these events, like transaction.sale,'batch.*'. Default: all.",
+)
+description_option = click.option("--description", help="Description of the endpoint.")
+secret_option = click.option(
+    "--secret", help="Sign with this secret, whsec_.... Default: a new one."
+)
+
+
+# --- endpoints
+
+
+def _endpoints(ctx: click.Context) -> Words:
+    path = world_path(ctx.params.get("world_id") or DEFAULT_WORLD, "endpoints")
+    listed = read_for_completion(ctx, path) or {"endpoints": []}
+    return {one["id"]: one["url"] for one in listed["endpoints"]}
+
+
+_ENDPOINT: Final = HintedType(_endpoints)
+_endpoint_argument = click.argument("id", metavar="ENDPOINT", type=_ENDPOINT)
+
+
+@click.group(cls=Group)
+def endpoint() -> None:
+    """List, add, disable, enable, rotate and delete the webhook endpoints of a world."""
+
+
+@endpoint.command("list", cls=WorldCommand)
+def list_endpoints(*, world: RemoteWorld) -> output.Result:
+    """List the webhook endpoints of a world. Their secrets are in the JSON.
+
+    \b
+    Example:
+      sandbox endpoint list --json
+    """
+    listed = world.read("GET", "endpoints")
+    columns: output.Columns = {
+        "id": "id",
+        "url": "url",
+        "state": lambda one: one["disabled_reason"] or "enabled",
+        "events": lambda one: ", ".join(one["event_types"]) or "all",
+    }
+    empty = f"{world.id} has no endpoint"
+    return output.Result(
+        listed, lambda _: output.show_table(listed["endpoints"], columns, empty=empty)
+    )
+
+
+@endpoint.command(cls=WorldCommand)
+@click.argument("target", metavar="URL", type=TARGET)
+@click.option("--id", help="Id of the endpoint. Default: a random one.")
+@events_option
+@click.option("--account", "account_id", type=ACCOUNT, help="Only events of this account.")
+@description_option
+@secret_option
+def add(target: str, *, world: RemoteWorld, **wanted: Any) -> output.Result:
+    """Send the webhooks of a world to URL too, and print the endpoint with its secret.
+
+    \b
+    Examples:
+      sandbox endpoint add 9000/hook
+      sandbox endpoint add https://shop.example.com/hook --events 'batch.*' --account merchant
+    """
+    added = world.read("POST", "endpoints", body={"url": target, **drop_none(wanted)})
+    columns = ("id", "url", "secret")
+    return output.Result(added, lambda _: output.show_table([added], columns, is_whole=True))
+
+
+@endpoint.command(cls=WorldCommand)
+@_endpoint_argument
+def disable(id: str, *, world: RemoteWorld) -> output.Result:
+    """Send no webhooks to ENDPOINT until it is enabled.
+
+    \b
+    Example:
+      sandbox endpoint disable ep_till
+    """
+    changed = world.read("PATCH", "endpoints", id, body={"disabled": True})
+    return output.Result(changed, f"{id} is disabled")
+
+
+@endpoint.command(cls=WorldCommand)
+@_endpoint_argument
+def enable(id: str, *, world: RemoteWorld) -> output.Result:
+    """Send webhooks to a disabled ENDPOINT again.
+
+    \b
+    Example:
+      sandbox endpoint enable ep_till
+    """
+    return output.Result(world.read("POST", "endpoints", id, "enable"), f"{id} is enabled")
+
+
+@endpoint.command(cls=WorldCommand)
+@_endpoint_argument
+@secret_option
+@click.option("--grace-s", type=NumberRange(0), help="How long the old one signs. Default: a day.")
+def rotate(id: str, *, world: RemoteWorld, **wanted: Any) -> output.Result:
+    """Give ENDPOINT a new secret, and print it. The old one signs too for a while.
+
+    \b
+    Example:
+      sandbox endpoint rotate ep_till --grace-s 3600
+    """
+    changed = world.read("POST", "endpoints", id, "rotate-secret", body=drop_none(wanted))
+    return output.Result(changed, changed["secret"])
+
+
+@endpoint.command(cls=WorldCommand)
+@_endpoint_argument
+def delete(id: str, *, world: RemoteWorld) -> output.Result:
+    """Delete ENDPOINT, with the deliveries that it still waits for.
+
+    \b
+    Example:
+      sandbox endpoint delete ep_till
+    """
+    world.read("DELETE", "endpoints", id)
+    return output.Result({"deleted": id}, f"{id} is deleted")
+
+
+# --- messages
 
 
 @click.command(cls=WorldCommand)
@@ -72,11 +220,9 @@ def trigger(
 
 @click.command(cls=WorldCommand)
 @click.argument("message", default=_FAILED)
-@click.option("--endpoint", help="Id of the only endpoint to send it to.")
+@click.option("--endpoint", "to", type=_ENDPOINT, help="Id of the only endpoint to send it to.")
 @_timeout_option
-def resend(
-    message: str, *, endpoint: str | None, timeout_s: float, world: RemoteWorld
-) -> output.Result:
+def resend(message: str, *, to: str | None, timeout_s: float, world: RemoteWorld) -> output.Result:
     """Send a webhook again, with the same id and body.
 
     MESSAGE is the id of a message or of its payment, the beginning of such an id, `last`, or
@@ -91,7 +237,7 @@ def resend(
       sandbox resend msg_eK3RaT --endpoint ep_tSSLIwpeypSGHdhhAg1mnMrqnq3
     """
     found = _choose_message(message, world)
-    body = {} if endpoint is None else {"endpoint_id": endpoint}
+    body = {} if to is None else {"endpoint_id": to}
     again = world.read("POST", "messages", found["id"], "resend", body=body)["endpoints"]
     attempts = {one["endpoint_id"]: one["attempts"] for one in found["deliveries"]}
     before = {id: attempts.get(id, []) for id in again}

@@ -10,7 +10,14 @@ from urllib.parse import quote
 import click
 
 from sandbox.cli import arguments, output
-from sandbox.cli.control_client import WORLD, Remote, RemoteWorld, ServerCommand, WorldCommand
+from sandbox.cli.control_client import (
+    WORLD,
+    Remote,
+    RemoteWorld,
+    ServerCommand,
+    WorldCommand,
+    drop_none,
+)
 from sandbox.cli.files import capture, convert, load, open_captures, save
 from sandbox.cli.main import Group
 from sandbox.cli.platform_client import platform_of
@@ -21,7 +28,7 @@ from sandbox.domain.text import did_you_mean, parse_toml
 
 @click.group(cls=Group)
 def world() -> None:
-    """Create, list, reset, delete, save, load and capture worlds."""
+    """Create, list, fork, reset, delete, save, load and capture worlds."""
 
 
 for _command in (save, load, convert, capture, open_captures):
@@ -150,6 +157,21 @@ def reset(*, world: RemoteWorld) -> output.Result:
     with output.working("resetting"):
         document = world.read("POST", "reset")
     return output.Result(document, f"{world.id} is reset to the fixture {document['fixture']}")
+
+
+@world.command(cls=WorldCommand)
+@_world_argument
+@click.option("--id", help="Id of the copy. Default: the next free one.")
+@click.option("--name", help="Name of the copy in lists.")
+def fork(*, world: RemoteWorld, **wanted: str | None) -> output.Result:
+    """Copy a world, with keys of its own, and show the copy.
+
+    \b
+    Example:
+      sandbox world fork uat-7 --id uat-7-copy
+    """
+    with output.working("copying"):
+        return output.Result(world.read("POST", "fork", body=drop_none(wanted)), _show)
 
 
 @world.command(cls=WorldCommand)

@@ -1,11 +1,35 @@
-"""`sandbox trigger` and `resend`: samples of events, and messages once more, sent for real."""
+"""`sandbox endpoint`, `trigger` and `resend`: endpoints, and messages that are sent for real."""
 
 import json
 import re
 
 from sandbox.domain.events import EVENTS
-from tests.cli.asking import told
+from tests.cli.asking import offered, told
 from tests.webhooks.receiving import receiving
+
+
+def test_an_endpoint_is_added_disabled_enabled_rotated_and_deleted(shell):
+    assert shell("endpoint list") == f"{shell.world} has no endpoint\n"
+    added = shell("endpoint add 9000/hook --id ep_till --events 'batch.o*' --account merchant")
+    (endpoint,) = shell.json("endpoint list")["endpoints"]
+    listed = shell("endpoint list").splitlines()[1].split("  ")
+    for line, said, reason in (
+        ("endpoint disable ep_till", "ep_till is disabled\n", "disabled by hand"),
+        ("endpoint enable ep_till", "ep_till is enabled\n", None),
+    ):
+        assert shell(line) == said
+        assert shell.look("endpoints/ep_till")["disabled_reason"] == reason
+    rotated = shell("endpoint rotate ep_till --grace-s 60").strip()
+    after = shell.look("endpoints/ep_till")
+    offers = offered("sandbox endpoint delete ep_", **shell.env)
+
+    assert added.split()[3:] == ["ep_till", "http://127.0.0.1:9000/hook", endpoint["secret"]]
+    assert endpoint["account_id"] == shell.view["accounts"]["merchant"]
+    assert listed == ["ep_till", "http://127.0.0.1:9000/hook", "enabled", "batch.opened"]
+    assert (after["secret"], after["old_secrets"][0]["secret"]) == (rotated, endpoint["secret"])
+    assert offers == ["ep_till"]
+    assert shell("endpoint delete ep_till") == "ep_till is deleted\n"
+    shell.refuses("endpoint enable ep_till", 1, "the world has no endpoint with this id")
 
 
 def test_a_sample_arrives_with_its_changes_and_its_result_is_printed(shell):

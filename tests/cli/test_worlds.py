@@ -76,6 +76,9 @@ def test_a_world_is_shown_whole_reset_with_the_same_keys_and_deleted(shell):
     assert named == shown
     assert shell.json("world show") == shell.view
     path = f"/v1/transactions/{shell.paid()['transaction_id']}"
+    copy = shell.json("world fork --name Copy")
+    assert (copy["name"], copy["accounts"]) == ("Copy", shell.view["accounts"])
+    told("world", "delete", copy["id"], "--yes", server=shell.server)
     reset = shell(f"world reset {shell.world}")
     assert reset == f"{shell.world} is reset to the fixture demo\n"
     assert shell.get(path).status == 404
