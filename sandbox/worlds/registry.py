@@ -1,6 +1,7 @@
 """All worlds of a server, and how a key leads to its world.
 
-Keys of two worlds may have the same lookup segment; their secrets distinguish them.
+One dictionary finds keys by their lookup segment, so the cost does not grow with the number of
+worlds. Keys of two worlds may have the same lookup; their secrets distinguish them.
 """
 
 from asyncio import Lock
@@ -41,7 +42,7 @@ Ticks = Callable[[], float]
 
 
 class Worlds:
-    """The worlds of a server, by id."""
+    """The worlds of a server, by id and by the lookups of their keys."""
 
     def __init__(
         self,
@@ -62,6 +63,8 @@ class Worlds:
         self._background = background
         self.saver = saver
         self._by_id: dict[str, World] = {}
+        # The ids of worlds by the lookups of their keys; dictionaries serve as ordered sets.
+        self._by_lookup: dict[str, dict[str, None]] = {}
         # The last number of a `world-N`, by team.
         self._numbered: dict[str, int] = {}
         # The ids of worlds that are being created.
@@ -170,13 +173,31 @@ class Worlds:
         return await run_in_thread(self.make, spec, saved)
 
     def _put_in_use(self, world: World, *, is_in_file: bool = False) -> None:
-        """Register the world with its id, and have its changes written."""
+        """Register the world with its id and its keys, and have its changes written."""
+        self._note_keys(world)
         self._by_id[world.id] = world
         if self.saver is not None:
             self.saver.follow(world, is_in_file=is_in_file)
             world.saver = self.saver
         end_busy_payments(world)
         world.outbox.resume()
+
+    def _note_keys(self, world: World) -> None:
+        """Register the keys of the world, now and whenever it gets another one."""
+
+        def note(key: ApiKey) -> None:
+            self._by_lookup.setdefault(key.lookup, {})[world.id] = None
+
+        world.on_key = note
+        for key in world.store.all(ApiKey).values():
+            note(key)
+
+    def _forget_keys(self, world: World) -> None:
+        for key in world.store.all(ApiKey).values():
+            holders = self._by_lookup[key.lookup]
+            del holders[world.id]
+            if not holders:
+                del self._by_lookup[key.lookup]
 
     def restore(self, spec: WorldSpec, saved: SavedWorld) -> World:
         """Restore a world from documents, in place of the world with the same id.
@@ -283,6 +304,7 @@ class Worlds:
         """Unregister the world; requests that are under way in it continue."""
         if self._by_id.get(world.id) is world:
             del self._by_id[world.id]
+            self._forget_keys(world)
             self.recognized.clear()
 
     async def reset_aside(self, world: World) -> None:
@@ -296,8 +318,10 @@ class Worlds:
         if self.get(world.id) is not world:
             raise WorldLost(world.id)
         self._refuse_shared_keys(fresh)
+        self._forget_keys(world)
         self.coverage.add(world.coverage)
         begin_anew(world, fresh)
+        self._note_keys(world)
 
     def wake(self) -> None:
         """Continue the unfinished work of an earlier run, now that an event loop runs."""
@@ -362,9 +386,9 @@ class Worlds:
 
     def _holders_of(self, lookup: str) -> Iterator[tuple[World, ApiKey]]:
         """Yield the worlds that have a key with this lookup, each with that key."""
-        for world in self:
-            if (key := world.store.one(ApiKey, "lookup", lookup)) is not None:
-                yield world, key
+        for id in self._by_lookup.get(lookup, ()):
+            if (key := self._by_id[id].store.one(ApiKey, "lookup", lookup)) is not None:
+                yield self._by_id[id], key
 
     def is_free(self, plaintext: str) -> bool:
         """Whether no world on this server has this key."""

@@ -95,6 +95,8 @@ class World:
         self.store = Store(on_commit=self._note_commit)
         self.background = background
         self._cancel_wakeup: Callable[[], None] = lambda: None
+        # Called with every stored key, once the world is in use.
+        self.on_key: Callable[[ApiKey], None] = lambda key: None
         self.readings = readings.in_force(profile.readings, {})
         self.clock = Clock(system_clock, lambda clock: self.put_state(clock=clock))
         self.queue = Queue(lambda queue: self.put_state(queue=queue))
@@ -264,6 +266,9 @@ class World:
         for record in unit.changed.values():
             if isinstance(record, WorldState):
                 self._note_state(record)
+            elif isinstance(record, ApiKey):
+                # Whichever operation created it.
+                self.on_key(record)
         self.subscriptions.note_commit(unit, before)
         if messages := unit.emitted:
             self.coverage.count_messages(messages, self.store)
