@@ -130,11 +130,10 @@ export function Finder() {
     }
   };
   return html`<dialog ref=${dialog} class="finder" aria-label="Find" closedby="any" onClose=${close}>
-    <form class="row" onSubmit=${submit}><input type="search" aria-label="Find" autofocus value=${question}
+    <form onSubmit=${submit}><input type="search" aria-label="Find" autofocus value=${question}
       placeholder="Any id, a name, the last four digits of a card, a room"
       onInput=${(event) => setQuestion(event.target.value)}
-      onKeyDown=${(event) => event.key === "Escape" && close()} />
-      <button type="button" class="btn g" aria-label="Close" onClick=${close}><${Icon} name="close" /></button></form>
+      onKeyDown=${(event) => event.key === "Escape" && close()} /></form>
     <ul>${hits.map(({ says, href }) => html`<li><a href=${href} onClick=${close}>${says}</a></li>`)}</ul>
     <${Trouble} error=${error} />
     ${question && by.question === question && !hits.length ? html`<p class="q pad" role="status">Nothing in any world of this
@@ -145,5 +144,6 @@ export function Finder() {
       and <kbd>p</kbd> presents.
       <label class="tick"><input type="checkbox" checked=${keysOn.value}
         onChange=${(event) => switchKeys(event.target.checked)} /> Single-key shortcuts are on</label></p>
+    <button class="btn g" aria-label="Close" onClick=${close}><${Icon} name="close" /></button>
   </dialog>`;
 }
