@@ -173,18 +173,10 @@ class Finding(NamedTuple):
 
 @dataclass(slots=True)
 class Run:
-    """A run so far: its findings, its evidence, and why it stopped early, if it did."""
+    """A run, which sends one request at a time, and stops to leave the platform alone.
 
-    findings: list[Finding] = field(default_factory=list)
-    evidence: list[dict[str, Any]] = field(default_factory=list)
-    stopped: str | None = None
-
-
-@dataclass(slots=True)
-class Asker:
-    """Sends one request at a time, and stops when the platform should be left alone.
-
-    `names` fill the holes of steps; `own` is the record of the user's key.
+    `names` fill the holes of steps; `own` is the record of the user's key. `stopped` says why the
+    run ended early, if it did.
     """
 
     send: Sends
@@ -192,7 +184,9 @@ class Asker:
     register: Register
     names: dict[str, Any] = field(default_factory=dict)
     own: Any = None
-    run: Run = field(default_factory=Run)
+    findings: list[Finding] = field(default_factory=list)
+    evidence: list[dict[str, Any]] = field(default_factory=list)
+    stopped: str | None = None
     trouble: int = 0
     refused: int = 0
     is_let_in: bool = False
@@ -200,7 +194,7 @@ class Asker:
     def ask(self, probes: Sequence[Probe]) -> None:
         """Run the probes of a phase. Raises Stopped and OSError of the register."""
         for probe in probes:
-            self.run.findings.append(self._find(probe))
+            self.findings.append(self._find(probe))
 
     def _find(self, probe: Probe) -> Finding:
         answers: list[HttpAnswer] = []
@@ -248,7 +242,7 @@ class Asker:
             answer = self.send(request)
             if isinstance(total := answer.fields.get("total_amount"), int):
                 self.names["one_more"] = total + 1
-            self.run.evidence.append(
+            self.evidence.append(
                 {"probe": probe, "method": request.method, "path": request.path}
                 | {"query": request.query, "status": answer.status, "body": answer.body}
             )

@@ -16,7 +16,7 @@ from typing import Any, Final
 from uuid import uuid4
 
 from sandbox.conformance import probe_runner
-from sandbox.conformance.probe_runner import INTERVAL_S, Asker, Finding, Register, Run, Stopped
+from sandbox.conformance.probe_runner import INTERVAL_S, Finding, Register, Run, Stopped
 from sandbox.conformance.probe_table import PHASES, Probe, ProbeRequest, Step, describe, probes_of
 from sandbox.domain.json_text import fields_of
 from sandbox.domain.keys import LOOKUP_CHARS, SECRET_CHARS
@@ -142,47 +142,46 @@ def ask(
     returns, even if the run is interrupted.
     """
     register = Register(wanted.run, probe_runner.register_file(folder, wanted.run))
-    asker = Asker(send, pace, register, _names(profile, wanted, keys))
-    done = asker.run
+    run = Run(send, pace, register, _names(profile, wanted, keys))
     try:
         if wanted.account is not None:
-            asker.own = _own_record(asker, wanted.account, keys["own"] or "")
+            run.own = _own_record(run, wanted.account, keys["own"] or "")
         for _, probes in wanted.phases():
-            asker.ask(probes)
+            run.ask(probes)
     except Stopped as stopped:
-        done.stopped = str(stopped)
+        run.stopped = str(stopped)
     except OSError as error:
-        done.stopped = f"{register.file} cannot be written: {error.strerror}"
+        run.stopped = f"{register.file} cannot be written: {error.strerror}"
     except KeyboardInterrupt:
-        done.stopped = "it was interrupted"
+        run.stopped = "it was interrupted"
     finally:
         try:
-            probe_runner.Cleaner(register, send, pace, {"partner": keys.get("partner")}).clean()
+            probe_runner.Cleaner(register, send, pace, keys).clean()
         except KeyboardInterrupt:
-            done.stopped = "it was interrupted while it deleted what it had created"
+            run.stopped = "it was interrupted while it deleted what it had created"
     # Probes that were not run, or only in part, have no result.
-    asked = {finding.probe.id for finding in done.findings}
+    asked = {finding.probe.id for finding in run.findings}
     missed = [one for _, probes in wanted.phases() for one in probes if one.id not in asked]
-    done.findings += [Finding(probe, None, "the run ended before") for probe in missed]
+    run.findings += [Finding(probe, None, "the run ended before") for probe in missed]
     day = datetime.now(UTC).date().isoformat()
-    result = view_run(done, profile, day, register) | {"deliveries": list(deliveries)}
+    result = view_run(run, profile, day) | {"deliveries": list(deliveries)}
     files = {
-        "uat.toml": profile_toml(done, profile, day),
+        "uat.toml": profile_toml(run, profile, day),
         # A body for `PUT /_sandbox/worlds/{world}/switches`.
-        "uat-switches.json": json.dumps(switches_found(done), indent=2) + "\n",
+        "uat-switches.json": json.dumps(switches_found(run), indent=2) + "\n",
         "differences.md": markdown(result),
         "differences.json": json.dumps(result, indent=2) + "\n",
-        "evidence.jsonl": evidence(done, profile),
+        "evidence.jsonl": evidence(run, profile),
     }
     for key in filter(None, keys.values()):
         files = {name: text.replace(key, "***") for name, text in files.items()}
     return result, files
 
 
-def _own_record(asker: Asker, account: str, key: str) -> Any:
+def _own_record(run: Run, account: str, key: str) -> Any:
     """Return the record of the user's key. Raises Stopped if it belongs to another account."""
     request = ProbeRequest(path=_KEYS, query={"account_id": account})
-    answer = asker.answer(request, "account")
+    answer = run.answer(request, "account")
     for one in map(fields_of, answer.body if isinstance(answer.body, list) else []):
         last4 = one.get("key_last4")
         if one.get("account_id") == account and last4 and key.endswith(str(last4)):
@@ -225,7 +224,7 @@ def write(folder: Path, files: Mapping[str, str]) -> None:
 _TEXT_MAX: Final = 300
 
 
-def view_run(run: Run, profile: Profile, day: str, register: Register) -> dict[str, Any]:
+def view_run(run: Run, profile: Profile, day: str) -> dict[str, Any]:
     """Return the result as JSON: an entry for each probe, and what the run created."""
     probes = []
     for probe, value, why in run.findings:
@@ -234,14 +233,14 @@ def view_run(run: Run, profile: Profile, day: str, register: Register) -> dict[s
         about = {"id": probe.id, "asks": probe.asks, "clauses": list(probe.clauses)}
         probes.append(about | {"sandbox": ours, "uat": value, "verdict": told, "why": why})
     return {
-        "run": register.run,
+        "run": run.register.run,
         "verified": day,
         "requests": len(run.evidence),
         "stopped": run.stopped,
         "probes": probes,
         "made": [
             {"kind": one.kind, "name": one.name, "state": one.state}
-            for one in register.entries.values()
+            for one in run.register.entries.values()
         ],
     }
 

@@ -12,7 +12,6 @@ from pydantic import ValidationError
 
 from sandbox.conformance.clients import Platform
 from sandbox.conformance.probe_runner import (
-    Asker,
     HttpAnswer,
     Pace,
     Register,
@@ -158,12 +157,12 @@ def test_a_run_leaves_a_profile_that_serves_and_no_secret(served: Served, tmp_pa
 
 def run(probes: Sequence[Probe], send: Sends, pace: Pace) -> Run:
     """A run of probes that only read."""
-    asker = Asker(send, pace, Register(RUN, Path("/nowhere")))
+    made = Run(send, pace, Register(RUN, Path("/nowhere")))
     try:
-        asker.ask(probes)
+        made.ask(probes)
     except Stopped as stopped:
-        asker.run.stopped = str(stopped)
-    return asker.run
+        made.stopped = str(stopped)
+    return made
 
 
 PAST, FUTURE = "Thu, 01 Jan 2026 00:00:00 GMT", "Thu, 01 Jan 2126 00:00:00 GMT"
