@@ -14,7 +14,7 @@ from sandbox.control.models import Body, Milliseconds, OlderListing, Query, View
 from sandbox.control.routing import WORLD, get, post
 from sandbox.domain import webhooks
 from sandbox.domain.directory import Account
-from sandbox.domain.events import EVENTS, EventType, Message, MessageHead, body_of, status_of
+from sandbox.domain.events import EVENTS, EventType, Message, MessageHead, body_of, field_of
 from sandbox.domain.instants import Instant
 from sandbox.store.files.port import Unavailable
 from sandbox.store.ids import Ids
@@ -157,7 +157,7 @@ def _matches(world: World, message: Message, query: MessagesQuery) -> bool:
         query.event_type in (None, message.event_type)
         and query.subject in (None, message.subject)
         and (query.since is None or message.created_at >= query.since)
-        and (query.status is None or status_of(message) == query.status)
+        and (query.status is None or field_of(message, "status") == query.status)
         and (query.q is None or query.q.lower() in "\n".join((message.event_type, *ids)).lower())
         and (query.endpoint is query.delivery is None or _is_sent(world, message, query))
     )
@@ -358,7 +358,7 @@ def _mismatch(world: World, message: Message, query: WaitQuery) -> str | None:
         return f"it is {message.event_type}"
     if query.subject not in (None, message.subject):
         return f"it is about {message.subject}"
-    if query.status is not None and (status := status_of(message)) != query.status:
+    if query.status is not None and (status := field_of(message, "status")) != query.status:
         return f"its status is {status}"
     statuses = [one.status for one in world.outbox.deliveries_of(message.id)]
     if query.delivered and "delivered" not in statuses:

@@ -113,10 +113,10 @@ def _show(message: Message) -> Any:
     return keys.event_body(record) if isinstance(record, ApiKey) else record
 
 
-def status_of(message: Message) -> Any:
-    """Return the status in the webhook's body, without rendering it; None if it has none."""
+def field_of(message: Message, name: str) -> Any:
+    """Return a field of the webhook's body, without rendering it; None if it has none."""
     shown = _show(message)
-    return shown.get("status") if isinstance(shown, dict) else getattr(shown, "status", None)
+    return shown.get(name) if isinstance(shown, dict) else getattr(shown, name, None)
 
 
 def body_of(message: Message) -> bytes:

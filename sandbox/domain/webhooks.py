@@ -3,7 +3,7 @@
 Source: spec 6.1.3, 6.1.9, 6.1.11; subscriptions and filters assumed 8.3; rotation assumed D22.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from hashlib import blake2b
 from typing import Annotated, Any, Final, Literal
@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from pydantic import AfterValidator, Field, Strict
 
 from sandbox.domain.batches import BATCH_STATUSES
-from sandbox.domain.events import EVENTS
+from sandbox.domain.events import EVENTS, Message, field_of
 from sandbox.domain.field_types import EndpointDescription, EndpointId, HttpUrl, WebhookSecret
 from sandbox.domain.payments.transactions import STATUSES, TRANSACTION_TYPES
 from sandbox.domain.text import one_of
@@ -104,6 +104,9 @@ FILTER_VALUES: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """The allowed values of filters. Processors may have any name."""
 
+_FIELDS: Final[Mapping[str, Sequence[str]]] = {"processor": ("processor", "processor_name")}
+"""The fields of a filter, unless it is named after its field. Source: assumed D43."""
+
 
 def _check_values(filters: Mapping[str, tuple[str, ...]]) -> Mapping[str, tuple[str, ...]]:
     for name, values in filters.items():
@@ -163,14 +166,15 @@ class Endpoint(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
             return False
         return self.account_id is None or self.account_id in path
 
-    def matches(self, body: Mapping[str, Any]) -> bool:
-        """Whether the body matches all filters, each by any of its values.
+    def matches(self, message: Message) -> bool:
+        """Whether the body of the message matches all filters, each by any of its values.
 
-        A body without a filtered field does not match (assumed 8.3-filters). The processor of a
-        batch is its `processor_name` (assumed D43).
+        A body without a filtered field does not match (assumed 8.3-filters).
         """
-        named = {"processor": body.get("processor_name"), **body}
-        return all(named.get(name) in values for name, values in self.filters.items())
+        return all(
+            any(field_of(message, field) in values for field in _FIELDS.get(name, (name,)))
+            for name, values in self.filters.items()
+        )
 
     def secrets_at(self, now: datetime) -> tuple[str, ...]:
         """Return the secrets that sign now: the current one, and old ones for a while."""

@@ -88,10 +88,6 @@ class WebhookFaultsFull(ValueError):
     """The queue of faults for deliveries is full."""
 
 
-WebhookRules = Callable[[Words], MatchedWebhookRule | None]
-"""Returns the first rule that matches a delivery, or None."""
-
-
 def rule_of(entry: WebhookFault) -> Scenario:
     """Return the entry as a scenario of one rule. Raises ScenarioError."""
     rule = {"when": entry.when, "then": entry.then}

@@ -3,18 +3,16 @@
 Pure functions, without a queue or a network. Source: assumed D22, D24.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from hashlib import sha256
 from typing import Final
 
 from msgspec import Struct
-from pydantic_core import from_json
 
-from sandbox.domain.events import Message, body_of
+from sandbox.domain.events import Message, body_of, field_of
 from sandbox.domain.webhooks import AttemptTrigger, Endpoint, SentHead, delivery_id
-from sandbox.scenarios.matcher import MatchedWebhookRule
-from sandbox.scenarios.queue import WebhookRules
+from sandbox.scenarios.matcher import MatchedWebhookRule, Words
 from sandbox.scenarios.webhook_rules import WebhookThen
 from sandbox.webhooks.signing import headers_of, write_secret
 
@@ -45,7 +43,8 @@ class Job(Struct, frozen=True):
 
 
 def ruled(
-    wanted: Iterable[tuple[Message, Sequence[Endpoint]]], rules: Sequence[WebhookRules]
+    wanted: Iterable[tuple[Message, Sequence[Endpoint]]],
+    find_rule: Callable[[Words], MatchedWebhookRule | None],
 ) -> list[tuple[Message, Endpoint, MatchedWebhookRule]]:
     """Return the rule for each delivery, in the order of sending; one without faults if none fits.
 
@@ -53,18 +52,16 @@ def ruled(
     """
     matched = []
     for message, endpoints in wanted:
-        fields = from_json(body_of(message)) if endpoints and rules else {}
         for endpoint in endpoints:
             # The facts of a delivery, by the words of `WebhookWhen`.
             words = {
                 "event": message.event_type,
-                "transaction_type": fields.get("transaction_type"),
-                "status": fields.get("status"),
+                "transaction_type": field_of(message, "transaction_type"),
+                "status": field_of(message, "status"),
                 "account": message.account_id,
                 "endpoint": (endpoint.id, endpoint.description, endpoint.url),
             }
-            rule = next(filter(None, (find_rule(words) for find_rule in rules)), _NO_RULE)
-            matched.append((message, endpoint, rule))
+            matched.append((message, endpoint, find_rule(words) or _NO_RULE))
     # Equal ranks keep their order.
     return sorted(matched, key=lambda one: _PLACES[one[2].then.order])
 

@@ -20,8 +20,7 @@ from sandbox.domain.clock import WEBHOOK_RETRY, Timer
 from sandbox.domain.directory import Account
 from sandbox.domain.events import Message, body_of
 from sandbox.domain.webhooks import ENDPOINTS_MAX, Delivery, Endpoint, Sent
-from sandbox.scenarios.matcher import MatchedWebhookRule
-from sandbox.scenarios.queue import WebhookRules
+from sandbox.scenarios.matcher import MatchedWebhookRule, Words
 from sandbox.store.ids import Ids
 from sandbox.store.store import Store, UnitOfWork
 from sandbox.store.tables import OLDEST_FIRST, Where
@@ -44,9 +43,8 @@ class WebhookWorld(Protocol):
     state: WorldState
     switches: dict[str, Any]
 
-    @property
-    def webhook_rules(self) -> Sequence[WebhookRules]:
-        """The rules for deliveries, if there are any, in order."""
+    def find_webhook_rule(self, words: Words) -> MatchedWebhookRule | None:
+        """Return the rule for a delivery with these facts, and count its use."""
 
     def now(self) -> datetime:
         """Return the world's present time."""
@@ -139,7 +137,7 @@ class Outbox:
         # Only the rule that made up a message sends it.
         wanted = [(one, list(self.subscribers(one))) for one in messages if one.only_for is None]
         unit, jobs = self.world.store.begin(), []
-        for message, endpoint, by in ruled(wanted, self.world.webhook_rules):
+        for message, endpoint, by in ruled(wanted, self.world.find_webhook_rule):
             jobs += self._accept(message, endpoint, by, unit)
         unit.commit()
         self._put(*jobs)
@@ -175,23 +173,15 @@ class Outbox:
     def subscribers(
         self, message: Message, of: Mapping[str, Endpoint] | None = None
     ) -> Iterator[Endpoint]:
-        """Yield the endpoints that get this message, all of them or only those in `of`.
-
-        The body is rendered only if filters need it.
-        """
+        """Yield the endpoints that get this message, all of them or only those in `of`."""
         path = _path(message, self.world.store)
-        fields: dict[str, Any] | None = None
         for endpoint in list((self.endpoints if of is None else of).values()):
             if endpoint.is_disabled or message.only_for not in (None, endpoint.id):
                 continue
-            if message.only_for is None:
-                if not endpoint.is_subscribed_to(message.event_type, path):
-                    continue
-                if endpoint.filters and fields is None:
-                    fields = from_json(body_of(message))
-                if not endpoint.matches(fields or {}):
-                    continue
-            yield endpoint
+            if message.only_for is not None or (
+                endpoint.is_subscribed_to(message.event_type, path) and endpoint.matches(message)
+            ):
+                yield endpoint
 
     def _store(self, delivery: Delivery) -> None:
         """Store the delivery, with the timer of its next attempt."""

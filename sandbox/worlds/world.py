@@ -20,8 +20,8 @@ from sandbox.domain.operations import ApiOperation
 from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.text import UnknownWord
 from sandbox.domain.transport_faults import NEED_BODY, TRANSPORT_FAULTS
-from sandbox.scenarios.matcher import Running
-from sandbox.scenarios.queue import Queue, WebhookFaults, WebhookRules
+from sandbox.scenarios.matcher import MatchedWebhookRule, Running, Words
+from sandbox.scenarios.queue import Queue, WebhookFaults
 from sandbox.store.fixture import Cast
 from sandbox.store.ids import Ids
 from sandbox.store.store import Store, UnitOfWork
@@ -168,15 +168,12 @@ class World:
         names = (name for name, known in self.cast.keys.items() if known == id)
         return next(names, None if key is None else key.name)
 
-    @property
-    def webhook_rules(self) -> Sequence[WebhookRules]:
-        """The rules for deliveries, if there are any: queued faults before the scenario's."""
-        rules: list[WebhookRules] = []
-        if self.webhook_faults.entries:
-            rules.append(self.webhook_faults.for_webhook)
-        if self.scenario is not None and self.scenario.webhooks:
-            rules.append(self.scenario.for_webhook)
-        return rules
+    def find_webhook_rule(self, words: Words) -> MatchedWebhookRule | None:
+        """Return the rule for a delivery: a queued fault, or else one of the scenario."""
+        rule = self.webhook_faults.for_webhook(words)
+        if rule is None and self.scenario is not None:
+            rule = self.scenario.for_webhook(words)
+        return rule
 
     def _begin(self) -> None:
         """Set everything that a reset replaces to its initial value."""
