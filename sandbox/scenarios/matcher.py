@@ -38,9 +38,6 @@ Resolve = Callable[[str, str], str]
 RuleCounts = list[int]
 """How many attempts or deliveries matched a rule, and to how many of them it applied."""
 
-Wanted = tuple[frozenset[Any], list[Any]]
-"""The values, ranges and patterns for one word of a rule, any of which matches."""
-
 _NAMED = ("terminal", "location", "account", "key")
 _OF_ANOTHER = ("operation", "method", "path")
 """A rule that differs in one of these words was meant for other requests: no near miss."""
@@ -68,12 +65,22 @@ class MatchedWebhookRule(NamedTuple):
     rule: str | None
 
 
+def _fits(fact: Any, wanted: Any) -> bool:
+    """Whether a fact is the wanted value, or in the wanted range or pattern."""
+    if hasattr(wanted, "matches"):
+        return bool(wanted.matches(fact))
+    return wanted in fact if isinstance(fact, tuple) else bool(wanted == fact)
+
+
 class _Entry(Struct):
-    """One rule with its names resolved, and its counters."""
+    """One rule with its names resolved, and its counters.
+
+    `wanted` has the values, ranges and patterns for each word of the rule; any of them matches.
+    """
 
     rule: Rule | WebhookRule
     name: str
-    wanted: dict[str, Wanted]
+    wanted: dict[str, Sequence[Any]]
     counts: RuleCounts
 
     @property
@@ -94,12 +101,9 @@ class _Entry(Struct):
     def mismatches(self, words: Words) -> list[str]:
         """Return the words of `when` that do not match, in the order of its model."""
         found = []
-        for word, (plain, ranges) in self.wanted.items():
+        for word, wanted in self.wanted.items():
             fact = words.get(word)
-            names = fact if isinstance(fact, tuple) else (fact,)
-            if fact is None or (
-                plain.isdisjoint(names) and not any(one.matches(fact) for one in ranges)
-            ):
+            if fact is None or not any(_fits(fact, one) for one in wanted):
                 found.append(word)
         return found
 
@@ -137,7 +141,7 @@ class Running(Struct, eq=False):
 
     def _entry(self, number: int, rule: Rule | WebhookRule) -> _Entry:
         """Return the rule in use. Raises ScenarioError for unknown names."""
-        wanted: dict[str, Wanted] = {}
+        wanted: dict[str, Sequence[Any]] = {}
         for word in type(rule.when).model_fields:
             values = getattr(rule.when, word)
             if values is None or word in ("nth", "from_", "until"):
@@ -152,10 +156,9 @@ class Running(Struct, eq=False):
                     raise ScenarioError(f"{place}: {error}", error.nearest) from None
             elif word == "path":
                 values = list(map(PathPattern, values))
-            ranges = [value for value in values if hasattr(value, "matches")]
-            wanted[word] = frozenset(one for one in values if one not in ranges), ranges
+            wanted[word] = values
         if isinstance(rule, Rule) and (rule.when.from_ or rule.when.until):
-            wanted["time"] = frozenset[Any](), [rule.when.window(self.since)]
+            wanted["time"] = [rule.when.window(self.since)]
         return _Entry(rule, rule.name or str(number), wanted, [0, 0])
 
     def matched(

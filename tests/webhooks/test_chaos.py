@@ -167,7 +167,7 @@ WORDS = [
     ({"status": "captured"}, (SALE, {"status": "captured"}), (SALE, {"status": "declined"})),
     ({"status": "blocked"}, ("account.updated", {"status": "blocked"}), (SALE, {})),
     ({"event": SALE, "status": "error"}, (SALE, {"status": "error"}), (SALE, {})),
-    ({"status": "deleted"}, ("account.updated", {"status": "deleted"}), (SALE, {"status": 5})),
+    ({"status": "deleted"}, ("api_key.deleted", {}), (SALE, {"status": ["deleted"]})),
 ]
 
 
