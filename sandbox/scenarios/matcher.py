@@ -65,7 +65,7 @@ class MatchedWebhookRule(NamedTuple):
     rule: str | None
 
 
-def _fits(fact: Any, wanted: Any) -> bool:
+def _is_match(fact: Any, wanted: Any) -> bool:
     """Whether a fact is the wanted value, or in the wanted range or pattern."""
     if hasattr(wanted, "matches"):
         return bool(wanted.matches(fact))
@@ -103,7 +103,7 @@ class _Entry(Struct):
         found = []
         for word, wanted in self.wanted.items():
             fact = words.get(word)
-            if fact is None or not any(_fits(fact, one) for one in wanted):
+            if fact is None or not any(_is_match(fact, one) for one in wanted):
                 found.append(word)
         return found
 
