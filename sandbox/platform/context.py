@@ -142,7 +142,7 @@ class OperationContext(Struct, kw_only=True):
     events: tuple[str, ...] = ()
     forced: str | None = None
     choice: ChosenOutcome | None = None
-    near_misses: Sequence[str] = ()
+    near_misses: list[str] = []
 
     @classmethod
     def of_world(cls, world: World, now: datetime | None = None) -> "OperationContext":

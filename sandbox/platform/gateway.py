@@ -72,8 +72,7 @@ def strike(context: RequestContext) -> None:
     account = context.account or context.known_caller.account
     terminal_id = getattr(context.record, "terminal_id", None)
     words = {**request_words(context), "account": account.id, "terminal": terminal_id}
-    context.near_misses = near = list[str]()
-    choice = choose_fault(words, context.forced, world.queue, world.scenario, near)
+    choice = choose_fault(words, context.forced, world.queue, world.scenario, context.near_misses)
     if choice is not None:
         context.choice = choice
         context.explain("outcome", choice.key, choice.by, "assumed D4")

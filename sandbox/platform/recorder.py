@@ -6,8 +6,6 @@ from functools import lru_cache, partial
 from typing import Final
 from urllib.parse import unquote
 
-from msgspec.structs import replace
-
 from sandbox.domain import keys
 from sandbox.platform.context import RequestContext
 from sandbox.platform.operation import Row
@@ -81,9 +79,7 @@ class Recorder:
         secrets = () if row is None else row.secrets
         if context.sent is not None and context.sent.keys().isdisjoint(secrets):
             secrets = ()
-        choice, near, state = context.choice, context.near_misses, context.world.state
-        if choice is not None and choice.near_misses:
-            choice, near = replace(choice, near_misses=()), [*near, *choice.near_misses]
+        state = context.world.state
         return journal.Entry(
             context.request_id,
             context.now,
@@ -103,8 +99,8 @@ class Recorder:
             context.decisions,
             context.events,
             context.notes,
-            choice,
-            shorten_near_misses(near),
+            context.choice,
+            shorten_near_misses(context.near_misses),
             state.scenario,
             state.maintenance_until,
             state.switches,

@@ -79,7 +79,6 @@ class ChosenOutcome(Struct, frozen=True, gc=False):
     tap: timedelta | None = None
     is_final: bool = True
     follow: Sequence[FollowUp] = ()
-    near_misses: Sequence[str] = ()
     is_attempt: bool = True
     until: datetime | None = None
 
@@ -124,9 +123,11 @@ def check_word(word: str) -> str:
     return word
 
 
-def choose(facts: AttemptFacts, queue: Queue | None) -> ChosenOutcome:
-    """Choose the outcome of this attempt. A queued outcome that is used leaves the queue."""
-    near: list[str] = []
+def choose(facts: AttemptFacts, queue: Queue | None, near: list[str]) -> ChosenOutcome:
+    """Choose the outcome of this attempt, and note the near misses.
+
+    A queued outcome that is used leaves the queue.
+    """
     # Source of the order: assumed D4.
     choice = (
         _choose_named(facts.header, facts, "header", "header", near)
@@ -141,8 +142,7 @@ def choose(facts: AttemptFacts, queue: Queue | None) -> ChosenOutcome:
         )
         # A fault or a delay without an outcome leaves the choice to the sources after it.
         choice = own if choice is None else _with_effects(own, choice)
-    choice = choice or BY_DEFAULT
-    return replace(choice, near_misses=near) if near else choice
+    return choice or BY_DEFAULT
 
 
 def choose_fault(
@@ -181,7 +181,7 @@ def _fault(word: str | None, delay_ms: int, source: str, rule: str) -> ChosenOut
     return ChosenOutcome(APPROVED, source, rule, fault=fault, delay_ms=delay_ms, is_attempt=False)
 
 
-def choose_at_tap(facts: AttemptFacts, waiting: ChosenOutcome) -> ChosenOutcome:
+def choose_at_tap(facts: AttemptFacts, waiting: ChosenOutcome, near: list[str]) -> ChosenOutcome:
     """Choose the outcome once the card is known. Source: assumed D4, D24.
 
     It comes from the scenario, or else from the card, the terminal or the amount. The other effects
@@ -189,15 +189,14 @@ def choose_at_tap(facts: AttemptFacts, waiting: ChosenOutcome) -> ChosenOutcome:
     """
     if waiting.is_final:
         return waiting
-    choice = choose(facts, None)
-    near = [*waiting.near_misses, *choice.near_misses]
+    choice = choose(facts, None, near)
     if choice.fault is not None and choice.fault.when == "before":
         near.append(f"{choice.rule}: {choice.fault.key} is too late for a tap")
         choice = BY_DEFAULT
     if choice.source == "default":
         # The scenario approved it with any card.
         choice = replace(choice, source=waiting.source, rule=waiting.rule)
-    return replace(_with_effects(choice, waiting), near_misses=near)
+    return _with_effects(choice, waiting)
 
 
 def _with_effects(own: ChosenOutcome | None, rule: ChosenOutcome) -> ChosenOutcome:

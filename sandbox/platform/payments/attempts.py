@@ -146,7 +146,7 @@ def decide(
         world.scenario,
         more,
     )
-    choice = context.choice = _as_read(context, choose(facts, world.queue))
+    choice = context.choice = _as_read(context, choose(facts, world.queue, context.near_misses))
     if choice.source != "default":
         context.explain("outcome", choice.key, choice.by, "assumed D4")
     let_happen(context, choice)
@@ -182,7 +182,8 @@ def decide_at_tap(
             terminal_outcome=context.world.state.terminal_outcomes.get(terminal_id),
             should_heed_amounts=context.world.switches["triggers.enabled"],
         )
-        choice, why = choose_at_tap(facts, waiting), f"{tapped.card.token} was tapped"
+        choice = choose_at_tap(facts, waiting, context.near_misses)
+        why = f"{tapped.card.token} was tapped"
     choice = context.choice = _as_read(context, choice)
     context.explain("outcome", choice.key, f"{why}; {choice.by}", "assumed D24")
     return choice

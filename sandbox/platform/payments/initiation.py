@@ -370,8 +370,8 @@ class _Initiation:
                 raise points_of_sale.invalid(f"x-sandbox-outcome: {why}", "assumed D41")
         else:
             return choice
-        near = [*choice.near_misses, why]
-        return replace(choice, outcome=APPROVED, approved_amount=None, near_misses=near)
+        self.context.near_misses.append(why)
+        return replace(choice, outcome=APPROVED, approved_amount=None)
 
     def _why_no_surcharge(self) -> str:
         """Return why this payment has no surcharge that could be proposed."""
