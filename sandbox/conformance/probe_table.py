@@ -127,7 +127,7 @@ def fill(step: Step, names: Mapping[str, Any]) -> ProbeRequest:
 
 def _look_up(name: str, names: Mapping[str, Any]) -> Any:
     value: Any = names
-    for part in name.split(".") if name else ():
+    for part in name.split("."):
         value = value.get(part) if isinstance(value, Mapping) else None
     if value is None:
         raise Missing(name)

@@ -18,7 +18,7 @@ from pydantic_core import from_json
 from sandbox.domain import webhooks
 from sandbox.domain.clock import WEBHOOK_RETRY, Timer
 from sandbox.domain.directory import Account
-from sandbox.domain.events import Message, body_of
+from sandbox.domain.events import Message, body_of, field_of
 from sandbox.domain.webhooks import ENDPOINTS_MAX, Delivery, Endpoint, Sent
 from sandbox.scenarios.matcher import MatchedWebhookRule, Words
 from sandbox.store.ids import Ids
@@ -387,8 +387,7 @@ def _path(message: Message, store: Store) -> tuple[str, ...]:
     if account is not None:
         return (*account.parent_account_ids, message.account_id)
     # A sample about an account that does not exist names the accounts above it.
-    content = message.record
-    above = content.get("parent_account_ids") if isinstance(content, dict) else None
+    above = field_of(message, "parent_account_ids")
     return (*(map(str, above) if isinstance(above, list) else ()), message.account_id)
 
 
