@@ -77,3 +77,7 @@ def test_the_balancer_learns_where_a_world_is_and_leaves_a_frozen_server(url: st
         until(lambda: sale(balancer, one).status_code == 200, within_s=LONGEST_S)
         assert time.monotonic() - began < LONGEST_S
         owner.process.send_signal(signal.SIGCONT)
+
+        for server in (one, other):
+            server.end()
+        assert sale(balancer, one).json()["error"] == "unavailable"
