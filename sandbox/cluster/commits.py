@@ -52,7 +52,7 @@ class Rows(Struct):
             if table == RECORDS:
                 continue
             body = bodies.get(id) if table == MESSAGES else None
-            lookup = from_json(text)["lookup"] if table == NAMES[ApiKey] else None
+            lookup = from_json(text).get("lookup") if table == NAMES[ApiKey] else None
             self.documents.append((wid, table, id, str(number), text, lookup, body))
             if table == WORLD:
                 state = text

@@ -367,17 +367,17 @@ def test_a_world_of_a_later_version_waits_for_a_server_of_that_version(
         assert two.ask("GET", "/v1/accounts", key=key).status_code == 200
 
 
-def test_worlds_are_converted_to_a_database_and_back(url: str, tmp_path: Path):
+def test_worlds_are_converted_to_a_database_and_back(postgres, url: str, tmp_path: Path):
+    state, edited = str(tmp_path / "state.db"), tmp_path / "edited.json"
     with serving(url, tmp_path, "one") as one:
         made = one.pay().json()["transaction_id"]
-        used = run("world", "convert", url, str(tmp_path / "state.db"))
+        used = run("world", "convert", url, state)
         assert (used.returncode, "is in use by the servers one" in used.stderr) == (2, True)
-    done = run("world", "convert", url, str(tmp_path / "state.db"), "--json")
-    assert json.loads(done.stdout)["worlds"] == ["default"]
-    other = url + "_too"
-    refused_so = run("world", "convert", str(tmp_path / "state.db"), other)
-    assert refused_so.returncode == 2
-    again = run("world", "convert", str(tmp_path / "state.db"), url)
-    assert "it holds the worlds default" in again.stderr
+    assert json.loads(run("world", "convert", url, state, "--json").stdout)["worlds"] == ["default"]
+    assert run("world", "convert", state, url + "_too").returncode == 2
+    assert "it holds the worlds default" in run("world", "convert", state, url).stderr
+    text = '{"file":{"1":{"program":"uat-sandbox","format":5}},"w.api_keys":{"1":{"_id":"k"}}}'
+    edited.write_text(text)
+    assert run("world", "convert", str(edited), postgres.new_database()).returncode == 0
     with serving(url, tmp_path, "two") as two:
         assert made in payments(two)
