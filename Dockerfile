@@ -17,7 +17,8 @@ WORKDIR /source
 # Dependencies first, so that they are built again only when the lock changes.
 COPY requirements/run.lock requirements/run.lock
 RUN python -m venv --without-pip /opt/sandbox \
-    && pip --python /opt/sandbox/bin/python install --no-cache-dir --requirement requirements/run.lock
+    && pip --python /opt/sandbox/bin/python install --no-cache-dir --require-hashes \
+        --requirement requirements/run.lock
 COPY . .
 RUN pip --python /opt/sandbox/bin/python install --no-cache-dir --no-deps . \
     && mkdir /data

@@ -24,14 +24,14 @@ $(VENV)/.installed: pyproject.toml requirements/run.lock
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or later is needed; this is " + sys.version.split()[0] + "; name another with make PYTHON=...") if sys.version_info < (3, 11) else None'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing into $(VENV)"
-	@$(PIP) install --requirement requirements/run.lock
+	@$(PIP) install --require-hashes --requirement requirements/run.lock
 	@$(PIP) install --no-deps --editable .
 	@# pip compiles what it installs, but not a checkout: without this, the first starts are slow.
 	@$(BIN)/python -m compileall -q sandbox
 	@touch $@
 
 $(VENV)/.developed: $(VENV)/.installed requirements/dev.lock $(KIT)/pyproject.toml
-	@$(PIP) install --requirement requirements/dev.lock
+	@$(PIP) install --require-hashes --requirement requirements/dev.lock
 	@$(PIP) install --no-deps --editable $(KIT)
 	@touch $@
 
