@@ -1,4 +1,7 @@
-"""The same scenario, seed and requests give the same bytes twice, timers and webhooks included."""
+"""The same scenario, seed and requests give the same bytes twice, timers and webhooks included.
+
+So they do after a reset.
+"""
 
 import asyncio
 from collections.abc import Mapping
@@ -8,7 +11,8 @@ from typing import Any
 from sandbox.app import build
 from sandbox.domain.webhooks import Sent
 from sandbox.settings import Settings
-from tests.driving import FROZEN, InProcess
+from tests.driving import FROZEN, InProcess, Response
+from tests.support.directory import supplied
 from tests.support.open_requests import CONTROL, OpenRequests, action, sale
 
 WALL_S = 1_772_366_400.0
@@ -113,3 +117,27 @@ def test_the_same_story_gives_the_same_bytes_twice():
     }
     assert len(told["webhooks"]) == len(attempts) > len(told["messages"])
     assert {"scenario", "scheduled"} == set(attempts)
+
+
+def test_a_reset_gives_the_same_world_again_and_then_the_same_answers(sandbox):
+    world = sandbox.add_world("one", seed=7)
+    before = world.manage("GET", "").body
+
+    def story() -> list[Response]:
+        made = world.create_key()
+        return [
+            made,
+            world.get("/v5/apikeys", by="merchant"),
+            world.delete_key(made.json()["id"]),
+            world.get("/v5/apikeys", by="revoked"),
+            world.get("/nowhere", by="merchant"),
+            world.create_key(by="partner", account_id=world.account_id("merchant"), **supplied()),
+        ]
+
+    told = story()
+    reset = world.manage("POST", "/reset")
+    cleared = world.message_count(), world.look("requests")["total"]
+
+    assert (reset.status, reset.body) == (200, before)
+    assert cleared == (0, 0)
+    assert story() == told
