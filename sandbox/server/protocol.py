@@ -146,8 +146,10 @@ class Protocol(HttpToolsProtocol):
         self._is_in_head, self._is_in_body = False, True
         if self._is_head_known:
             return
-        if self._head_bytes > HEAD_BYTES_MAX and self._head_size() > HEAD_BYTES_MAX:
+        if (size := self._head_size()) > HEAD_BYTES_MAX:
             raise HeadTooLargeError
+        # What is left may be the beginning of another head.
+        self._head_bytes -= size
         super().on_headers_complete()
         if self.config.timeout_keep_alive == 0:
             # The server is stopping.
@@ -163,6 +165,7 @@ class Protocol(HttpToolsProtocol):
 
     def on_body(self, body: bytes) -> None:
         """Add a part of a body."""
+        self._head_bytes -= len(body)
         if self.expect_100_continue and not self.cycle.response_started:
             self.cycle.keep_alive = self._keeps_alive
         super().on_body(body)

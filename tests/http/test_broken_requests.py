@@ -141,6 +141,8 @@ def test_a_head_of_64_kib_is_served_in_any_pieces(client):
     for piece in (HEAD_BYTES_MAX, 10_000, 1_000):
         assert client.ask(*pieces(sized(HEAD_BYTES_MAX), piece)).status == 200
     assert client.ask(*pieces(HEALTH, 1)).status == 200
+    client.send(HEALTH * 5_000)
+    assert {client.answer().status for _ in range(5_000)} == {200}
 
 
 @pytest.mark.proves("assumed D25-heads")
