@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
+from pydantic_core import to_json
 
 from sandbox.control.clock import view_timer
 from sandbox.control.context import ControlRequest, conflict, invalid, must_be_known, parse_words
@@ -25,6 +26,7 @@ from sandbox.platform import settlement
 from sandbox.platform.context import OperationContext
 from sandbox.platform.payments.points_of_sale import currency_at
 from sandbox.store.tables import OLDEST_FIRST
+from sandbox.worlds.background import collect, run_in_thread
 from sandbox.worlds.world import World
 
 
@@ -146,15 +148,16 @@ class BatchQuery(Query):
 
 
 @get(f"{WORLD}/batches/{{id}}", "batches.look")
-def read_batch(request: ControlRequest, query: BatchQuery) -> Written[BatchDetail]:
+async def read_batch(request: ControlRequest, query: BatchQuery) -> Written[BatchDetail]:
     """Read a batch with each record's result, and where the record is now.
 
     The CSV is the settlement, with a row for each record.
     """
-    detail = view_batch(request.world, request.get_record(batches.Batch, "batch"))
+    detail = await view_batch(request.world, request.get_record(batches.Batch, "batch"))
     if query.format == "json":
-        return Written(detail.model_dump_json().encode())
-    return Written(settlement_csv(detail).encode(), "text/csv; charset=utf-8")
+        return Written(await run_in_thread(to_json, detail))
+    csv_text = await run_in_thread(settlement_csv, detail)
+    return Written(csv_text.encode(), "text/csv; charset=utf-8")
 
 
 def settlement_csv(detail: BatchDetail) -> str:
@@ -180,12 +183,12 @@ currency transaction_id event_id kind amount brand last4 at result
 """
 
 
-def view_batch(world: World, batch: batches.Batch) -> BatchDetail:
+async def view_batch(world: World, batch: batches.Batch) -> BatchDetail:
     """Show a batch with each record's result, and where the record is now."""
     where = {"in_batch": batch.id}
     found, _ = world.store.begin().find(Payment, where, order=OLDEST_FIRST)
     payments = (payment for payment in found if payment.original_id is None)
-    entries = [entry for payment in payments for entry in _entries(batch, payment)]
+    entries = await collect(entry for payment in payments for entry in _entries(batch, payment))
     row, sums, (why, due) = batch_row(world, batch), _sums(entries), _explain(world, batch)
     return BatchDetail(batch=row, why=why, is_due_at=due, sums=sums, records=entries)
 
@@ -226,7 +229,8 @@ def _entries(batch: batches.Batch, payment: Payment) -> Iterator[BatchEntry]:
 def _sums(entries: list[BatchEntry]) -> EntrySums:
     amounts = Counter[str]()
     for one in entries:
-        amounts.update({one.kind: one.amount, one.result or "": one.amount})
+        amounts[one.kind] += one.amount
+        amounts[one.result or ""] += one.amount
     return EntrySums(
         captured_amount=amounts["capture"],
         refunded_amount=amounts["refund"],

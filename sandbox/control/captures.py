@@ -205,7 +205,7 @@ async def _take_capture(request: ControlRequest) -> Capture:
         lens=await _lens(world, keys),
         payments=await show(map(payment_row, payments)),
         stories=await show(map(view, payments)),
-        batches=await show(view_batch(world, batch) for batch in batches),
+        batches=[await view_batch(world, batch) for batch in batches],
         moves=await show(_moves(world, payment) for payment in payments),
         messages=await show(view_message(world, one) for one in told),
         message_rows=await show(message_row(world, one) for one in told),

@@ -7,7 +7,7 @@ names a transaction, an attempt by its event_id, or both. Source: assumed D57.
 import csv
 import io
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Annotated, Any, Final, Literal
 
@@ -24,7 +24,7 @@ from sandbox.domain.directory import Account
 from sandbox.domain.payments.transactions import STATUSES, Payment
 from sandbox.domain.text import did_you_mean, nearest
 from sandbox.store.tables import OLDEST_FIRST
-from sandbox.worlds.background import collect, run_in_thread
+from sandbox.worlds.background import run_in_thread
 
 IDS: Final = ("transaction_id", "event_id")
 COLUMNS: Final = (*IDS, "amount", "status")
@@ -98,13 +98,9 @@ async def reconcile(request: ControlRequest, body: ReconciliationBody) -> Reconc
         raise invalid(f"batch: the world has no batch with the id {body.batch[:80]!r}")
     payments, _ = request.world.store.begin().find(Payment, where, order=OLDEST_FIRST)
     theirs, ignored = await run_in_thread(_read, body.text)
-    by_event = bool(theirs) and all(one.event_id is not None for one in theirs)
     wanted = [one for one in payments if body.batch in (None, one.batch_id)]
-    ours = [
-        entry for one in wanted for entry in (_attempts(one) if by_event else [_summarize(one)])
-    ]
-    expected = [one for one in ours if not statuses or one.status in statuses]
-    differences = await collect(_compare(theirs, payments, expected, by_event=by_event))
+    compared = _compare(theirs, payments, wanted, statuses)
+    differences: list[DifferenceView] = await run_in_thread(list, compared)
     wrong = {one.line for one in differences if one.line is not None}
     return ReconciliationView(
         rows=len(theirs),
@@ -158,10 +154,11 @@ def _index(payments: Sequence[Payment]) -> tuple[dict[_Ids, _Entry], set[str | N
 def _compare(
     theirs: Sequence[_Entry],
     payments: Sequence[Payment],
-    expected: Iterable[_Entry],
-    *,
-    by_event: bool,
+    wanted: Sequence[Payment],
+    statuses: Collection[str],
 ) -> Iterator[DifferenceView]:
+    """Yield the differences; `wanted` are the payments that the file should have."""
+    by_event = bool(theirs) and all(one.event_id is not None for one in theirs)
     known, shared = _index(payments)
     named: set[_Ids] = set()
     for there in theirs:
@@ -178,8 +175,10 @@ def _compare(
             said, known_here = getattr(there, name), getattr(here, name)
             if said not in (None, known_here):
                 yield DifferenceView.of(there, kind=kind, there=said, here=known_here)
-    for entry in expected:
-        if (entry.transaction_id, entry.event_id if by_event else None) not in named:
+    ours = (one for each in wanted for one in (_attempts(each) if by_event else [_summarize(each)]))
+    for entry in ours:
+        is_named = (entry.transaction_id, entry.event_id if by_event else None) in named
+        if not is_named and (not statuses or entry.status in statuses):
             yield DifferenceView.of(entry, kind="missing_there", there=None, here=entry.amount)
 
 

@@ -94,12 +94,14 @@ MANY = "transaction_id,amount\n" + "".join(f"tx-{number},1\n" for number in rang
         ("GET", "/openapi.json", None),
         ("GET", "/platform/openapi.json", None),
         ("POST", "/worlds/default/reconciliation", {"text": MANY}),
+        ("GET", "/worlds/default/batches/{batch_id}", None),
     ],
-    ids=["the ledger", "a document", "the platform's document", "a large file"],
+    ids=["the ledger", "a document", "the platform's document", "a large file", "a batch"],
 )
 def test_other_requests_are_answered_while_one_takes_long(method, path, body):
     # Of no other test: what was read once is remembered.
     sandbox = fresh(seed=20261127)
+    path = path.format(batch_id=sandbox.pay().json()["batch_id"])
     for remembered in (ledger._clauses, ledger.tests_by_clause, ledger.marks):
         remembered.cache_clear()
 
