@@ -184,10 +184,10 @@ def coming_result(
     None if no result comes.
     """
     if planned:
-        then, ids = from_json(planned), [payment.id for payment in members]
+        then, ids = from_json(planned), dict.fromkeys(payment.id for payment in members)
         rejected = then["rejected"] or []
         # A number rejects that many of the first members.
-        named = ids[:rejected] if isinstance(rejected, int) else rejected
+        named = list(ids)[:rejected] if isinstance(rejected, int) else rejected
         refused = tuple(id for id in named if id in ids)
         if then["batch"] == "partially_accepted" and not refused:
             return batches.ACCEPTED  # spec 6.3-batch.partially_accepted; assumed B13
