@@ -168,7 +168,7 @@ async def list_requests(request: ControlRequest, query: RequestsQuery) -> Reques
     unknown = "the journal has no request with this id, or no longer has it"
     page = await request.find_older(listed, matches, query, unknown)
     shape: Callable[[World, Any], View] = request_row if query.shape == "row" else view_entry
-    shown = await collect(shape(world, one) for one in page.items)
+    shown = await collect((shape(world, one) for one in page.items), every=10)
     return Requests.of(page, requests=shown)
 
 
