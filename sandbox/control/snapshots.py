@@ -1,5 +1,8 @@
 """Snapshots, copies and marks of a world."""
 
+from collections.abc import Callable
+from functools import partial
+
 from msgspec.structs import replace
 
 from sandbox import library
@@ -9,10 +12,10 @@ from sandbox.control.routing import WORLD, Written, delete, get, post, put
 from sandbox.control.worlds import WorldView, build_world, own_id, set_name, view_world
 from sandbox.domain.field_types import WorldId, WorldName
 from sandbox.store.fixture import FixtureError
-from sandbox.store.world_documents import NotRestored
+from sandbox.store.world_documents import NotRestored, SavedWorld
 from sandbox.worlds.background import run_in_thread
 from sandbox.worlds.due_timers import catch_up
-from sandbox.worlds.snapshot import read_snapshot, refuse_secrets, write_aside
+from sandbox.worlds.snapshot import copy_documents, moment_of, read_snapshot, write_snapshot
 from sandbox.worlds.world import Mark, World
 
 
@@ -36,7 +39,7 @@ async def save_snapshot(request: ControlRequest) -> Written[Document]:
     Source: assumed D25.
     """
     async with exclusive_world(request) as world:
-        return Written(await write_aside(world))
+        return Written(await run_in_thread(write_snapshot, moment_of(world)))
 
 
 @put(f"{WORLD}/snapshot", "snapshot.restore")
@@ -45,21 +48,19 @@ async def restore_snapshot(request: ControlRequest, body: bytes) -> WorldView:
 
     Its id and the keys of its cast stay. Source: assumed D25.
     """
+    read = partial(read_snapshot, body, request.services.worlds.profile.key_format)
     async with exclusive_world(request) as world:
-        return await _replace(request, world, body, "snapshot: ")
+        return await _replace(request, world, read, "snapshot: ")
 
 
 async def _replace(
-    request: ControlRequest, world: World, content: bytes, about: str, *, is_trusted: bool = False
+    request: ControlRequest, world: World, read: Callable[[], SavedWorld], about: str
 ) -> WorldView:
-    """Replace this world with a saved one. Raises ControlFault."""
-    worlds = request.services.worlds
+    """Replace this world with the one that is read in a thread. Raises ControlFault."""
     try:
-        saved = await run_in_thread(read_snapshot, content, is_trusted)
-        if not is_trusted:
-            await run_in_thread(refuse_secrets, saved, worlds.profile.key_format)
+        saved = await run_in_thread(read)
         spec = library.spec_of(saved, id=world.id)
-        restored = await worlds.restore_aside(spec, saved)
+        restored = await request.services.worlds.restore_aside(spec, saved)
     except (NotRestored, FixtureError) as error:
         why = f"{about}{error}"
         raise ControlFault(400, "not_restored", why, details="nothing was changed") from None
@@ -69,11 +70,9 @@ async def _replace(
     return view_world(restored)
 
 
-@shows(Mark, without=("parts",))
+@shows(Mark, without=("moment",))
 class MarkView(View):
     """A saved state of a world to return to, with its time and its size."""
-
-    bytes: int
 
 
 class MarksOfWorld(View):
@@ -91,11 +90,11 @@ async def fork_world(request: ControlRequest, body: ForkBody) -> WorldView:
     """
     worlds = request.services.worlds
     async with exclusive_world(request) as world:
-        parts = await write_aside(world)
+        moment = moment_of(world)
         spec = replace(world.spec, id=own_id(request, body.id), name=body.name or world.spec.name)
     begun = await build_world(request, spec)
     try:
-        saved = await run_in_thread(read_snapshot, b"".join(parts), True)
+        saved = await run_in_thread(copy_documents, moment)
         copy = await worlds.restore_aside(library.spec_of(saved, id=begun.id), saved)
         set_name(copy, spec.name)
     except NotRestored as error:
@@ -110,10 +109,6 @@ async def fork_world(request: ControlRequest, body: ForkBody) -> WorldView:
 # --- marks ------------------------------------------------------------------------------------
 
 
-def _view_mark(mark: Mark) -> MarkView:
-    return MarkView.of(mark, bytes=sum(map(len, mark.parts)))
-
-
 @post(f"{WORLD}/marks", "marks.add", status=201)
 async def add_mark(request: ControlRequest, body: MarkBody) -> MarkView:
     """Mark a world as it is now.
@@ -121,15 +116,16 @@ async def add_mark(request: ControlRequest, body: MarkBody) -> MarkView:
     A world keeps its ten newest marks.
     """
     async with exclusive_world(request) as world:
-        now, parts = world.now(), await write_aside(world)
-        world.marks.append(Mark(f"mark_{next(world.mark_numbers)}", body.name, now, parts))
-        return _view_mark(world.marks[-1])
+        now, moment = world.now(), moment_of(world)
+        size = sum(map(len, await run_in_thread(write_snapshot, moment)))
+        world.marks.append(Mark(f"mark_{next(world.mark_numbers)}", body.name, now, size, moment))
+        return MarkView.of(world.marks[-1])
 
 
 @get(f"{WORLD}/marks", "marks.list")
 def list_marks(request: ControlRequest) -> MarksOfWorld:
     """List the marks of a world."""
-    return MarksOfWorld(marks=list(map(_view_mark, request.world.marks)))
+    return MarksOfWorld(marks=list(map(MarkView.of, request.world.marks)))
 
 
 def _find_mark(request: ControlRequest) -> Mark:
@@ -144,8 +140,8 @@ async def return_to_mark(request: ControlRequest) -> WorldView:
     The marks stay; the journal starts again.
     """
     async with exclusive_world(request) as world:
-        content = b"".join(_find_mark(request).parts)
-        return await _replace(request, world, content, "the world cannot return: ", is_trusted=True)
+        read = partial(copy_documents, _find_mark(request).moment)
+        return await _replace(request, world, read, "the world cannot return: ")
 
 
 @delete(f"{WORLD}/marks/{{id}}", "marks.delete")

@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from pydantic_core import from_json, to_json
+from pydantic_core import to_json
 
 from sandbox import __version__
 from sandbox.domain.keys import KeyFormat, KeyKind
@@ -22,7 +22,6 @@ from sandbox.store.documents import NotJson, read_json
 from sandbox.store.files import port
 from sandbox.store.files.port import Document, UnknownFormat
 from sandbox.store.world_documents import Moment, NotRestored, SavedWorld
-from sandbox.worlds.background import run_in_thread
 from sandbox.worlds.world import World
 
 _NUMBER: Final = re.compile("0|[1-9][0-9]{0,39}")
@@ -51,7 +50,7 @@ def _encode(document: Document) -> bytes:
     return b'"%d":{%b%b' % (document.number, own, rest.encode())
 
 
-def parse_snapshot(document: Any, *, is_trusted: bool = False) -> SavedWorld:
+def parse_snapshot(document: Any) -> SavedWorld:
     """Return the documents of a snapshot. Raises NotRestored with the mistake."""
     if not isinstance(document, dict):
         raise NotRestored("must be an object of tables")
@@ -61,7 +60,7 @@ def parse_snapshot(document: Any, *, is_trusted: bool = False) -> SavedWorld:
         for table, entries in document.items()
         if table != port.FILE
     }
-    return SavedWorld(tables, is_trusted=is_trusted)
+    return SavedWorld(tables)
 
 
 def _check_head(document: dict[str, Any]) -> None:
@@ -91,19 +90,27 @@ def _documents(table: str, entries: Any) -> list[Document]:
     return sorted(found, key=lambda one: one.number)
 
 
-async def write_aside(world: World) -> list[bytes]:
-    """Return the snapshot of a world, made while other requests are served."""
-    moment = Moment(world.store, world.spec.fixture.document)
-    return await run_in_thread(write_snapshot, moment)
+def moment_of(world: World) -> Moment:
+    """Return the content of a world as it is now."""
+    return Moment(world.store, world.spec.fixture.document)
 
 
-def read_snapshot(body: bytes, is_trusted: bool = False) -> SavedWorld:
-    """Parse a snapshot; one from this server's memory is trusted. Raises NotRestored."""
+def copy_documents(moment: Moment) -> SavedWorld:
+    """Return the documents of a moment, from this server's memory. This may run in a thread."""
+    tables: dict[str, list[Document]] = {}
+    for table, document in moment.documents():
+        tables.setdefault(table, []).append(document)
+    return SavedWorld(tables, is_trusted=True)
+
+
+def read_snapshot(body: bytes, key_format: KeyFormat) -> SavedWorld:
+    """Parse a snapshot without secrets. Raises NotRestored. This may run in a thread."""
     try:
-        document = from_json(body) if is_trusted else read_json(body)
+        saved = parse_snapshot(read_json(body))
     except NotJson as error:
         raise NotRestored(str(error)) from None
-    return parse_snapshot(document, is_trusted=is_trusted)
+    _refuse_secrets(saved, key_format)
+    return saved
 
 
 # --- secrets in documents -----------------------------------------------------------------------
@@ -117,7 +124,7 @@ _COUNTED: Final = frozenset({"created_at", "captured_amount", "refunded_amount",
 """Fields with our own numbers that may have as many digits as a card: times, sums, draws."""
 
 
-def refuse_secrets(saved: SavedWorld, key_format: KeyFormat) -> None:
+def _refuse_secrets(saved: SavedWorld, key_format: KeyFormat) -> None:
     """Raise NotRestored if a saved world holds a secret that must never be stored."""
     for table, documents in saved.tables.items():
         for document in documents:

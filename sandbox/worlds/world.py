@@ -25,6 +25,7 @@ from sandbox.scenarios.queue import Queue, WebhookFaults
 from sandbox.store.fixture import Cast
 from sandbox.store.ids import Ids
 from sandbox.store.store import Store, UnitOfWork
+from sandbox.store.world_documents import Moment
 from sandbox.store.world_state import WorldState
 from sandbox.webhooks.outbox import Outbox
 from sandbox.webhooks.receivers import Inbox
@@ -57,12 +58,13 @@ MARKS_MAX: Final = 10
 
 
 class Mark(NamedTuple):
-    """A mark: the world's time when it was set, and its snapshot in parts."""
+    """A mark: the world's time when it was set, the size of its snapshot, and its content."""
 
     id: str
     name: str
     now: datetime
-    parts: list[bytes]
+    bytes: int
+    moment: Moment
 
 
 class World:
