@@ -307,6 +307,9 @@ FILE: Final = click.Path(path_type=Path)
 C = TypeVar("C", bound=Callable[..., Any])
 
 
+events_option = partial(click.option, "--events", type=SOME_EVENTS, metavar="EVENT[,...]")
+
+
 def several(*names: str, help: str, **more: Any) -> Callable[[C], C]:
     """Return an option that may be given several times, and says so."""
     return click.option(*names, multiple=True, help=f"{help} May be given several times.", **more)

@@ -249,6 +249,12 @@ def _worlds(ctx: click.Context) -> Words:
     return dict.fromkeys((world["id"] for world in listed["worlds"]), "")
 
 
+def _endpoints(ctx: click.Context) -> Words:
+    path = world_path(ctx.params.get("world_id") or DEFAULT_WORLD, "endpoints")
+    listed = read_for_completion(ctx, path) or {"endpoints": []}
+    return {one["id"]: one["url"] for one in listed["endpoints"]}
+
+
 class _WorldType(HintedType):
     """The id of a world. An empty one, as of a variable that is not set, is refused."""
 
@@ -260,6 +266,7 @@ class _WorldType(HintedType):
 
 
 WORLD: Final = _WorldType(_worlds)
+ENDPOINT: Final = HintedType(_endpoints)
 
 
 @dataclass(frozen=True, slots=True)

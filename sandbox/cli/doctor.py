@@ -14,7 +14,7 @@ from typing import Any, Final
 import click
 
 from sandbox.cli import output
-from sandbox.cli.arguments import FILE, SOME_EVENTS, TARGET, NumberRange, several
+from sandbox.cli.arguments import FILE, TARGET, NumberRange, events_option, several
 from sandbox.doctor.examination import Examination, Finding, Unreachable, examine
 from sandbox.doctor.probe import GRADES, STANDINGS, ProbeBuilder, Severity, Way
 from sandbox.doctor.probes import GOOD, PROBES
@@ -37,10 +37,7 @@ _SECRET: Final = "SANDBOX_WEBHOOK_SECRET"  # noqa: S105 - its place, not its val
     default="webhook",
     help="First word of the three header names, as in the server's profile.",
 )
-@click.option(
-    "--events",
-    type=SOME_EVENTS,
-    metavar="EVENT[,...]",
+@events_option(
     help="Events that the receiver gets, like transaction.sale,'batch.*'. Default: all.",
 )
 @several("--only", metavar="PROBE", help="Send this probe, after the good one.")

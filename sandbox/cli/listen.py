@@ -12,14 +12,7 @@ from sandbox.cli.arguments import TARGET
 from sandbox.cli.control_client import RemoteWorld, Unanswered, WorldCommand
 from sandbox.cli.output import Result, is_json, refuse, say, show_json, styled, tell
 from sandbox.cli.tail import LIST_MAX, Happened, attempts_at, follow, until_stopped
-from sandbox.cli.webhooks import (
-    Received,
-    Receiver,
-    description_option,
-    events_option,
-    receiving,
-    secret_option,
-)
+from sandbox.cli.webhooks import Received, Receiver, endpoint_options, receiving
 from sandbox.domain.json_text import fields_of
 from sandbox.domain.text import printable
 
@@ -31,9 +24,7 @@ _INDENT: Final = " " * 19
 
 @click.command(cls=WorldCommand)
 @click.argument("target", metavar="[URL]", type=TARGET, required=False)
-@events_option
-@description_option
-@secret_option
+@endpoint_options
 @click.option("--print-secret", is_flag=True, help="Print the secret and exit; the endpoint stays.")
 @click.option("--keep", is_flag=True, help="Do not delete the endpoint at the end.")
 def listen(

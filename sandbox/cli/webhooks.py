@@ -10,27 +10,9 @@ from typing import Any, Final, NamedTuple
 
 import click
 
-from sandbox.cli import output
-from sandbox.cli.arguments import (
-    SETTING,
-    SOME_EVENT,
-    SOME_EVENTS,
-    TARGET,
-    HintedType,
-    NumberRange,
-    Words,
-    quote_word,
-    several,
-)
-from sandbox.cli.control_client import (
-    DEFAULT_WORLD,
-    RemoteWorld,
-    WorldCommand,
-    drop_none,
-    read_for_completion,
-    with_options,
-    world_path,
-)
+from sandbox.cli import arguments, output
+from sandbox.cli.arguments import NumberRange, quote_word
+from sandbox.cli.control_client import ENDPOINT, RemoteWorld, WorldCommand, drop_none, with_options
 from sandbox.cli.main import Group
 from sandbox.cli.platform_client import ACCOUNT
 from sandbox.domain.events import EVENTS
@@ -53,31 +35,23 @@ _timeout_option = click.option(
     help="Time to wait for the answers of the receivers.",
 )
 
-
-events_option = click.option(
-    "--events",
-    "event_types",
-    type=SOME_EVENTS,
-    metavar="EVENT[,...]",
-    help="Only these events, like transaction.sale,'batch.*'. Default: all.",
-)
-description_option = click.option("--description", help="Description of the endpoint.")
-secret_option = click.option(
+_secret_option = click.option(
     "--secret", help="Sign with this secret, whsec_.... Default: a new one."
 )
+
+
+def endpoint_options(command: arguments.C) -> arguments.C:
+    """Add the options of an endpoint that is registered."""
+    meaning = "Only these events, like transaction.sale,'batch.*'. Default: all."
+    events = arguments.events_option("event_types", help=meaning)
+    description = click.option("--description", help="Description of the endpoint.")
+    return events(description(_secret_option(command)))
 
 
 # --- endpoints
 
 
-def _endpoints(ctx: click.Context) -> Words:
-    path = world_path(ctx.params.get("world_id") or DEFAULT_WORLD, "endpoints")
-    listed = read_for_completion(ctx, path) or {"endpoints": []}
-    return {one["id"]: one["url"] for one in listed["endpoints"]}
-
-
-_ENDPOINT: Final = HintedType(_endpoints)
-_endpoint_argument = click.argument("id", metavar="ENDPOINT", type=_ENDPOINT)
+_endpoint_argument = click.argument("id", metavar="ENDPOINT", type=ENDPOINT)
 
 
 @click.group(cls=Group)
@@ -107,12 +81,10 @@ def list_endpoints(*, world: RemoteWorld) -> output.Result:
 
 
 @endpoint.command(cls=WorldCommand)
-@click.argument("target", metavar="URL", type=TARGET)
+@click.argument("target", metavar="URL", type=arguments.TARGET)
 @click.option("--id", help="Id of the endpoint. Default: a random one.")
-@events_option
 @click.option("--account", "account_id", type=ACCOUNT, help="Only events of this account.")
-@description_option
-@secret_option
+@endpoint_options
 def add(target: str, *, world: RemoteWorld, **wanted: Any) -> output.Result:
     """Send the webhooks of a world to URL too, and print the endpoint with its secret.
 
@@ -153,7 +125,7 @@ def enable(id: str, *, world: RemoteWorld) -> output.Result:
 
 @endpoint.command(cls=WorldCommand)
 @_endpoint_argument
-@secret_option
+@_secret_option
 @click.option("--grace-s", type=NumberRange(0), help="How long the old one signs. Default: a day.")
 def rotate(id: str, *, world: RemoteWorld, **wanted: Any) -> output.Result:
     """Give ENDPOINT a new secret, and print it. The old one signs too for a while.
@@ -183,8 +155,10 @@ def delete(id: str, *, world: RemoteWorld) -> output.Result:
 
 
 @click.command(cls=WorldCommand)
-@click.argument("event", required=False, type=SOME_EVENT)
-@several("--set", "changes", type=SETTING, help="Change a field of the body: JSON, or text.")
+@click.argument("event", required=False, type=arguments.SOME_EVENT)
+@arguments.several(
+    "--set", "changes", type=arguments.SETTING, help="Change a field of the body: JSON, or text."
+)
 @click.option("--list", "is_list", is_flag=True, help="List all events.")
 @_timeout_option
 def trigger(
@@ -220,7 +194,7 @@ def trigger(
 
 @click.command(cls=WorldCommand)
 @click.argument("message", default=_FAILED)
-@click.option("--endpoint", "to", type=_ENDPOINT, help="Id of the only endpoint to send it to.")
+@click.option("--endpoint", "to", type=ENDPOINT, help="Id of the only endpoint to send it to.")
 @_timeout_option
 def resend(message: str, *, to: str | None, timeout_s: float, world: RemoteWorld) -> output.Result:
     """Send a webhook again, with the same id and body.

@@ -10,14 +10,7 @@ from urllib.parse import quote
 import click
 
 from sandbox.cli import arguments, output
-from sandbox.cli.control_client import (
-    WORLD,
-    Remote,
-    RemoteWorld,
-    ServerCommand,
-    WorldCommand,
-    drop_none,
-)
+from sandbox.cli.control_client import WORLD, Remote, RemoteWorld, ServerCommand, WorldCommand
 from sandbox.cli.files import capture, convert, load, open_captures, save
 from sandbox.cli.main import Group
 from sandbox.cli.platform_client import platform_of
@@ -170,8 +163,9 @@ def fork(*, world: RemoteWorld, **wanted: str | None) -> output.Result:
     Example:
       sandbox world fork uat-7 --id uat-7-copy
     """
+    body = {name: value for name, value in wanted.items() if value}
     with output.working("copying"):
-        return output.Result(world.read("POST", "fork", body=drop_none(wanted)), _show)
+        return output.Result(world.read("POST", "fork", body=body), _show)
 
 
 @world.command(cls=WorldCommand)
