@@ -87,7 +87,7 @@ _MEDIA_TYPES = ("application/json", "application/gzip", "text/csv; charset=utf-8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remote:
-    """A server by its URL, with or without the prefix of its control API.
+    """A server by its URL, that of its control API, or that of a page of its console.
 
     A URL without a scheme means plain HTTP.
     """
@@ -99,7 +99,7 @@ class Remote:
 
     def __post_init__(self) -> None:
         scheme = "" if "://" in self.url else "http://"
-        url = scheme + self.url.rstrip("/").removesuffix(PREFIX).rstrip("/")
+        url = scheme + self.url.partition("#")[0].rstrip("/").removesuffix(PREFIX).rstrip("/")
         object.__setattr__(self, "url", url)
 
     @property

@@ -12,7 +12,7 @@ def test_payments_go_through_the_proxy_that_the_user_named(shell):
     with proxying(shell.server.url) as proxy:
 
         def at(*arguments: str) -> str:
-            return told(*arguments, SANDBOX_URL=proxy.url)
+            return told(*arguments, SANDBOX_URL=f"{proxy.url}/_sandbox/#/default/overview")
 
         held = json.loads(at("pay", "10", "--hold", "--json", *to))
         captured = json.loads(at("capture", held["transaction_id"], "--json", *to))
