@@ -21,7 +21,7 @@ import { listen } from "./keys.js";
 import { go, linked, route, tokenOfLink } from "./route.js";
 import { agenda, endpoints, follow, held, hold, isRead, live, messages, scenario, session, taps,
   trouble, world } from "./state.js";
-import { Go, html, Icon, said, Trouble } from "./ui.js";
+import { Go, html, Icon, refocus, said, Trouble } from "./ui.js";
 import { ClockFace } from "./clockface.js";
 import { countNear } from "./words.js";
 import { failing } from "./health.js";
@@ -177,8 +177,7 @@ function Gone() {
 function useHeading(place) {
   const shown = useRef("");
   useEffect(() => {
-    const heading = /** @type {HTMLElement | null} */ (document.querySelector("main h1"));
-    if (shown.current && document.activeElement === document.body) heading?.focus({ preventScroll: true });
+    if (shown.current) refocus();
     shown.current = place;
   }, [place]);
 }

@@ -74,6 +74,12 @@ export const Code = ({ status }) => html`<b class=${`code${Math.floor((status ??
 /** Focuses what has just come into the page. Browsers apply `autofocus` only once in a page. */
 export const focus = (element) => element?.focus();
 
+/** Puts the focus on the heading of the room, if what had it is gone from the page. */
+export function refocus() {
+  if (document.activeElement !== document.body) return;
+  /** @type {HTMLElement | null} */ (document.querySelector("main h1"))?.focus({ preventScroll: true });
+}
+
 const focusButton = (element) => element?.querySelector("button").focus();
 
 /** Copies a text. Without the clipboard of a secure page, it selects and copies the old way. */
@@ -143,6 +149,8 @@ export function Sure({ ask: question, yes, run, done, children, class: kind = "b
   const sure = async () => {
     const answer = await run();
     setAsked(false);
+    // Once it is drawn again: what was removed takes this button along.
+    setTimeout(refocus);
     return answer;
   };
   if (!asked) return html`<button type="button" ref=${asked === null ? null : focus} class=${kind} onClick=${() => setAsked(true)}>${children}</button>`;

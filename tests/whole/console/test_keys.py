@@ -207,6 +207,11 @@ def test_the_focus_stays_or_returns_or_goes_to_the_heading_of_another_room(page,
         for key in answer:
             page.keyboard.press(key)
         expect(reset).to_be_focused()
+    page.get_by_role("button", name="Mark this moment").click()
+    page.get_by_role("button", name="Remove", exact=True).click()
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("No marks yet.")).to_be_visible()
+    expect(page.get_by_role("heading", level=1)).to_be_focused()
 
 
 def test_escape_closes_the_finder_with_a_question_in_it(page):
