@@ -65,11 +65,12 @@ class MatchedWebhookRule(NamedTuple):
     rule: str | None
 
 
-def _is_match(fact: Any, wanted: Any) -> bool:
-    """Whether a fact is the wanted value, or in the wanted range or pattern."""
-    if hasattr(wanted, "matches"):
-        return bool(wanted.matches(fact))
-    return wanted in fact if isinstance(fact, tuple) else bool(wanted == fact)
+def _is_match(fact: Any, wanted: Sequence[Any]) -> bool:
+    """Whether a fact is a wanted value, or in a wanted range or pattern."""
+    names = fact if isinstance(fact, tuple) else (fact,)
+    return fact is not None and any(
+        one.matches(fact) if hasattr(one, "matches") else one in names for one in wanted
+    )
 
 
 class _Entry(Struct):
@@ -100,12 +101,8 @@ class _Entry(Struct):
 
     def mismatches(self, words: Words) -> list[str]:
         """Return the words of `when` that do not match, in the order of its model."""
-        found = []
-        for word, wanted in self.wanted.items():
-            fact = words.get(word)
-            if fact is None or not any(_is_match(fact, one) for one in wanted):
-                found.append(word)
-        return found
+        wanted = self.wanted.items()
+        return [word for word, values in wanted if not _is_match(words.get(word), values)]
 
     def use(self, draw: Draw) -> str | None:
         """Count another match, and apply the rule to it. Return why it does not apply, or None."""
