@@ -85,8 +85,10 @@ class Guard:
             return None
         if any(one in network for one in meant for network in self._networks):
             return None
+        # The address that a name leads to stays unknown to teams.
+        what = address if address == host else f"the address of {host}"
         return (
-            f"{address} is an internal address, which a server that others can reach "
+            f"{what} is an internal address, which a server that others can reach "
             "does not send to; allow it with --webhooks-to"
         )
 
