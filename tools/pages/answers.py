@@ -41,7 +41,7 @@ def outcomes() -> str:
         "fix something first (fix), to look up the event_id first (recon), or not at all (no).\n\n"
         "A sale that cannot be surcharged is approved with `surcharge_prompt`, or refused if the\n"
         f"header names it (assumed D41). At a sale, {listed(sorted(AFTER_PROMPT))}\n"
-        "show the prompt and answer it themselves.\n"
+        "show the prompt and answer it themselves. If none is possible, they only cancel.\n"
         f"{listed(sorted(FORCED_RULES))}\n"
         "give the answer of the rule failure of that name ([transactions](transactions.md)).\n",
         table(head, [_outcome(row) for row in OUTCOMES.values()]),
