@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Mapping
 from importlib import import_module
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, Final
 
@@ -60,10 +61,7 @@ class Commands(Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command that the arguments name."""
-        for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-            # Python has None for a stream that the process was started without.
-            if getattr(sys, name) is None:
-                setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
+        _prepare_streams()
         if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
             ctx.color = False
         try:
@@ -83,6 +81,17 @@ class Commands(Group):
                 raise
             _discard_output()
             refuse(f"the output cannot be written: {error.strerror}")
+
+
+def _prepare_streams() -> None:
+    """Replace streams that are missing, and let standard output take any text."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        # Python has None for a stream that the process was started without.
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
+    if isinstance(sys.stdout, TextIOWrapper):
+        # A terminal may lack a sign of a name, and so may a file on Windows.
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _discard_output() -> None:

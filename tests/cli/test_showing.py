@@ -95,11 +95,13 @@ def test_colours_are_left_out_where_the_environment_says_so(name, is_colored):
 
     @group.command()
     def paint() -> None:
-        click.echo(click.style("red", fg="red"))
+        click.echo(click.style("1 €", fg="red"))
 
-    done = CliRunner(env={"TERM": "xterm", name: "dumb"}).invoke(group, ["paint"], color=True)
+    runner = CliRunner(charset="latin-1", env={"TERM": "xterm", name: "dumb"})
+    done = runner.invoke(group, ["paint"], color=True)
 
     assert ("\x1b" in done.stdout) is is_colored
+    assert r"1 \u20ac" in done.stdout, "a sign that the output cannot show"
 
 
 def test_only_a_terminal_shows_progress_and_clears_the_line_at_the_end(monkeypatch):
