@@ -14,7 +14,7 @@ from pydantic_core import ErrorDetails, ValidationError
 from sandbox.domain.clock import ClockSetting
 from sandbox.domain.field_types import sentence
 from sandbox.domain.profile import FIELD_NAMES, Profile, parse_profile
-from sandbox.domain.text import NotUtf8, decode_text, did_you_mean, parse_toml
+from sandbox.domain.text import NotUtf8, decode_text, did_you_mean, parse_toml, why_not_read
 from sandbox.store.world_state import GeneratedData
 from sandbox.tokens import TokenError, check_token
 from sandbox.worlds.spec import Limits
@@ -264,10 +264,8 @@ def read_profile(path: Path) -> Profile:
     """
     try:
         return parse_profile(parse_toml(decode_text(path.read_bytes())))
-    except OSError as error:
-        raise SettingsError(f"{path}: cannot be read: {error.strerror or error}") from error
-    except NotUtf8 as error:
-        raise SettingsError(f"{path}: {error}") from error
+    except (OSError, NotUtf8) as error:
+        raise SettingsError(f"{path}: {why_not_read(error)}") from error
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"{path}: is not TOML: {error}") from error
     except ValidationError as error:

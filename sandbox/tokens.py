@@ -12,7 +12,7 @@ from typing import Final
 from msgspec import Struct
 from pydantic_core import from_json
 
-from sandbox.domain.text import NotUtf8, decode_text
+from sandbox.domain.text import NotUtf8, decode_text, why_not_read
 from sandbox.store.documents import Unreadable, from_document, to_text
 
 TOKEN_CHARS_MIN: Final = 16
@@ -51,10 +51,8 @@ def read_token(path: Path) -> str:
         with path.open("rb") as file:
             content = file.read(_FILE_BYTES_MAX + 1)
         token = decode_text(content).strip()
-    except OSError as error:
-        raise TokenError(f"{path}: cannot be read: {error.strerror or error}") from None
-    except NotUtf8 as error:
-        raise TokenError(f"{path}: {error}") from None
+    except (OSError, NotUtf8) as error:
+        raise TokenError(f"{path}: {why_not_read(error)}") from None
     if not token:
         raise TokenError(f"{path}: is empty")
     if len(content) > _FILE_BYTES_MAX or len(token.splitlines()) > 1:

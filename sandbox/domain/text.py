@@ -46,6 +46,13 @@ def decode_text(content: bytes) -> str:
         raise NotUtf8(f"is not UTF-8 (byte {error.start}); save it as UTF-8") from None
 
 
+def why_not_read(error: OSError | NotUtf8) -> str:
+    """Return why a text file cannot be read, for a message that begins with its name."""
+    if isinstance(error, NotUtf8):
+        return str(error)
+    return f"cannot be read: {error.strerror or error}"
+
+
 KEY_PARTS_MAX: Final = 32
 """How many parts a key of a TOML file may have, with dots between them."""
 

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 from pydantic_core import ErrorDetails, ValidationError
 
 from sandbox.domain.json_text import fields_of
-from sandbox.domain.text import NotUtf8, decode_text, nearest, parse_toml
+from sandbox.domain.text import NotUtf8, decode_text, nearest, parse_toml, why_not_read
 from sandbox.scenarios.scenario import LISTS, Scenario
 from sandbox.scenarios.words import Part
 
@@ -64,10 +64,8 @@ def read_scenario(path: Path) -> Scenario:
     """Return the scenario in a TOML file. Raises ScenarioError."""
     try:
         return parse_scenario(read_toml(decode_text(path.read_bytes())))
-    except OSError as error:
-        raise ScenarioError(f"{path}: cannot be read: {error.strerror or error}") from error
-    except NotUtf8 as error:
-        raise ScenarioError(f"{path}: {error}") from error
+    except (OSError, NotUtf8) as error:
+        raise ScenarioError(f"{path}: {why_not_read(error)}") from error
     except ScenarioError as error:
         error.args = (f"{path}: {error}",)
         raise
