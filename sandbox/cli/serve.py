@@ -17,6 +17,7 @@ from sandbox.domain.clock import ClockSetting
 from sandbox.domain.text import nearest, printable
 from sandbox.scenarios.parser import ScenarioError
 from sandbox.server import run as server
+from sandbox.server.tls import CertificateError
 from sandbox.settings import Settings, SettingsError, is_database, mistakes
 from sandbox.store.files.port import StoreError
 from sandbox.store.fixture import FixtureError
@@ -192,7 +193,7 @@ def serve(
       sandbox serve --scenario my-story.toml --watch
     """
     limits = Limits(**{field: options.pop(field) for field in Limits.__struct_fields__})
-    with output.refusing(SettingsError, FixtureError, ScenarioError, StoreError):
+    with output.refusing(SettingsError, CertificateError, FixtureError, ScenarioError, StoreError):
         wanted = Settings(
             explain_headers=not no_explain_headers,
             limits=limits,

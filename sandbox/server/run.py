@@ -115,8 +115,8 @@ class Server(uvicorn.Server):
 def serve(settings: Settings, remarks: Sequence[str] = ()) -> None:
     """Serve until interrupted. The remarks are logged first.
 
-    Raises the errors of `build` before anything is served, and SystemExit at the end if not all
-    changes could be written.
+    Raises CertificateError and the errors of `build` before anything is served, and SystemExit at
+    the end if not all changes could be written.
     """
     set_up_logging(settings.log_format)
     for remark in remarks:
@@ -195,17 +195,13 @@ def bound(settings: Settings) -> Iterator[tuple[Settings, list[socket.socket]]]:
 
 
 def tls_of(settings: Settings) -> Tls | None:
-    """Return the TLS of a server; None if it speaks plain HTTP. Raises SettingsError."""
+    """Return the TLS of a server; None if it speaks plain HTTP. Raises CertificateError."""
     if not settings.is_tls:
         return None
-    try:
-        if settings.tls_cert is not None:
-            return certificates.load(settings.tls_cert, settings.tls_key)
-        hosts = (settings.host, *settings.allow_hosts)
-        folder = settings.tls_folder or certificates.default_folder()
-        return certificates.own(folder, hosts)
-    except certificates.CertificateError as error:
-        raise SettingsError(str(error)) from None
+    if settings.tls_cert is not None:
+        return certificates.load(settings.tls_cert, settings.tls_key)
+    hosts = (settings.host, *settings.allow_hosts)
+    return certificates.own(settings.tls_folder or certificates.default_folder(), hosts)
 
 
 def bind(host: str, port: int, option: str) -> socket.socket:
