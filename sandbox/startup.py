@@ -204,7 +204,7 @@ class Kept(Struct, frozen=True):
             known = parse_tokens(self.teams)
         except ValueError as error:
             assert saver is not None
-            raise StoreError(f"{saver.name} cannot be read: {error}") from None
+            raise StoreError(f"{saver.name} cannot be read: tokens: {error}") from None
         tokens = Tokens(
             None if operators is None else operators.encode(),
             known,

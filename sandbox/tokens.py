@@ -13,7 +13,7 @@ from msgspec import Struct
 from pydantic_core import from_json
 
 from sandbox.domain.text import NotUtf8, decode_text, why_not_read
-from sandbox.store.documents import Unreadable, from_document, to_text
+from sandbox.store.documents import from_document, to_text
 
 TOKEN_CHARS_MIN: Final = 16
 """Shorter tokens could be guessed over the network (assumed D25-token)."""
@@ -90,8 +90,5 @@ def write_tokens(tokens: Iterable[TeamToken]) -> str:
 
 def parse_tokens(text: str) -> list[TeamToken]:
     """Return the tokens in the text of a state file. Raises ValueError for invalid text."""
-    try:
-        tokens: list[TeamToken] = from_document(list[TeamToken], from_json(text or "[]"))
-    except Unreadable as error:
-        raise ValueError(f"tokens: {error}") from None
+    tokens: list[TeamToken] = from_document(list[TeamToken], from_json(text or "[]"))
     return tokens
