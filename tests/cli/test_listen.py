@@ -6,6 +6,7 @@ import signal
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
+import httpx2
 import pytest
 
 from tests.cli.asking import Shell, following
@@ -246,10 +247,12 @@ def test_without_a_url_it_receives_and_verifies_the_webhooks_itself(shell):
 
 def test_a_webhook_with_a_wrong_signature_is_refused_and_reported(shell):
     with shell.following("listen --json") as listening:
-        listening.until('"ready"')
+        url = json.loads(listening.until('"ready"'))["endpoint"]["url"]
         shell.manage("PUT", "/scenario", {"name": "forged_webhooks"})
         shell.paid()
         shown = [json.loads(listening.until('"webhook"')) for _ in range(3)]
+        headers = {"webhook-id": "m", "webhook-timestamp": "9" * 5_000, "webhook-signature": "v1,x"}
+        assert httpx2.post(url, headers=headers).status_code == 401
 
     wrong = [one for one in shown if not one["is_genuine"]]
     assert {one["status_code"] for one in wrong} == {401}
