@@ -21,6 +21,7 @@ from sandbox.scenarios.matcher import NEAR_MISSES_MAX
 from sandbox.scenarios.parser import PARTS_MAX, PROBLEMS_MAX
 from sandbox.scenarios.queue import QUEUE_MAX, WEBHOOK_FAULTS_MAX
 from sandbox.scenarios.words import RULES_MAX, WEBHOOK_RULES_MAX
+from sandbox.webhooks.client import CONNECTIONS_MAX
 from sandbox.webhooks.receivers import RESPONSE_CHARS_MAX
 from sandbox.webhooks.worker import UNDER_WAY_MAX
 from sandbox.worlds.coverage_counters import SCENARIOS_MAX
@@ -53,6 +54,7 @@ LIMITS = {
     "webhook endpoints of a world": ENDPOINTS_MAX,
     "old secrets of an endpoint that still sign": OLD_SECRETS_MAX,
     "concurrent attempts at one endpoint": UNDER_WAY_MAX,
+    "concurrent attempts of a server": CONNECTIONS_MAX,
     "seconds of an attempt": int(TIMEOUT_S),
     "characters stored of a receiver's answer": RESPONSE_CHARS_MAX,
     "attempts stored of a delivery": ATTEMPTS_MAX,

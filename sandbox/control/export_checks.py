@@ -11,7 +11,7 @@ Source: assumed D24-late, D25-export.
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, takewhile
 from typing import Any, Final
 
 from pydantic_core import from_json
@@ -100,9 +100,10 @@ def _list_sent(world: World, view: JournalEntry) -> Iterator[tuple[Message, list
     """
     messages = find_messages(world, view.events)
     if messages:
-        all_messages = world.store.messages()
-        last = all_messages.index(messages[-1])
-        near = all_messages[last : last + _NEAR]
+        last = messages[-1]
+        # From the end, because most exported requests are new.
+        later = [*takewhile(lambda one: one is not last, reversed(world.store.messages()))]
+        near = later[::-1][:_NEAR]
         messages += [one for one in near if one.only_for and one.request_id == view.id]
     for message in messages:
         if deliveries := world.outbox.deliveries_of(message.id):
