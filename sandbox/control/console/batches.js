@@ -68,8 +68,8 @@ const SUMS = [["captured_amount", "Captured"], ["refunded_amount", "Refunded"], 
 
 function Sums({ batch, sums }) {
   const shown = (name, value) => (name === "transaction_count" ? value : money(value, batch.currency));
-  return html`<${Panel} title="Sums" about="of the records, against what was submitted"><div class="scroll" tabindex="0"><table><thead><tr><th></th><th class="r">submitted</th>
-    <th class="r">records</th><th></th></tr></thead><tbody>${SUMS.map(([name, title]) => html`<tr key=${name}><td>${title}</td><td class="r">${shown(name, batch[name])}</td>
+  return html`<${Panel} title="Sums" about="of the records, against what was submitted"><div class="scroll" tabindex="0"><table><thead><tr><th><span class="vh">sum</span></th><th class="r">submitted</th>
+    <th class="r">records</th><th><span class="vh">compared</span></th></tr></thead><tbody>${SUMS.map(([name, title]) => html`<tr key=${name}><td>${title}</td><td class="r">${shown(name, batch[name])}</td>
     <td class="r">${shown(name, sums[name])}</td><td>${batch[name] === sums[name] ? html`<span class="q">equal</span>` : html`<b class="x">differs</b>`}</td></tr>`)}
     <tr><td>Refused</td><td></td><td class="r">${money(sums.refused_amount, batch.currency)}</td><td></td></tr></tbody></table></div><//>`;
 }

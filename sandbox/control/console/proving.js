@@ -42,7 +42,7 @@ function Came({ step }) {
 
 const Played = ({ play }) => html`<div class="played" role="region" aria-label="What was played"><p class=${`pad ${play.ok ? "q" : "x"}`} role="status">${play.ok
   ? `${play.total} played, all as expected.` : "The result differs from what the scenario expects. Rules keep their counts: a rule that is used up matches nothing until the scenario restarts."}</p>
-  <div class="scroll" tabindex="0"><table><thead><tr><th></th><th>sent and answered</th><th>result</th></tr></thead>
+  <div class="scroll" tabindex="0"><table><thead><tr><th><span class="vh">number</span></th><th>sent and answered</th><th>result</th></tr></thead>
   <tbody>${play.steps.map((step) => html`<${Came} key=${step.number} step=${step} />`)}</tbody></table></div></div>`;
 
 /** The examples of the scenario that runs: a button that proves all, and one that plays each. */
