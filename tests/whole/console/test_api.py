@@ -78,7 +78,7 @@ def test_a_refusal_is_explained_and_a_key_outside_the_cast_works_too(page, serve
 def test_an_operation_has_an_address_of_its_own_and_says_what_it_needs(page, server):
     _open(page, server, "batches.open")
 
-    expect(page.get_by_role("heading", level=2).first).to_have_text("Open a batch of a terminal")
+    expect(page.locator(".det h2").first).to_have_text("Open a batch of a terminal")
     expect(page.locator("dl.facts")).to_contain_text("batches:open")
     expect(_panel(page, "As a command")).to_contain_text("/v1/batches/open")
     expect(_panel(page, "As a command")).to_contain_text(server.key("merchant"))
@@ -95,7 +95,7 @@ def test_operations_are_found_by_a_word_and_by_keyboard_alone(page, server):
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
 
-    expect(page.get_by_role("heading", level=2).first).to_have_text("Refund a payment")
+    expect(page.locator(".det h2").first).to_have_text("Refund a payment")
 
 
 def test_the_control_api_is_tried_there_as_well(page, server):
@@ -118,7 +118,7 @@ def test_a_surface_that_is_chosen_early_is_shown_once_the_documents_are_read(pag
 
     held[0].continue_()
 
-    expect(page.get_by_role("heading", level=2).first).to_contain_text("Control API")
+    expect(page.locator(".det h2").first).to_contain_text("Control API")
     expect(page.get_by_role("link", name="Create a world")).to_be_visible()
 
 
