@@ -171,7 +171,7 @@ def test_the_files_of_the_page_are_few_and_cached_forever_and_old_versions_are_g
         assert one.headers["cache-control"] == "public, max-age=31536000, immutable"
     types = [one.headers["content-type"].partition(";")[0] for one in answers.values()]
     assert types == ["text/css", "text/javascript", "text/javascript"]
-    assert sum(len(answers[path].body) for path in named) < 340_000
+    assert sum(len(answers[path].body) for path in named) < 345_000
     assert len(answers[editor].body) < 350_000
     assert 'import("./editor.mjs")' in answers[script].body.decode()
 
