@@ -84,23 +84,29 @@ class WebhookClient:
         self._tls.set_alpn_protocols(("http/1.1",))
 
     async def send(self, url: str, body: bytes, headers: Mapping[str, str]) -> Sent:
-        started, answer = perf_counter(), _Answer()
+        session, answer = await self._open_session(), _Answer()
         error, is_timeout = None, False
-        try:
-            async with asyncio.timeout(self.timeout_s):
-                await self._post(url, body, headers, answer)
-        except TimeoutError:
-            error, is_timeout = f"no complete answer within {self.timeout_s:g} s", True
-        except (aiohttp.ClientError, OSError, ValueError) as problem:
-            error = describe(problem)
+        async with self._connections:
+            started = perf_counter()
+            try:
+                async with asyncio.timeout(self.timeout_s):
+                    await self._post(session, url, body, headers, answer)
+            except TimeoutError:
+                error, is_timeout = f"no complete answer within {self.timeout_s:g} s", True
+            except (aiohttp.ClientError, OSError, ValueError) as problem:
+                error = describe(problem)
         sent = judge(started, answer.status, answer.body, answer.retry_after, self.mask, error)
         return replace(sent, is_timeout=is_timeout, is_unreachable=not answer.is_connected)
 
     async def _post(
-        self, url: str, body: bytes, headers: Mapping[str, str], answer: _Answer
+        self,
+        session: aiohttp.ClientSession,
+        url: str,
+        body: bytes,
+        headers: Mapping[str, str],
+        answer: _Answer,
     ) -> None:
         """Post the body, and fill in the answer."""
-        session = await self._open_session()
         while True:
             answer.is_connected = answer.is_on_kept_connection = False
             try:
@@ -129,9 +135,11 @@ class WebhookClient:
             await self.close()
         if self._session is None:
             self._loop = loop
+            # The time of an attempt begins with its connection, so the connector has no limit.
+            self._connections = asyncio.Semaphore(self.connections_max)
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(
-                    limit=self.connections_max,
+                    limit=0,
                     keepalive_timeout=IDLE_S,
                     ssl=self._tls,
                     resolver=GuardedResolver(self.guard),

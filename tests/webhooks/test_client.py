@@ -79,6 +79,14 @@ def test_there_are_never_more_connections_than_allowed_and_the_others_wait():
     assert (receiver.most_open, len(receiver.requests)) == (CONNECTIONS_MAX, 12)
 
 
+def test_the_time_of_an_attempt_begins_with_its_connection():
+    with receiving() as receiver, socket.create_server(("127.0.0.1", 0)) as silent:
+        never = f"http://127.0.0.1:{silent.getsockname()[1]}/"
+        *late, last = send(*[never] * CONNECTIONS_MAX, receiver.url, timeout_s=0.5, at_once=True)
+
+    assert (all(one.is_timeout for one in late), last.error) == (True, None)
+
+
 def test_an_attempt_without_a_connection_sent_nothing():
     with socket.create_server(("127.0.0.1", 0)) as silent:
         port = silent.getsockname()[1]
