@@ -176,7 +176,9 @@ def _limit(name: str, default: int, help: str) -> Callable[[arguments.C], argume
     "--store.",
 )
 @_limit("--journal-entries-max", 1_000, "Number of requests that each world's journal keeps.")
-@arguments.settings("body_bytes_max", "connections_max", "webhooks", "webhooks_to", "webhooks_ca")
+@arguments.settings("body_bytes_max", "connections_max")
+@arguments.settings("webhooks", type=arguments.TARGET)
+@arguments.settings("webhooks_to", "webhooks_ca")
 def serve(
     *, no_explain_headers: bool, log_requests: bool | None, store: str | None, **options: Any
 ) -> None:

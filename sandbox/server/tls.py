@@ -29,13 +29,20 @@ class Tls:
 def default_folder() -> Path:
     """Return the folder of the authority.
 
-    `SANDBOX_TLS_FOLDER` names it; otherwise it is in the user's data folder.
+    `SANDBOX_TLS_FOLDER` names it; otherwise it is in the user's data folder. Raises
+    CertificateError for a user without a home.
     """
     named = os.environ.get("SANDBOX_TLS_FOLDER")
     if named:
         return Path(named)
     data = os.environ.get("XDG_DATA_HOME")
-    return (Path(data) if data else Path.home() / ".local" / "share") / "uat-sandbox" / "tls"
+    try:
+        return (Path(data) if data else Path.home() / ".local" / "share") / "uat-sandbox" / "tls"
+    except RuntimeError:
+        raise CertificateError(
+            "this user has no home for the sandbox's own authority; name a folder for it with "
+            "SANDBOX_TLS_FOLDER"
+        ) from None
 
 
 def is_known_to_clients(folder: Path | None) -> bool:

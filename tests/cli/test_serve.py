@@ -207,17 +207,20 @@ errors.shape = "detail"
 """
 
 
-def test_a_profile_and_a_port_for_the_control_api_change_what_is_served_where(tmp_path):
+def test_a_profile_and_addresses_change_what_is_served_and_sent_where(tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text(PROFILE, encoding="utf-8")
 
-    with serving("--clock", NOW, "--profile", str(path), "--control-port", "0") as server:
+    options = ("--clock", NOW, "--profile", str(path), "--control-port", "0", "--webhook", "9000")
+    with serving(*options) as server:
         key, control_url = server.key("merchant"), server.facts["control_url"]
         new = server.ask("GET", "/v5/apikeys", headers={"X-Acme-Token": key})
         old = server.ask("GET", "/v5/apikeys", headers={"x-service-apikey": key})
         elsewhere = server.ask("GET", "/_sandbox/health")
         world = told("world", "new", SANDBOX_URL=control_url)
+        endpoints = told("endpoint", "list", SANDBOX_URL=control_url)
 
+    assert "http://127.0.0.1:9000/" in endpoints
     assert server.facts["api_key_header"] == "X-Acme-Token"
     assert key.startswith("acme_test_demomerchant_")
     assert (new.status_code, old.status_code, elsewhere.status_code) == (200, 401, 404)

@@ -137,7 +137,7 @@ def test_a_given_certificate_is_served(tmp_path, folder, server):
     assert given.facts["has_ca"] is False
 
 
-def test_unusable_input_is_refused_in_a_sentence(tmp_path):
+def test_unusable_input_is_refused_in_a_sentence(tmp_path, monkeypatch):
     junk = tmp_path / "junk"
     junk.write_text("no certificate")
     for options, words in (
@@ -155,6 +155,10 @@ def test_unusable_input_is_refused_in_a_sentence(tmp_path):
     (tmp_path / "ca-key.pem").write_text("-----BEGIN JUNK-----")
     with pytest.raises(certificates.CertificateError, match=r"ca-key\.pem: is not a key"):
         certificates.own(tmp_path, [])
+    for name in ("HOME", "XDG_DATA_HOME", "SANDBOX_TLS_FOLDER"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("os.getuid", lambda: 2**31 - 1)
+    assert "has no home" in run("serve", "--port", "0", "--tls").stderr
 
 
 def test_the_text_banner_says_how_phones_come_to_trust_it(folder):
