@@ -6,6 +6,7 @@ import sys
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Lock
 from typing import Any, Final
 
 import click
@@ -68,6 +69,7 @@ class RemoteStage(runner.Stage):
         self.accounts, self.terminals = document["accounts"], document["terminals"]
         self.keys = {name: one["key"] for name, one in document["keys"].items()}
         self.control = world.path()
+        self._noting = Lock()
 
     @contextmanager
     def receiving(self) -> Iterator[None]:
@@ -78,9 +80,11 @@ class RemoteStage(runner.Stage):
             yield
 
     def _note(self, received: Received) -> None:
-        is_answered = self.answered.wait(_BEFORE_S)
         id, status = received.message_id, received.fields.get("status")
-        self.arrived.append(runner.Arrived(id, status, received.is_genuine, is_answered))
+        # One that comes while this one waits does not overtake it.
+        with self._noting:
+            is_answered = self.answered.wait(_BEFORE_S)
+            self.arrived.append(runner.Arrived(id, status, received.is_genuine, is_answered))
 
     async def ask(self, request: runner.Request) -> runner.ExampleAnswer:
         """Return the answer to a request; status 0 if the connection was closed without one."""
