@@ -7,7 +7,7 @@ import { isReport } from "./capture.js";
 import { Failures } from "./failures.js";
 import { Marks } from "./marks.js";
 import { route } from "./route.js";
-import { act, agenda, clock } from "./state.js";
+import { act, agenda, clock, world } from "./state.js";
 import { Act, Choice, Empty, html, Icon, say, Trouble } from "./ui.js";
 import { useTicks, worldNow } from "./clockface.js";
 import { day, isNear, time } from "./words.js";
@@ -95,8 +95,8 @@ function Clockwork({ heading }) {
   useTicks();
   const [fired, setFired] = useState(null);
   const now = worldNow();
-  const here = route.value.world;
-  useEffect(() => setFired(null), [here]);
+  // A reset or a return to a mark undoes what happened.
+  useEffect(() => setFired(null), [world.value]);
   if (!now || !agenda.value) return heading("Time", "");
   const list = agenda.value.agenda;
   const value = clock.value.mode === "frozen" ? "frozen" : String(clock.value.rate);

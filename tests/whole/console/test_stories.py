@@ -103,6 +103,7 @@ def test_an_uncaptured_hold_and_legacy_keys_expire(page, desk):
     desk.click("button", "Return", exact=True)
 
     expect(page.locator(".bar")).to_contain_text("Sun 1 Mar 2026")
+    expect(page.locator(".happened")).to_have_count(0)
     (one,) = desk.ask("GET", "payments")["payments"]
     assert one["status"] == "authorized"
     assert desk.clicks <= 8
