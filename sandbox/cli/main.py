@@ -90,7 +90,7 @@ def _prepare_streams() -> None:
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
     if isinstance(sys.stdout, TextIOWrapper):
-        # A terminal may lack a sign of a name, and so may a file on Windows.
+        # A terminal, or a file on Windows, may lack a character of a name.
         sys.stdout.reconfigure(errors="backslashreplace")
 
 

@@ -41,7 +41,7 @@ _secret_option = click.option(
 
 
 def endpoint_options(command: arguments.C) -> arguments.C:
-    """Add the options of an endpoint that is registered."""
+    """Add the options for registering an endpoint."""
     meaning = "Only these events, like transaction.sale,'batch.*'. Default: all."
     events = arguments.events_option("event_types", help=meaning)
     description = click.option("--description", help="Description of the endpoint.")
@@ -126,7 +126,9 @@ def enable(id: str, *, world: RemoteWorld) -> output.Result:
 @endpoint.command(cls=WorldCommand)
 @_endpoint_argument
 @_secret_option
-@click.option("--grace-s", type=NumberRange(0), help="How long the old one signs. Default: a day.")
+@click.option(
+    "--grace-s", type=NumberRange(0), help="How long the old one still signs. Default: a day."
+)
 def rotate(id: str, *, world: RemoteWorld, **wanted: Any) -> output.Result:
     """Give ENDPOINT a new secret, and print it. The old one signs too for a while.
 
@@ -141,7 +143,7 @@ def rotate(id: str, *, world: RemoteWorld, **wanted: Any) -> output.Result:
 @endpoint.command(cls=WorldCommand)
 @_endpoint_argument
 def delete(id: str, *, world: RemoteWorld) -> output.Result:
-    """Delete ENDPOINT, with the deliveries that it still waits for.
+    """Delete ENDPOINT and its pending deliveries.
 
     \b
     Example:
