@@ -92,8 +92,8 @@ def members_of(context: OperationContext, batch: Batch) -> list[Payment]:
 
 def transactions_in(context: OperationContext, batch: Batch) -> list[Payment]:
     """Return the payments of the batch, and its records of actions if a reading makes some."""
-    found, _ = context.unit.find(Payment, {"batch_id": batch.id}, order=OLDEST_FIRST)
-    return found
+    where = {"in_batch": batch.id, "batch_id": batch.id}
+    return context.unit.find(Payment, where, order=OLDEST_FIRST)[0]
 
 
 def move(payment: Payment, batch_id: str | None) -> Payment:

@@ -1,13 +1,14 @@
 """The records of a table in memory: a dictionary by id, and one for each lookup."""
 
 from bisect import bisect_left, insort
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable
 from operator import attrgetter
 from typing import Any, Final
 
 from sandbox.domain.clock import Timer
 from sandbox.store import tables
-from sandbox.store.tables import DuplicateValue, Row, Table, having, set_of
+from sandbox.store.tables import DuplicateValue, Row, Table, having, set_of, values_in
 
 FEW: Final = 8
 """Up to one in this many records are sorted; of more than that, all are gone through in order."""
@@ -35,8 +36,8 @@ class Records:
         self.unique: dict[str, dict[str, str]] = {name: {} for name in self.table.unique}
         # The ids of records by lookup and value, in dictionaries that serve as ordered sets: the
         # garbage collector does not track those.
-        self.lookups: dict[str, dict[str, dict[str, None]]] = {
-            name: {} for name in self.table.lookups
+        self.lookups: dict[str, defaultdict[str, dict[str, None]]] = {
+            name: defaultdict(dict) for name in self.table.lookups
         }
         # The searchable text of each record by id, made at the first search.
         self._texts: dict[str, str] | None = None
@@ -55,8 +56,8 @@ class Records:
 
     def all_with(self, name: str, value: str) -> list[Any]:
         """Return the records with this value in a lookup, except deleted ones."""
-        found = [self.by_id[id] for id in self.lookups[name].get(value, ())]
-        return [one for one in found if one.deleted_at is None]
+        ids = self.lookups[name].get(value, ())
+        return [one for one in map(self.by_id.__getitem__, ids) if one.deleted_at is None]
 
     def claim(self, id: str, record: Any, claims: "Claims") -> None:
         """Check that no other record has this one's values in unique lookups, and claim them.
@@ -64,7 +65,7 @@ class Records:
         Raises DuplicateValue.
         """
         for name, values_of in self.table.unique.items():
-            for value in values_of(record):
+            for value in values_in(values_of(record)):
                 holder = claims.setdefault((self, name, value), id)
                 if holder != id or self.unique[name].get(value, id) != id:
                     raise DuplicateValue(f"{self.table.name}: another record has this {name}")
@@ -87,14 +88,14 @@ class Records:
             self.numbers[id] = number = self._next_number if number is None else number
             self._next_number = max(self._next_number, number + 1)
         for name, values_of in self.table.lookups.items():
-            entries = self.lookups[name]
-            before: Sequence[str] = () if old is None else values_of(old)
-            after = values_of(record)
-            if before != after:
-                for value in {*before}:
-                    del entries[value][id]
-                for value in after:
-                    entries.setdefault(value, {})[id] = None
+            entries, after = self.lookups[name], values_of(record)
+            if old is not None:
+                if (before := values_of(old)) == after:
+                    continue
+                for value in values_in(before):
+                    entries[value].pop(id, None)
+            for value in values_in(after):
+                entries[value][id] = None
         if self._texts is not None:
             self._texts[id] = self._text_of(record)
 
@@ -104,7 +105,7 @@ class Records:
             del self.numbers[id]
             for name, values_of in self.table.lookups.items():
                 entries = self.lookups[name]
-                for value in {*values_of(record)}:
+                for value in values_in(values_of(record)):
                     del entries[value][id]
                     if not entries[value]:
                         # Subjects of timers come and go for as long as the server runs.

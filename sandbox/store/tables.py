@@ -25,7 +25,7 @@ from sandbox.store.world_state import WorldState
 Row = Struct
 """A record of a kind that has a table."""
 
-Values = Callable[[Any], Sequence[str]]
+Values = Callable[[Any], str | Collection[str] | None]
 Texts = Callable[[Any], tuple[str | None, ...]]
 Fitting = Callable[[list[Any], Any], list[Any]]
 
@@ -34,7 +34,8 @@ class Table(Struct, frozen=True, kw_only=True, gc=False):
     """One kind of record: its name in files, the field that identifies it, and how it is found.
 
     A value in a `unique` lookup belongs to one record forever, deleted or not. `lookups` lead from
-    a value to its records; the lookup `account` answers queries within a scope. `conditions` select
+    a value to its records; a record has one value in each, several or None. The lookup `account`
+    answers queries within a scope. `conditions` select
     the records that match a wanted value; any other condition compares the field of its name.
     `texts` has the name of the text search, and the texts that it searches. The field `moment`
     orders the records. If there is a part `within` the record, `key`, `moment` and conditions are
@@ -56,17 +57,6 @@ class Table(Struct, frozen=True, kw_only=True, gc=False):
     derives: Callable[[Any], Sequence[Any]] | None = None
 
 
-def _one(field_name: str) -> Values:
-    """Return a function that gives the value of a field, unless it is None."""
-    value_of = attrgetter(field_name)
-
-    def values(record: Any) -> tuple[str, ...]:
-        value = value_of(record)
-        return () if value is None else (value,)
-
-    return values
-
-
 def processor_identity(terminal: Terminal) -> str:
     """Return the identity at the processor, unique among live terminals (assumed 1.4)."""
     return f"{terminal.processor_config_id} {terminal.mid} {terminal.tid}"
@@ -77,18 +67,17 @@ def event_claim(account_id: str, event_id: str) -> str:
     return f"{account_id} {event_id}"
 
 
-def _list_used_events(payment: Payment) -> Sequence[str]:
-    tx = payment.transaction
+def _used_events(payment: Payment) -> Collection[str]:
     if payment.original_id is not None:
         # The original payment has them.
         return ()
-    used = {attempt.event_id for attempt in tx.history}
-    return [event_claim(tx.account_id, event_id) for event_id in used]
+    tx = payment.transaction
+    return {event_claim(tx.account_id, attempt.event_id) for attempt in tx.history}
 
 
-def _batches_of(payment: Payment) -> tuple[str, ...]:
+def _batches_of(payment: Payment) -> Collection[str]:
     """Return the batches in which the payment has an entry, or from which it was sent back."""
-    return (*entries_of(payment), *payment.refused_in)
+    return [*entries_of(payment), *payment.refused_in]
 
 
 def _with_event(transactions: list[Transaction], wanted: str) -> list[Transaction]:
@@ -120,6 +109,11 @@ def _texts_of(payment: Payment) -> tuple[str | None, ...]:
     )
 
 
+def values_in(found: str | Collection[str] | None) -> Collection[str]:
+    """Return the values that a record has in a lookup."""
+    return (found,) if isinstance(found, str) else found or ()
+
+
 def set_of(wanted: str | Collection[str]) -> set[str]:
     """Return the wanted values as a set; one of them must match."""
     return {wanted} if isinstance(wanted, str) else set(wanted)
@@ -141,7 +135,7 @@ TABLES: Final[tuple[Table, ...]] = (
         name="accounts",
         kind=Account,
         lookups={
-            "account": _one("id"),
+            "account": attrgetter("id"),
             "ancestor": attrgetter("parent_account_ids"),
         },
         conditions={
@@ -156,28 +150,28 @@ TABLES: Final[tuple[Table, ...]] = (
         kind=Terminal,
         key="terminal_id",
         lookups={
-            "account": _one("account_id"),
-            "processor_identity": lambda terminal: (processor_identity(terminal),),
+            "account": attrgetter("account_id"),
+            "processor_identity": processor_identity,
         },
         texts=("search", lambda terminal: (terminal.name, terminal.mid, terminal.tid)),
     ),
     Table(
         name="locations",
         kind=Location,
-        lookups={"account": _one("account_id"), "terminal": _one("terminal_id")},
+        lookups={"account": attrgetter("account_id"), "terminal": attrgetter("terminal_id")},
         texts=("search", lambda location: (location.name,)),
     ),
     Table(
         name="credentials",
         kind=Credential,
-        lookups={"account": _one("account_id"), "code": _one("code")},
+        lookups={"account": attrgetter("account_id"), "code": attrgetter("code")},
     ),
     Table(
         name="api_keys",
         kind=ApiKey,
-        unique={"lookup": _one("lookup")},
+        unique={"lookup": attrgetter("lookup")},
         # Deleted keys are not listed; revoked and expired ones are (assumed 4.5-deleted).
-        lookups={"account": _one("account_id")},
+        lookups={"account": attrgetter("account_id")},
         texts=("search", lambda key: (key.name,)),
     ),
     Table(
@@ -187,10 +181,9 @@ TABLES: Final[tuple[Table, ...]] = (
         key="transaction_id",
         moment="created_at",
         derives=records_of,
-        unique={"used_event": _list_used_events},
+        unique={"used_event": _used_events},
         lookups={
-            "account": _one("transaction.account_id"),
-            "batch_id": _one("transaction.batch_id"),
+            "account": lambda payment: payment.transaction.account_id,
             "in_batch": _batches_of,
         },
         conditions={
@@ -208,9 +201,9 @@ TABLES: Final[tuple[Table, ...]] = (
         name="batches",
         kind=Batch,
         lookups={
-            "account": _one("account_id"),
-            "terminal_id": _one("terminal_id"),
-            "open_at_terminal": lambda one: (one.terminal_id,) if one.status == "open" else (),
+            "account": attrgetter("account_id"),
+            "terminal_id": attrgetter("terminal_id"),
+            "open_at_terminal": lambda one: one.terminal_id if one.status == "open" else None,
         },
     ),
     Table(name="applications", kind=Application, key="account_id"),
@@ -219,8 +212,8 @@ TABLES: Final[tuple[Table, ...]] = (
         name="deliveries",
         kind=Delivery,
         lookups={
-            "message": _one("message_id"),
-            "open_at": lambda one: (one.endpoint_id,) if one.status == "pending" else (),
+            "message": attrgetter("message_id"),
+            "open_at": lambda one: one.endpoint_id if one.status == "pending" else None,
         },
     ),
     Table(name="key_usage", kind=KeyUsage, key="key_id", can_wait=True),
@@ -230,7 +223,7 @@ TABLES: Final[tuple[Table, ...]] = (
 )
 
 MESSAGES: Final = Table(name="messages", kind=Message)
-TIMERS: Final = Table(name="timers", kind=Timer, lookups={"subject": _one("subject")})
+TIMERS: Final = Table(name="timers", kind=Timer, lookups={"subject": attrgetter("subject")})
 
 NAMES: Final[Mapping[type, str]] = {table.kind: table.name for table in TABLES}
 """The name of the table of each kind of record."""
