@@ -89,9 +89,9 @@ def view_coverage(request: ControlRequest, coverage: CoverageCounters) -> Covera
     names = {one.name: name for name, one in library.scenarios().items()}
     scrub = request.services.worlds.profile.scrub
     scenarios = Counter[str]()
-    for title, count in coverage.sections["scenarios"].items():
+    for title, count in coverage.scenarios.items():
         scenarios[names.get(title) or scrub(title)] += count
-    counts = {**coverage.sections, "scenarios": scenarios}
+    counts = coverage.sections | {"scenarios": scenarios}
     own = sorted(scenarios.keys() - names.values())
     place = {name: number for number, name in enumerate(_SERVED)}
     answers = sorted(counts["answers"], key=lambda one: (place[one.split()[0]], one))

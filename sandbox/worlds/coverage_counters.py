@@ -1,8 +1,8 @@
 """Counters of the parts of the platform that were used, in one world or in several."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 from sandbox.domain.batches import Batch
 from sandbox.domain.events import Message
@@ -23,74 +23,84 @@ SETTLES: Final = frozenset({"batch.accepted", "batch.partially_accepted"})
 """Events of batches that settle their members, which get no events themselves."""
 
 
-SECTIONS: Final = (
-    *("operations", "answers", "refusals", "outcomes"),
-    *("events", "statuses", "status_reasons", "scenarios"),
-)
-"""What is counted, each by its own names; an answer is named by its operation and its status."""
-
-
 class CoverageCounters:
-    """How often each thing was exercised, by section and name.
+    """How often each thing was exercised.
 
-    Scenarios beyond the limit are counted as `OTHERS`. `refused` counts the requests that were
-    refused or got no answer.
+    `answers` are counted by operation (None if there is none) and status, and `messages` by event,
+    and status and status_reason of their transaction; a payment that a batch settles has only a
+    status. Scenarios beyond the limit are counted as `OTHERS`.
     """
 
     def __init__(self) -> None:
-        self.sections = {name: Counter[str]() for name in SECTIONS}
-        self.refused = 0
+        self.answers: dict[tuple[str | None, int], int] = defaultdict(int)
+        self.messages: dict[tuple[str | None, str | None, str | None], int] = defaultdict(int)
+        self.refusals: dict[str, int] = defaultdict(int)
+        self.outcomes: dict[str, int] = defaultdict(int)
+        self.scenarios: dict[str, int] = defaultdict(int)
+
+    @property
+    def refused(self) -> int:
+        """How many requests were refused or got no answer."""
+        answers = self.answers.items()
+        return sum(times for (_, status), times in answers if not 0 < status < REFUSED_FROM)
+
+    @property
+    def sections(self) -> dict[str, Counter[Any]]:
+        """The counts by name, except scenarios. An answer is named by operation and status."""
+        counts = defaultdict[str, Counter[Any]](Counter)
+        counts |= {"refusals": Counter(self.refusals), "outcomes": Counter(self.outcomes)}
+        for (route, status), times in self.answers.items():
+            if route is not None:
+                counts["operations"][route] += times
+                counts["answers"][f"{route} {status}"] += times
+        for names, times in self.messages.items():
+            for section, name in zip(("events", "statuses", "status_reasons"), names, strict=True):
+                counts[section][name] += times
+        return counts
 
     def begin(self, scenario: Running | None) -> None:
         """Restart the counts of scenarios; the running one counts once."""
-        self.sections["scenarios"].clear()
+        self.scenarios.clear()
         if scenario is not None:
             self.ran(scenario.scenario.name)
 
     def ran(self, scenario: str, times: int = 1) -> None:
         """Count runs of a scenario."""
-        known = self.sections["scenarios"]
-        has_room = scenario in known or len(known) < SCENARIOS_MAX
-        known[scenario if has_room else OTHERS] += times
+        has_room = scenario in self.scenarios or len(self.scenarios) < SCENARIOS_MAX
+        self.scenarios[scenario if has_room else OTHERS] += times
 
     def answered(
         self, route: str | None, status: int, refusal: str | None, choice: ChosenOutcome | None
     ) -> None:
         """Count a request that was answered."""
-        counts = self.sections
-        self.refused += status == 0 or status >= REFUSED_FROM
+        self.answers[route, status] += 1
         if refusal is not None:
-            counts["refusals"][refusal] += 1
-        if route is not None:
-            counts["operations"][route] += 1
-            counts["answers"][f"{route} {status}"] += 1
+            self.refusals[refusal] += 1
         if choice is not None and choice.has_outcome:
-            counts["outcomes"][choice.outcome.key] += 1
+            self.outcomes[choice.outcome.key] += 1
         if choice is not None and choice.fault is not None:
-            counts["outcomes"][choice.fault.key] += 1
+            self.outcomes[choice.fault.key] += 1
 
     def count_messages(self, messages: Sequence[Message], store: Store) -> None:
         """Count committed messages, and the payments that they settle."""
-        counts = self.sections
         for message in messages:
-            record = message.record
-            counts["events"][message.event_type] += 1
-            if isinstance(record, Transaction):
-                counts["statuses"][record.status] += 1
-                counts["status_reasons"][record.status_reason] += 1
+            record, status, reason = message.record, None, None
+            if type(record) is Transaction:
+                status, reason = record.status, record.status_reason
+            self.messages[message.event_type, status, reason] += 1
             if message.event_type in SETTLES and isinstance(record, Batch):
-                members, _ = store.begin().find(Payment, {"batch_id": message.subject})
+                where = {"in_batch": message.subject, "batch_id": message.subject}
+                members, _ = store.begin().find(Payment, where)
                 # Payments that were already refunded in full stay refunded (assumed F36).
-                counts["statuses"]["settled"] += sum(
+                self.messages[None, "settled", None] += sum(
                     one.status == "settled" and one.original_id is None for one in members
                 )
 
     def add(self, other: "CoverageCounters") -> None:
         """Add the counts of another one."""
-        self.refused += other.refused
-        for section, counts in other.sections.items():
-            for name, times in counts.items():
-                if section == "scenarios":
-                    self.ran(name, times)
-                else:
-                    self.sections[section][name] += times
+        for scenario, times in other.scenarios.items():
+            self.ran(scenario, times)
+        for name in ("answers", "messages", "refusals", "outcomes"):
+            counts = getattr(self, name)
+            for key, times in getattr(other, name).items():
+                counts[key] += times

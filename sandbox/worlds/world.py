@@ -263,9 +263,9 @@ class World:
     def _note_commit(self, unit: UnitOfWork) -> None:
         before = self.state
         for record in unit.changed.values():
-            if isinstance(record, WorldState):
+            if type(record) is WorldState:
                 self._note_state(record)
-            elif isinstance(record, ApiKey):
+            elif type(record) is ApiKey:
                 # Whichever operation created it.
                 self.on_key(record)
         self.subscriptions.note_commit(unit, before)

@@ -54,6 +54,8 @@ def records_of(payment: Payment) -> list[Payment]:
     A late answer is another attempt at the same action (assumed D24-late).
     """
     found: dict[str, Payment] = {}
+    if not payment.recorded:
+        return []
     for one in payment.history:
         if one.event_id in payment.recorded:
             found[one.event_id] = _record_of(payment, one, found.get(one.event_id))
