@@ -67,7 +67,7 @@ def event_claim(account_id: str, event_id: str) -> str:
     return f"{account_id} {event_id}"
 
 
-def _used_events(payment: Payment) -> Collection[str]:
+def _list_used_events(payment: Payment) -> Collection[str]:
     if payment.original_id is not None:
         # The original payment has them.
         return ()
@@ -181,7 +181,7 @@ TABLES: Final[tuple[Table, ...]] = (
         key="transaction_id",
         moment="created_at",
         derives=records_of,
-        unique={"used_event": _used_events},
+        unique={"used_event": _list_used_events},
         lookups={
             "account": lambda payment: payment.transaction.account_id,
             "in_batch": _batches_of,
