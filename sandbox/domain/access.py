@@ -105,6 +105,17 @@ ACCESS: Final[dict[Holds, dict[Relation, Access]]] = {
 }
 """Assumed 4.2 (API keys) and 4.7 (everything else, where BASE and SUB do not occur)."""
 
+_BEFORE_LOOKUP: Final = {Holds.NONE: _HIDDEN, Holds.OTHER: _DENIED}
+"""The rows that give the same answer for every relation."""
+
+_FORMS: Final = {
+    (False, False): Holds.OTHER,
+    (True, False): Holds.BASE,
+    (False, True): Holds.SUB,
+    (True, True): Holds.BOTH,
+}
+"""What a key holds that has the base form or not, and the :sub form or not."""
+
 
 def holds(grants: Grants, wanted: Need) -> Holds:
     """Tell which of the permissions for this need these grants hold."""
@@ -114,14 +125,12 @@ def holds(grants: Grants, wanted: Need) -> Holds:
         return Holds.OTHER
     has_base = not grants.concrete.isdisjoint(wanted.base)
     has_sub = has_base if wanted.sub is None else wanted.sub in grants.concrete
-    if has_base:
-        return Holds.BOTH if has_sub else Holds.BASE
-    return Holds.SUB if has_sub else Holds.OTHER
+    return _FORMS[has_base, has_sub]
 
 
 def before_lookup(held: Holds) -> Access | None:
     """Return the refusal that needs no target, or None if the target decides."""
-    return ACCESS[held][Relation.GONE] if held in (Holds.NONE, Holds.OTHER) else None
+    return _BEFORE_LOOKUP.get(held)
 
 
 PSP_ONLY: Final = frozenset(f"webhooks:{action}" for action in ACTIONS["webhooks"])

@@ -226,6 +226,8 @@ class KeyFormat:
 
     def scrub_bytes(self, text: bytes) -> bytes:
         """Scrub a text in UTF-8, see `scrub`."""
+        if text.find(self.hint_bytes) < 0:
+            return text
         return self.scrub(text.decode("latin-1")).encode("latin-1")
 
 

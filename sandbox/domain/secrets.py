@@ -279,7 +279,7 @@ def may_hold_card(body: bytes) -> bool:
 
     Few bodies do, and the check is quick. Escapes and non-ASCII characters could be digits.
     """
-    if b"\\" in body or not body.isascii():
+    if not body.isascii() or body.find(b"\\") >= 0:
         return True
     return body.translate(_SHAPE, _NEITHER).find(b"0" * DIGITS_MIN) >= 0
 

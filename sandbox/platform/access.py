@@ -41,7 +41,7 @@ def authenticate(context: RequestContext, worlds: Worlds) -> None:
     context.caller = caller = presented.caller(key, account)
     context.unit.put(keys.KeyUsage(key_id=key.id, last_used_at=context.now))
     worlds.touch(context.world)
-    context.decisions += (caller.decision,)
+    context.decisions.append(caller.decision)
 
 
 def usable(
@@ -107,8 +107,7 @@ def find_target(context: RequestContext, row: Row) -> None:
     try:
         if row.narrow is not None:
             _must_hold(context, row.narrow(read_object(context)))
-        ids = _ids_named(context, target)
-        named = [(one, _account_of(context, one, id), id) for one, id in ids]
+        named = _ids_named(context, target)
     except wire.BadInput as error:
         raise malformed(context, error, target.where) from None
     if named:
@@ -124,30 +123,30 @@ def find_target(context: RequestContext, row: Row) -> None:
         row.may(context)
 
 
-def _reach(
-    context: RequestContext, row: Row, named: list[tuple[Target, Account | None, str]]
-) -> Account | None:
+def _reach(context: RequestContext, row: Row, named: list[tuple[Target, str]]) -> Account | None:
     """Return the first account that is in reach, of those to which the named ids belong.
 
     Raises Refusal if one is out of reach. A reading ignores those of a filter, unless all are
     (assumed D35-foreign).
     """
-    is_lenient = context.world.readings["foreign_account_filter"] == "ignored"
     reached: list[Account | None] = []
     refused: dict[str, Refusal] = {}
-    for target, account, id in named:
+    for target, id in named:
+        account = _account_of(context, target, id)
         try:
             _must_reach(context, row, target, account, id)
             reached.append(account)
         except Refusal as refusal:
-            if not (is_lenient and target.is_repeatable):
+            chosen = context.world.readings["foreign_account_filter"]
+            if not (chosen == "ignored" and target.is_repeatable):
                 raise
             refused.setdefault(id, refusal)
     if not reached:
         raise next(iter(refused.values()))
-    context.foreign = frozenset(refused)
-    for id in refused:
-        context.note(f"the account {id[:80]!r} is out of reach and was ignored")
+    if refused:
+        context.foreign = frozenset(refused)
+        for id in refused:
+            context.note(f"the account {id[:80]!r} is out of reach and was ignored")
     return reached[0]
 
 
@@ -173,18 +172,23 @@ def _must_not_be_blocked(context: RequestContext, row: Row, account: Account) ->
     if not row.is_stopped_by(chosen["block_stops"]):
         return
     above, answer = blocked_account(context, account), chosen["block_answer"]
-    is_new = row.attempts is Operation.SALE
-    if above is not None and not (is_new and answer == "invalid_terminal"):
+    if above is None:
+        return
+    if answer != "invalid_terminal" or row.attempts is not Operation.SALE:
         why = f"account {above.id} ({above.name}) is blocked"
         raise Refusal(faults.BLOCK_FAULTS[answer], reason=why)
 
 
 def blocked_account(context: OperationContext, account: Account) -> Account | None:
     """Return the blocked account that is this one or above it (assumed D35-block-reaches)."""
-    is_inherited = context.world.readings["block_reaches"] == "descendants"
-    above = account.parent_account_ids if is_inherited else ()
-    found = (account, *[context.unit.get(Account, id) for id in above])
-    return next((one for one in found if one is not None and one.status == "blocked"), None)
+    if account.status == "blocked":
+        return account
+    if context.world.readings["block_reaches"] == "descendants":
+        for id in account.parent_account_ids:
+            above = context.unit.get(Account, id)
+            if above is not None and above.status == "blocked":
+                return above
+    return None
 
 
 def _must_hold(context: RequestContext, wanted: Need) -> None:
@@ -205,8 +209,7 @@ def _ids_named(context: RequestContext, target: Target) -> list[tuple[Target, st
         assert context.incoming.match
         return [(target, context.incoming.match.params[target.name])]
     if target.where == "body":
-        sent = read_object(context)
-        return [(one, id) for one in (target, *target.others) for id in one.ids_in(sent)]
+        return target.ids_in(read_object(context))
     values = wire.parse_query(context.incoming.query_string).get(target.name, ())
     values = [value for value in values if not wire.is_unset(value)]
     if len(values) > 1 and not target.is_repeatable:
@@ -225,7 +228,7 @@ def _account_of(context: RequestContext, target: Target, id: str) -> Account | N
     if target.kind is Account and target.where != "path":
         return record
     is_read = context.incoming.is_read
-    if isinstance(record, Payment) and not is_read:
+    if target.kind is Payment and record is not None and not is_read:
         record = context.unit.get(Payment, payment_of(record))
     if record is None:
         return None
@@ -244,7 +247,7 @@ def _account_of(context: RequestContext, target: Target, id: str) -> Account | N
 
 def can_see_all(world: World, caller: Account) -> bool:
     """Whether the caller is an admin, and a reading lets admins see all accounts."""
-    return caller.type is AccountType.ADMIN and world.readings["admin_sees"] == "all"
+    return world.readings["admin_sees"] == "all" and caller.type is AccountType.ADMIN
 
 
 def find_cell(world: World, caller: Account, row: Row, held: Holds, relation: Relation) -> Access:
@@ -252,8 +255,8 @@ def find_cell(world: World, caller: Account, row: Row, held: Holds, relation: Re
 
     Source: assumed D35-admin.
     """
-    has_a_form = held in (Holds.BASE, Holds.SUB)
-    if has_a_form and row.method == "GET" and can_see_all(world, caller):
+    is_read = row.method == "GET"
+    if is_read and can_see_all(world, caller) and held in (Holds.BASE, Holds.SUB):
         return access.ACCESS[Holds.BOTH][relation]
     return access.ACCESS[held][relation]
 
@@ -302,10 +305,10 @@ def look(world: World, key: keys.ApiKey, row: Row, target: str | None) -> Seen:
         step, status = refusal.step or context.step, refusal.fault.status
         context.explain(step, str(status), refusal.reason, refusal.source)
         missing = _missing(context, row, refusal)
-        return Seen(status, context.decisions, missing, refusal.fault.code)
+        return Seen(status, tuple(context.decisions), missing, refusal.fault.code)
     if row.needs_besides:
         context.explain("body", "note", row.about_besides, "assumed D37")
-    return Seen(row.status_under(world.readings), context.decisions, (), None)
+    return Seen(row.status_under(world.readings), tuple(context.decisions), (), None)
 
 
 def _missing(context: RequestContext, row: Row, refusal: Refusal) -> tuple[str, ...]:

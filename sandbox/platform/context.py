@@ -138,7 +138,7 @@ class OperationContext(Struct, kw_only=True):
     record: Record | None = None
     body: Any = None
     query: Any = None
-    decisions: tuple[Decision, ...] = ()
+    decisions: list[Decision] = []
     events: tuple[str, ...] = ()
     forced: str | None = None
     choice: ChosenOutcome | None = None
@@ -168,7 +168,7 @@ class OperationContext(Struct, kw_only=True):
 
     def explain(self, step: str, verdict: str, reason: str, source: str) -> None:
         """Explain a decision in the journal."""
-        self.decisions += ((step, verdict, reason, source),)
+        self.decisions.append((step, verdict, reason, source))
 
     def emit(self, event_type: str, record: Record) -> None:
         """Announce an event about the record, with the record as it is now."""
@@ -216,7 +216,7 @@ class RequestContext(OperationContext, kw_only=True):
     late_ms: int = 0
     quota: Quota | None = None
     refusal: str | None = None
-    notes: tuple[str, ...] = ()
+    notes: list[str] = []
     sent: dict[str, Any] | None = None
     may_hold_secret: bool = True
     foreign: frozenset[str] = frozenset()
@@ -229,7 +229,7 @@ class RequestContext(OperationContext, kw_only=True):
 
     def note(self, note: str) -> None:
         """Add a note for the journal."""
-        self.notes += (note,)
+        self.notes.append(note)
 
     async def wait_for(self, awaitable: Awaitable[T]) -> T:
         """Wait for something, and return it. Raises Refusal if the world was reset meanwhile.
@@ -255,7 +255,7 @@ class RequestContext(OperationContext, kw_only=True):
         self.begin()
         self.record = self.account = None
         self.foreign = frozenset()
-        self.decisions, self.notes = self.decisions[:1], ()
+        self.decisions, self.notes = self.decisions[:1], []
 
 
 class Answer(Struct):

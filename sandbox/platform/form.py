@@ -4,7 +4,7 @@ Bodies and queries are read only here. Ignored fields are noted, and secrets tha
 stored are refused.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from pydantic import BaseModel, ValidationError
@@ -82,10 +82,9 @@ def malformed(
 
 def _body(context: RequestContext, shape: type[BaseModel]) -> BaseModel:
     """Return the body in the row's shape, without secrets outside the fields for them."""
-    sent, body = _without_known_blanks(context, read_object(context)), context.incoming.body or b""
+    sent = _without_known_blanks(context, read_object(context))
     is_for_key = is_key_path(context.incoming.path)
     checked = shape.model_validate(_of_key(context, sent, shape) if is_for_key else sent)
-    context.may_hold_secret = may_hold_secret(body, context.world.profile.key_format)
     if context.may_hold_secret:
         _refuse_misplaced(context, sent, shape)
     _note_unknown(context, sent, shape, "body field")
@@ -185,7 +184,7 @@ def _note_unknown(
     context: RequestContext, sent: Mapping[str, Any], shape: type[BaseModel], what: str
 ) -> None:
     """Note ignored fields in the journal: they are probably misspelt. Source: assumed C8."""
-    unknown = list(_find_unknown(sent, shape))
+    unknown = _find_unknown(sent, shape)
     for place, name, beside in unknown[:UNKNOWN_NOTED_MAX]:
         meant = _nearest_path(name[:80], beside)
         hint = f"; did you mean {place + meant!r}?" if meant else ""
@@ -196,14 +195,15 @@ def _note_unknown(
 
 def _find_unknown(
     sent: Mapping[str, Any], shape: type[BaseModel], place: str = ""
-) -> Iterator[tuple[str, str, type[BaseModel]]]:
-    """Find each field that the model ignores, also in its objects: place, name and model."""
-    known = wire.fields_by_name(shape)
+) -> list[tuple[str, str, type[BaseModel]]]:
+    """Return each field that the model ignores, also in its objects: place, name and model."""
+    known, found = wire.fields_by_name(shape), []
     for name, value in sent.items():
         if name not in known:
-            yield place, name, shape
+            found.append((place, name, shape))
         elif (inner := known[name]) is not None and isinstance(value, dict):
-            yield from _find_unknown(value, inner, f"{place}{name}.")
+            found += _find_unknown(value, inner, f"{place}{name}.")
+    return found
 
 
 def _nearest_path(name: str, shape: type[BaseModel]) -> str | None:
@@ -237,8 +237,8 @@ def read_object(context: RequestContext) -> dict[str, Any]:
         _missing_header(context, "Content-Type")
     sent = wire.parse_object(body)
     key_format = context.world.profile.key_format
-    is_near = b"\\u" in body or key_format.hint_bytes in body
-    if is_near and key_format.has_production_key(write_out(sent)):
+    context.may_hold_secret = may_hold_secret(body, key_format)
+    if context.may_hold_secret and key_format.has_production_key(write_out(sent)):
         # Nothing of the body is stored (assumed D5).
         note = "a production key was sent to a sandbox, in a body; it was not stored"
         context.note(note)

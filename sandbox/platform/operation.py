@@ -5,6 +5,7 @@ visibility tests all read these rows. Nothing else describes an endpoint.
 """
 
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from inspect import getdoc, signature
 from typing import Annotated, Any, Final, Literal, TypeVar
 
@@ -31,7 +32,7 @@ Shape = Callable[[Profile], type[BaseModel]]
 Run = TypeVar("Run", bound=Callable[..., Any])
 
 
-class Target(Struct, frozen=True, eq=False):
+class Target(Struct, frozen=True, eq=False, dict=True):
     """The target of a request, and where the request names it.
 
     `name` is the parameter or field with the id of a record of this `kind`. Without an account's id
@@ -57,20 +58,31 @@ class Target(Struct, frozen=True, eq=False):
         """The target in a sentence."""
         return "Transaction" if self.kind is Payment else self.kind.__name__
 
-    def ids_in(self, sent: dict[str, Any]) -> list[str]:
-        """Return what the body has under the name and its aliases, once each, no nulls.
+    @cached_property
+    def _places(self) -> "list[tuple[Target, str | None, str]]":
+        """Every place of the body for an id: the target, the object around it, the field."""
+        return [
+            (one, outer, name)
+            for one in (self, *self.others)
+            for outer, name in ((None, one.name), *one.aliases)
+        ]
+
+    def ids_in(self, sent: dict[str, Any]) -> "list[tuple[Target, str]]":
+        """Return the ids that the body names, each once with its target, no nulls.
 
         Raises BadInput.
         """
-        ids: dict[str, None] = {}
-        for outer, name in ((None, self.name), *self.aliases):
+        found: list[tuple[Target, str]] = []
+        for target, outer, name in self._places:
             within = sent if outer is None else fields_of(sent.get(outer))
-            if (id := within.get(name)) is None:
+            id = within.get(name)
+            if id is None:
                 continue
             if not isinstance(id, str):
-                raise BadInput(f"{self.name}: must be a string")
-            ids[id] = None
-        return list(ids)
+                raise BadInput(f"{target.name}: must be a string")
+            if (target, id) not in found:
+                found.append((target, id))
+        return found
 
 
 ACCOUNT_IN_QUERY: Final = Target("query", "account_id", relate=relate_with_admin_reach)

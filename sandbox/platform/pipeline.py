@@ -101,7 +101,7 @@ def route(context: RequestContext, worlds: Worlds) -> Row:
     """Return the row that the request is for."""
     match = context.incoming.match
     if match is not None and match.row is not None and match.row.run is not None:
-        context.decisions += (("route", "ok", match.row.name, match.row.source),)
+        context.explain("route", "ok", match.row.name, match.row.source)
         return match.row
     if context.world.readings["unknown_routes"] == "key":  # assumed D35-routes
         authenticate(context, worlds)

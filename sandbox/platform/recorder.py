@@ -79,6 +79,8 @@ class Recorder:
         secrets = () if row is None else row.secrets
         if context.sent is not None and context.sent.keys().isdisjoint(secrets):
             secrets = ()
+        # A body that was not accepted is always searched.
+        may_hold_secret = context.may_hold_secret or context.body is None
         state = context.world.state
         return journal.Entry(
             context.request_id,
@@ -94,11 +96,11 @@ class Recorder:
             query,
             status,
             duration_ms,
-            journal.capture_body(sent, profile, secrets, may_hold_secret=context.may_hold_secret),
+            journal.capture_body(sent, profile, secrets, may_hold_secret=may_hold_secret),
             journal.capture_answer(body, profile),
-            context.decisions,
+            tuple(context.decisions),
             context.events,
-            context.notes,
+            tuple(context.notes),
             context.choice,
             shorten_near_misses(context.near_misses),
             state.scenario,
@@ -116,11 +118,11 @@ class Recorder:
     def _mask_reasons(self, context: RequestContext) -> None:
         """Mask secrets that reasons and notes quote from the request."""
         scrub = self._worlds.profile.scrub_start
-        context.decisions = tuple(
+        context.decisions = [
             (step, word, scrub(why, journal.REASON_CHARS_MAX), source)
             for step, word, why, source in context.decisions
-        )
-        context.notes = tuple(scrub(note, journal.REASON_CHARS_MAX) for note in context.notes)
+        ]
+        context.notes = [scrub(note, journal.REASON_CHARS_MAX) for note in context.notes]
 
     def _count(
         self, context: RequestContext, row: Row | None, status: int, duration_s: float

@@ -191,15 +191,18 @@ class StartPayment(_WithReader):
     location_beside: Text | None = Field(default=None, validation_alias="locationID")
 
     @property
-    def locations(self) -> list[str]:
-        """The locations that the body names, in one place or another: at most one."""
-        in_reader = self.card_reader_data.location_id if self.card_reader_data else None
-        named = (self.location_id, self.location_beside, in_reader)
-        return [*dict.fromkeys(filter(None, named))]
+    def _location_of_reader(self) -> str | None:
+        return self.card_reader_data.location_id if self.card_reader_data else None
+
+    @property
+    def location(self) -> str | None:
+        """The location that the body names, in one place or another."""
+        return self.location_id or self.location_beside or self._location_of_reader
 
     @model_validator(mode="after")
     def _names_one_location(self) -> "StartPayment":
-        if len(self.locations) > 1:
+        named = {self.location_id, self.location_beside, self._location_of_reader}
+        if len(named - {None}) > 1:
             raise ValueError("locationID: names another location than location_id")
         return self
 
