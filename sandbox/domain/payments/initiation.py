@@ -3,13 +3,11 @@
 Applies the rows I1 to I10 of `transitions`.
 """
 
-from typing import Any
-
 from msgspec import Struct
 from msgspec.structs import replace
 
 from sandbox.domain.payments import outcomes, transitions
-from sandbox.domain.payments.amounts import Ledger
+from sandbox.domain.payments.amounts import Amounts, Ledger
 from sandbox.domain.payments.outcomes import APPROVED, PARTIAL, Operation, Outcome
 from sandbox.domain.payments.pricing import Price
 from sandbox.domain.payments.transactions import Payment, change, with_attempt
@@ -77,8 +75,10 @@ def _conditions(start: Start) -> dict[str, bool]:
 def transition_for(start: Start) -> Transition:
     """Return the row that this initiation takes."""
     holds = _conditions(start)
-    rows = transitions.transitions_from(start.payment.operation)
-    return next(row for row in rows if holds[row.when])
+    for row in transitions.transitions_from(start.payment.operation):
+        if holds[row.when]:
+            return row
+    raise AssertionError(f"no row for {start.payment.operation}")
 
 
 def should_resolve_prompt(start: Start) -> bool:
@@ -109,9 +109,12 @@ def conclude(
         assert outcome
         reason = outcome.status_reason
     with_id = outcome is not None and outcome.has_gateway_id
+    amounts, ledger, is_partial = _money(start, taken)
     after = change(
         payment,
-        **_money(start, taken),
+        amounts=amounts,
+        ledger=ledger,
+        is_partial=is_partial,
         status=taken.next_status,
         status_reason=reason,
         gateway_transaction_id=transitions.gateway_id(payment.id) if with_id else None,
@@ -123,20 +126,23 @@ def conclude(
     return Conclusion.announcing(taken, after)
 
 
-def _money(start: Start, taken: Transition) -> dict[str, Any]:
-    """Return the row's effect: amounts, ledger, and whether the approval is partial."""
+def _money(start: Start, taken: Transition) -> tuple[Amounts | None, Ledger | None, bool | None]:
+    """Return the row's effect: amounts, ledger, and whether the approval is partial.
+
+    What the row leaves unchanged is None.
+    """
     total = start.payment.transaction.total_amount
     if taken.money == "proposed":
-        return {"amounts": start.price.amounts, "ledger": Ledger(authorized=total)}
+        return start.price.amounts, Ledger(authorized=total), None
     if taken.money == "unchanged":
-        return {}
+        return None, None, None
     part = start.approved_part
     approved = total if part is None else part
     ledger = Ledger(authorized=approved, captured=approved if taken.money == "captured" else 0)
     if part is not None and start.should_show_approved:
         # Source: assumed D35-partial-approval.
-        return {"amounts": start.payment.amounts.scaled_to(part), "ledger": ledger}
-    return {"ledger": ledger, "is_partial": part is not None}
+        return start.payment.amounts.scaled_to(part), ledger, None
+    return None, ledger, part is not None
 
 
 def prompt_and_resolve(start: Start, at: int) -> Conclusion:

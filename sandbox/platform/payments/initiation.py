@@ -8,14 +8,14 @@ from msgspec.structs import replace
 
 from sandbox.domain.access import Need, need
 from sandbox.domain.clock import LATE_ANSWER, TAP_EXPIRES, Timer
-from sandbox.domain.directory import Location, Terminal
+from sandbox.domain.directory import Location, Terminal, gateway_of
 from sandbox.domain.faults import DUPLICATE_EVENT, Refusal
 from sandbox.domain.payments import initiation, outcomes
 from sandbox.domain.payments.action_plans import ActionRequest
 from sandbox.domain.payments.cards import NOT_READ, READER_FIELD, Card, Tap, Tapped
 from sandbox.domain.payments.outcomes import APPROVED, OUTCOMES, PARTIAL, Operation, Outcome
 from sandbox.domain.payments.pricing import Price, price
-from sandbox.domain.payments.transactions import Payment, Transaction, change, created, with_receipt
+from sandbox.domain.payments.transactions import Payment, Transaction, with_attempt, with_receipt
 from sandbox.platform import settlement
 from sandbox.platform.context import RequestContext
 from sandbox.platform.gateway import let_happen
@@ -164,8 +164,7 @@ class _Initiation:
     """A payment that has begun: what the client asked for, and what is known of its outcome.
 
     `card` is that of the request, and `tapped_card` the one that was tapped, if the payment waited
-    for a tap. `fields` are the fields of the transaction that depend on neither price nor card. At
-    a passthrough terminal, whose processor reports later, the context has no choice.
+    for a tap. At a passthrough terminal, whose processor reports later, the context has no choice.
     """
 
     context: RequestContext
@@ -189,24 +188,8 @@ class _Initiation:
             if choice.outcome.key in _PROMPTS:
                 self.cost = self.price_with(self.card, choice.outcome)
             choice = context.choice = self._as_priced(choice)
-        event_id = sent or attempts.new_event_id(context, self.known.account_id)
-        device = body.device_id or body.reader_identifier
-        device = device or points_of_sale.device_of(self.known.terminal.terminal_id)
-        own = body.additional_details
-        transaction_id = context.world.draws.uuid()
-        on_ios = transaction_id if body.platform == "ios" else ""
-        self.fields: dict[str, Any] = {
-            **self.known.fields,
-            "transaction_id": transaction_id,
-            "event_id": event_id,
-            "device_id": device,
-            "created_at": context.now_ms,
-            "payment_method": body.payment_method or "contactlessIcc",
-            "additional_details": {**own, **NO_MONEY} if own else NO_MONEY,
-            "transaction_type": self.operation.value,
-            "apple_transaction_id": body.apple_transaction_id or on_ios,
-            "reader_identifier": body.reader_identifier or device,
-        }
+        self.event_id = sent or attempts.new_event_id(context, self.known.account_id)
+        self.id, self.begun_ms = context.world.draws.uuid(), context.now_ms
         # A payment that waits for its tap, or ends at the reader, has no card yet (assumed D29).
         is_called_off = choice is not None and choice.outcome.key in outcomes.AT_THE_READER
         is_read = choice is None or (choice.tap is None and not is_called_off)
@@ -236,7 +219,7 @@ class _Initiation:
     def finish(self, *, was_tapped: bool = False, is_key_lost: bool = False) -> Payment:
         """Finish the payment after the processor, which failed if the key was lost (assumed D2)."""
         context, choice = self.context, self.context.choice
-        payment = context.unit.get(Payment, self.fields["transaction_id"])
+        payment = context.unit.get(Payment, self.id)
         assert payment
         if payment.transaction.status != "pending":
             # A timer ended it meanwhile, and it stays ended.
@@ -253,7 +236,7 @@ class _Initiation:
             card = self.card
         if card is not None:
             # As if this card had been known from the beginning.
-            payment = change(self.created(card), history=payment.history)
+            payment = self.created(card, payment)
         readings = context.world.readings
         if readings["receipt_data"] == "emv" and outcome and outcome.response_code:
             payment = with_receipt(payment)
@@ -280,23 +263,66 @@ class _Initiation:
 
     def schedule(self, follow: list[FollowUp]) -> None:
         """Schedule follow-ups of the scenario that chose the outcome."""
-        terminal_id, id = self.known.terminal.terminal_id, self.fields["transaction_id"]
-        attempts.schedule_follow_ups(self.context, follow, terminal_id, id)
+        terminal_id = self.known.terminal.terminal_id
+        attempts.schedule_follow_ups(self.context, follow, terminal_id, self.id)
 
-    def created(self, card: Card) -> Payment:
-        """Return the pending payment, with the card that was read."""
-        choice, known, cost = self.context.choice, self.known, self.cost
-        return created(
-            self.fields,
-            card,
-            amounts=cost.amounts_at_first,
-            rates=cost.rates,
+    def created(self, card: Card, earlier: Payment | None = None) -> Payment:
+        """Return the payment: pending, in no batch, with the card that was read.
+
+        It shows no card if none was read (assumed D29). Its history is that of the `earlier` one,
+        or begins now. Source: spec 6.3-transaction.create; the fields assumed 7.1.
+        """
+        body, known, cost, choice = self.body, self.known, self.cost, self.context.choice
+        account, terminal, amounts = known.account, known.terminal, cost.amounts_at_first
+        device = body.device_id or body.reader_identifier
+        device = device or points_of_sale.device_of(terminal.terminal_id)
+        own, on_ios = body.additional_details, self.id if body.platform == "ios" else ""
+        tx = Transaction(
+            transaction_id=self.id,
+            event_id=self.event_id,
+            mid=account.id,
+            tid=terminal.terminal_id,
+            processor_mid=terminal.mid,
+            processor_tid=terminal.tid,
+            account_id=account.id,
+            device_id=device,
+            location_id=known.location_id,
+            processor=known.processor,
+            gateway=gateway_of(known.processor),
+            currency=known.currency,
+            subtotal=amounts.subtotal,
+            tip_amount=amounts.tip,
+            tax_amount=amounts.tax,
+            total_amount=amounts.total,
+            surcharge_amount=amounts.surcharge,
             tip_type=cost.tip_type,
+            tip_capture_mode="sale" if amounts.tip else None,
+            surcharge_applied=amounts.surcharge > 0,
+            created_at=self.begun_ms,
+            payment_method=None if card is NOT_READ else body.payment_method or "contactlessIcc",
+            card_type=card.type or None,
+            card_brand=card.brand or None,
+            card=card.masked or None,
+            additional_details={**own, **NO_MONEY} if own else NO_MONEY,
+            transaction_type=str(self.operation),
+            apple_transaction_id=body.apple_transaction_id or on_ios,
+            reader_identifier=body.reader_identifier or device,
+            owner_id=account.owner_id,
+            parent_account_ids=account.parent_account_ids,
+            merchant_name=terminal.merchant_name or account.name,
+            history=earlier.history if earlier else (),
+        )
+        if cost.rates:
+            tx = replace(tx, **cost.rates)
+        payment = Payment(
+            transaction=tx,
             operation=self.operation,
-            mcc=known.terminal.merchant_category_code or known.account.mcc,
+            card=card,
+            mcc=terminal.merchant_category_code or account.mcc,
             armed=choice.arms if choice else None,
             settlement=choice.settlement if choice else None,
         )
+        return payment if earlier else with_attempt(payment, amounts.total, self.begun_ms)
 
     def price_with(self, card: Card, outcome: Outcome | None) -> Price:
         """Return the price with this card. Raises Refusal if the stated parts do not add up."""

@@ -5,7 +5,6 @@ Source: assumed 1.8-where, D16; the fields of a transaction assumed 7.1.
 
 from functools import lru_cache
 from hashlib import blake2b
-from typing import Any
 
 from sandbox.domain.currencies import in_letters
 from sandbox.domain.directory import (
@@ -14,7 +13,6 @@ from sandbox.domain.directory import (
     AccountType,
     Location,
     Terminal,
-    gateway_of,
     processor_of,
 )
 from sandbox.domain.faults import NOT_FOUND, VALIDATION_ERROR, Refusal
@@ -50,25 +48,6 @@ class KnownPlace(PointOfSale, frozen=True, kw_only=True, gc=False):
     def is_passthrough(self) -> bool:
         """Whether another system processes the payment and reports it later."""
         return self.processor == PASSTHROUGH
-
-    @property
-    def fields(self) -> dict[str, Any]:
-        """The fields that all transactions of the place share. Source: assumed 7.1."""
-        account, terminal = self.account, self.terminal
-        return {
-            "mid": account.id,
-            "tid": terminal.terminal_id,
-            "processor_mid": terminal.mid,
-            "processor_tid": terminal.tid,
-            "account_id": account.id,
-            "location_id": self.location_id,
-            "processor": self.processor,
-            "gateway": gateway_of(self.processor),
-            "currency": self.currency,
-            "owner_id": account.owner_id,
-            "parent_account_ids": account.parent_account_ids,
-            "merchant_name": terminal.merchant_name or account.name,
-        }
 
 
 def find(context: OperationContext, body: StartPayment) -> KnownPlace:
