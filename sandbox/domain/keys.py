@@ -226,7 +226,7 @@ class KeyFormat:
 
     def scrub_bytes(self, text: bytes) -> bytes:
         """Scrub a text in UTF-8, see `scrub`."""
-        if text.find(self.hint_bytes) < 0:
+        if self.hint_bytes not in text:
             return text
         return self.scrub(text.decode("latin-1")).encode("latin-1")
 

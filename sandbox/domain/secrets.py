@@ -279,7 +279,7 @@ def may_hold_card(body: bytes) -> bool:
 
     Few bodies do, and the check is quick. Escapes and non-ASCII characters could be digits.
     """
-    if not body.isascii() or body.find(b"\\") >= 0:
+    if b"\\" in body or not body.isascii():
         return True
     return body.translate(_SHAPE, _NEITHER).find(b"0" * DIGITS_MIN) >= 0
 
