@@ -149,16 +149,14 @@ def capture_body(
 ) -> bytes | None:
     """Return the stored part of a request's body, with secrets masked.
 
-    Everything that looks like a key or a card number is masked. A body without escapes that cannot
-    hold a secret is not searched. The values of fields in `secrets` are always masked.
+    Everything that looks like a key or a card number is masked. A body that cannot hold a secret
+    has no escapes, and is not searched. The values of fields in `secrets` are always masked.
     """
     if not body:
         return None
-    has_escapes = b"\\u" in body
-    # Without escapes, only fields that begin in the stored part matter.
-    if any(has_escapes or 0 <= body.find(name.encode()) < CAPTURE_BYTES_MAX for name in secrets):
+    if secrets:
         body = _mask_fields(body, secrets)
-    if has_escapes or may_hold_secret:
+    if may_hold_secret:
         return _scrub_body(body, profile)
     if len(body) > CAPTURE_BYTES_MAX:
         return body[:CAPTURE_BYTES_MAX] + CUT_OFF
@@ -198,6 +196,12 @@ def _each_scrubbed(value: Any, scrub: Scrub) -> Any:
 
 def _mask_fields(body: bytes, secrets: Sequence[str]) -> bytes:
     """Return the JSON object with these fields masked; a note in place of anything else."""
+    has_escapes = b"\\u" in body
+    # Without escapes, only fields that begin in the stored part matter.
+    if not any(
+        has_escapes or 0 <= body.find(name.encode()) < CAPTURE_BYTES_MAX for name in secrets
+    ):
+        return body
     try:
         value = from_json(body)
     except ValueError:
@@ -236,7 +240,7 @@ class Journal:
         """Return the id for the request that has just arrived."""
         counters = self.counters
         counters.requests += 1
-        return f"req_{counters.requests:010d}"
+        return "req_" + str(counters.requests).zfill(10)
 
     def add(self, entry: Entry) -> None:
         """Add the entry, in place of the oldest one of its kind (with or without a key) if full."""
