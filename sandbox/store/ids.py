@@ -47,6 +47,8 @@ class Ids:
         self._secret = secret
         self._is_taken = is_taken
         self._counters = Counters() if counters is None else counters
+        # Copied for each block, so that the key is taken in once.
+        self._keyed_hash = blake2b(key=self._key, digest_size=_BLOCK)
         self._number = -1
         self._block = b""
 
@@ -110,7 +112,9 @@ class Ids:
         if end > _BLOCK:
             number, start, end = number + 1, 0, size
         if number != self._number:
-            self._number, self._block = number, _digest(self._key, b"%d" % number, _BLOCK)
+            hash = self._keyed_hash.copy()
+            hash.update(b"%d" % number)
+            self._number, self._block = number, hash.digest()
         counters.drawn = number * _BLOCK + end
         return self._block[start:end]
 

@@ -85,8 +85,11 @@ class Records:
         old = self.by_id.get(id)
         self.by_id[id] = record
         if old is None:
-            self.numbers[id] = number = self._next_number if number is None else number
-            self._next_number = max(self._next_number, number + 1)
+            if number is None:
+                number = self._next_number
+            self.numbers[id] = number
+            if number >= self._next_number:
+                self._next_number = number + 1
         for name, values_of in self.table.lookups.items():
             entries, after = self.lookups[name], values_of(record)
             if old is not None:

@@ -50,8 +50,9 @@ class Store:
 
     def put(self, record: Row) -> None:
         """Commit the record in its own unit of work."""
-        with self.begin() as unit:
-            unit.put(record)
+        unit = self.begin()
+        unit.put(record)
+        unit.commit()
 
     def get(self, kind: type[R], id: str) -> R | None:
         """Return the committed record with this id, or None."""
