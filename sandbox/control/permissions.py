@@ -168,7 +168,7 @@ def _permission_row(world: World, row: Row, key: ApiKey, account: Account | None
     assert row.need
     held = access.holds(key.grants, row.need)
     by_verdict = {"ok": row.status_under(world.readings), **_STATUS}
-    relations = (Relation.OWN, Relation.DESCENDANT, Relation.OUTSIDE)
+    relations: tuple[Relation, ...] = ("own", "descendant", "outside")
     statuses = dict.fromkeys(relations, 401)
     if account is not None:
         for one in relations:

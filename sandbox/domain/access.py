@@ -12,7 +12,7 @@ decides whether a key authenticates.
 
 from collections.abc import Collection
 from enum import StrEnum
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 from msgspec import Struct
 
@@ -93,12 +93,12 @@ _DESCENDANT = Access("ok", "descendant account", "spec 5.7")
 
 
 def _cells(own: Access, descendant: Access) -> dict[Relation, Access]:
-    return dict(zip(Relation, (own, descendant, _OUTSIDE, _GONE), strict=True))
+    return {"own": own, "descendant": descendant, "outside": _OUTSIDE, "gone": _GONE}
 
 
 ACCESS: Final[dict[Holds, dict[Relation, Access]]] = {
-    Holds.NONE: dict.fromkeys(Relation, _HIDDEN),
-    Holds.OTHER: dict.fromkeys(Relation, _DENIED),
+    Holds.NONE: dict.fromkeys(get_args(Relation), _HIDDEN),
+    Holds.OTHER: dict.fromkeys(get_args(Relation), _DENIED),
     Holds.BASE: _cells(_OWN, _NEEDS_SUB),
     Holds.SUB: _cells(_NEEDS_BASE, _DESCENDANT),
     Holds.BOTH: _cells(_OWN, _DESCENDANT),

@@ -95,13 +95,8 @@ class Account(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
         return self.parent_account_ids[-1] if self.parent_account_ids else self.id
 
 
-class Relation(StrEnum):
-    """The relation of the caller's account to the target account."""
-
-    OWN = "own"
-    DESCENDANT = "descendant"
-    OUTSIDE = "outside"
-    GONE = "gone"
+Relation = Literal["own", "descendant", "outside", "gone"]
+"""The relation of the caller's account to the target account."""
 
 
 def relate(caller: Account, target: Account | None) -> Relation:
@@ -110,12 +105,12 @@ def relate(caller: Account, target: Account | None) -> Relation:
     An account that does not exist or was deleted is `gone` for every caller.
     """
     if target is None or target.deleted_at is not None:
-        return Relation.GONE
+        return "gone"
     if target.id == caller.id:
-        return Relation.OWN
+        return "own"
     if caller.id in target.parent_account_ids:
-        return Relation.DESCENDANT
-    return Relation.OUTSIDE
+        return "descendant"
+    return "outside"
 
 
 def relate_to_its_records(caller: Account, target: Account | None) -> Relation:
@@ -134,8 +129,8 @@ def relate_with_admin_reach(caller: Account, target: Account | None) -> Relation
     Source: spec 4.2-admin, which is about API keys; applying it here is assumed 4.1.
     """
     relation = relate(caller, target)
-    if relation is Relation.OUTSIDE and caller.type is AccountType.ADMIN:
-        return Relation.DESCENDANT
+    if relation == "outside" and caller.type is AccountType.ADMIN:
+        return "descendant"
     return relation
 
 

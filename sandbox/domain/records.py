@@ -12,6 +12,7 @@ from typing import Any, Final, get_type_hints
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from sandbox.domain.batches import Batch
 from sandbox.domain.directory import SHOWN_EMPTY, Credential, CredentialView, DirectoryRecord
@@ -59,15 +60,20 @@ def show_all(value: Any, *, as_empty: bool = False) -> Any:
         return {**record, **show_all(value.fields, as_empty=as_empty)}
     if kind in _AS_IT_IS or not isinstance(value, Struct):
         return value
-    view = view_of(kind)
-    fields = {name: getattr(value, name) for name in view.__struct_fields__}
+    fields = _get_fields(value)
     for name, one in fields.items():
         # Most fields are shown as they are.
-        if type(one) not in _AS_IT_IS:
+        if one is not None and type(one) not in _AS_IT_IS:
             fields[name] = show_all(one, as_empty=as_empty)
     if as_empty:
-        fields |= {name: "" for name in _plain_strings(view) if fields[name] is None}
+        fields |= {name: "" for name in _plain_strings(view_of(kind)) if fields[name] is None}
     return fields
+
+
+def _get_fields(record: Struct) -> dict[str, Any]:
+    fields, kind = asdict(record), type(record)
+    view = view_of(kind)
+    return fields if view is kind else {name: fields[name] for name in view.__struct_fields__}
 
 
 def filled_body(record: Any) -> Any:
@@ -87,6 +93,9 @@ def _plain_strings(view: Any) -> Sequence[str]:
     return [name for name, of in hints.items() if SHOWN_EMPTY in getattr(of, "__metadata__", ())]
 
 
+_ENCODER: Final = msgspec.json.Encoder()
+
+
 def to_bytes(value: Any, *, as_empty: bool = False) -> bytes:
     """Return the value as compact JSON, as `show_all` shows it."""
-    return msgspec.json.encode(show_all(value, as_empty=as_empty))
+    return _ENCODER.encode(show_all(value, as_empty=as_empty))

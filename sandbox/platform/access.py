@@ -159,7 +159,7 @@ def _must_reach(
     cell = find_cell(context.world, caller, row, context.holds, relation)
     if cell.verdict != "ok":
         assert row.need
-        is_below = relation is Relation.DESCENDANT
+        is_below = relation == "descendant"
         form = row.need.sub if is_below and row.need.sub else " or ".join(row.need.base)
         why = f"{target.noun} {id or 'own'}: {cell.reason} ({relation})"
         raise _refuse(cell, why, f"requires {form}")

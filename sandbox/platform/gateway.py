@@ -14,7 +14,7 @@ from sandbox.domain.faults import RATE_LIMITED, UNAVAILABLE, Refusal
 from sandbox.domain.instants import to_wire
 from sandbox.platform.context import Headers, RequestContext
 from sandbox.scenarios.outcome_choice import ChosenOutcome, choose_fault
-from sandbox.worlds.quotas import QUOTAS, Quota
+from sandbox.worlds.quotas import Quota
 
 _SOURCE: Final = "assumed 5.3-gateway"
 
@@ -34,10 +34,9 @@ def enter(context: RequestContext) -> None:
     if context.quota is not None:
         # It was counted before it waited for another request.
         return
-    limits = {name: int(world.switches[name]) for name in QUOTAS if world.switches[name]}
-    if not limits:
+    if not world.quotas.limits:
         return
-    quota = context.quota = world.quotas.take(context.known_caller.key.id, limits, now)
+    quota = context.quota = world.quotas.take(context.known_caller.key.id, now)
     if quota.is_exceeded:
         context.again_at = quota.ends_at
         raise Refusal(RATE_LIMITED, f"{quota.name} is {quota.limit} for each key.", source=_SOURCE)

@@ -28,14 +28,18 @@ class Quota(NamedTuple):
 
 
 class Quotas:
-    """The requests of each key in the current windows, which begin at whole seconds and minutes."""
+    """The requests of each key in the current windows, which begin at whole seconds and minutes.
+
+    `limits` are the quotas that are set.
+    """
 
     def __init__(self) -> None:
+        self.limits: Mapping[str, int] = {}
         self._counts: dict[tuple[str, str], tuple[int, int]] = {}
 
-    def take(self, key_id: str, limits: Mapping[str, int], now: datetime) -> Quota:
+    def take(self, key_id: str, now: datetime) -> Quota:
         """Count a request of the key, unless it exceeds one of the limits."""
-        now_ms = to_ms(now)
+        now_ms, limits = to_ms(now), self.limits
         policy = ", ".join(f"{limit};w={QUOTAS[name]}" for name, limit in limits.items())
         used: dict[str, tuple[int, int]] = {}
         for name in limits:

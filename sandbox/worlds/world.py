@@ -36,7 +36,7 @@ from sandbox.worlds.coverage_counters import CoverageCounters
 from sandbox.worlds.elsewhere import WorldLost
 from sandbox.worlds.event_stream import Subscriptions
 from sandbox.worlds.journal import Journal
-from sandbox.worlds.quotas import Quotas
+from sandbox.worlds.quotas import QUOTAS, Quotas
 from sandbox.worlds.spec import DEFAULT_WORLD, WorldSpec
 from sandbox.worlds.tap_desk import TapDesk
 
@@ -130,7 +130,8 @@ class World:
         # Every request reads these.
         self.state = state
         self.readings = readings.in_force(self.profile.readings, state.readings)
-        self.switches = switches.in_force(state.switches, self.readings)
+        self.switches = chosen = switches.in_force(state.switches, self.readings)
+        self.quotas.limits = {name: int(chosen[name]) for name in QUOTAS if chosen[name]}
         self.clock.state, self.queue.entries = state.clock, state.queue
         self.webhook_faults.entries = state.webhook_faults
 
@@ -187,7 +188,7 @@ class World:
         self.taken_events: dict[str, str] = {}
         self.tap_desk = TapDesk(self.subscriptions.note_tap)
         self.inbox = Inbox()
-        self.quotas = Quotas()
+        self.quotas: Quotas = Quotas()
         self.coverage = CoverageCounters()
 
     def take_over(self, fresh: "World", state: WorldState, scenario: Running | None) -> None:

@@ -67,7 +67,7 @@ def _rows() -> Iterator[tuple[str, str]]:
             yield f"{machine.name}: {step.state}, {step.trigger}", step.source
     for held, cells in ACCESS.items():
         for relation, cell in cells.items():
-            yield f"{held.value}, {relation.value}", cell.source
+            yield f"{held.value}, {relation}", cell.source
     yield from ((event.name, event.source) for event in EVENTS.values())
     yield from ((fault.code, fault.source) for fault in FAULTS)
     yield from ((switch.name, switch.source) for switch in SWITCHES.values())

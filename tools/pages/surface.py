@@ -1,6 +1,7 @@
 """The pages about the interfaces: the APIs with their words, the command line, the library."""
 
 from collections.abc import Iterator
+from typing import get_args
 
 import click
 
@@ -43,7 +44,7 @@ def endpoints() -> str:
 def access() -> str:
     """Return the page about who can see and do what."""
     rows = [
-        (held.value, *(f"{cells[one].verdict} ({cells[one].source})" for one in Relation))
+        (held.value, *(f"{cells[one].verdict} ({cells[one].source})" for one in get_args(Relation)))
         for held, cells in ACCESS.items()
     ]
     permissions = [(code(resource), listed(names)) for resource, names in ACTIONS.items()]
@@ -52,7 +53,7 @@ def access() -> str:
         "The answer for the permissions of the caller's key and the position of the target\n"
         "account. `hidden` and `gone` are 404 and look the same; `denied` is 401. Only\n"
         "permissions on API keys have a :sub form, for descendant accounts.",
-        table(("the key holds", *(relation.value for relation in Relation)), rows),
+        table(("the key holds", *get_args(Relation)), rows),
         "## Permissions\n",
         table(("resource", "actions"), permissions),
     )

@@ -191,18 +191,15 @@ class StartPayment(_WithReader):
     location_beside: Text | None = Field(default=None, validation_alias="locationID")
 
     @property
-    def _location_of_reader(self) -> str | None:
-        return self.card_reader_data.location_id if self.card_reader_data else None
-
-    @property
-    def location(self) -> str | None:
-        """The location that the body names, in one place or another."""
-        return self.location_id or self.location_beside or self._location_of_reader
+    def locations(self) -> set[str]:
+        """The locations that the body names, in one place or another: at most one."""
+        reader = self.card_reader_data
+        places = (self.location_id, self.location_beside, reader.location_id if reader else None)
+        return {one for one in places if one is not None}
 
     @model_validator(mode="after")
     def _names_one_location(self) -> "StartPayment":
-        named = {self.location_id, self.location_beside, self._location_of_reader}
-        if len(named - {None}) > 1:
+        if len(self.locations) > 1:
             raise ValueError("locationID: names another location than location_id")
         return self
 

@@ -56,10 +56,10 @@ def find(context: OperationContext, body: StartPayment) -> KnownPlace:
     If the body names none, it is the merchant account of the key (assumed D27). Raises Refusal if
     the parts do not belong together.
     """
-    terminal_id, location_id, account_id = body.terminal_id, body.location, body.account_id
-    if terminal_id is None and location_id is None and account_id is None:
+    terminal_id, locations, account_id = body.terminal_id, body.locations, body.account_id
+    if terminal_id is None and not locations and account_id is None:
         account_id = _own_account(context)
-    location = None if location_id is None else context.unit.get(Location, location_id)
+    location = context.unit.get(Location, locations.pop()) if locations else None
     if terminal_id is None and location is not None:
         terminal_id = location.terminal_id
         if terminal_id is None:
