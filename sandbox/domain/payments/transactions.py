@@ -286,10 +286,16 @@ def change(
         fields["gateway_transaction_response"] = answer
         fields["processor_response_code"] = answer and answer.response_code
         fields["processor_response_message"] = answer and answer.response_message
-    refunded, reversed_ = ledger.refunded, ledger.reversed_in_all
-    tx = replace(payment.transaction, refunded=refunded, reversed=reversed_, **fields)
-    if payment.original_id is None:
-        tx = replace(tx, additional_details=_details(tx, ledger, is_partial=is_partial))
+    fields["refunded"], fields["reversed"] = ledger.refunded, ledger.reversed_in_all
+    if payment.original_id is not None:
+        tx = replace(payment.transaction, **fields)
+    else:
+        own = fields.get("additional_details", payment.transaction.additional_details)
+        status = fields.get("status", payment.transaction.status)
+        fields["additional_details"] = details = _details(own, status, ledger)
+        tx = replace(payment.transaction, **fields)
+        if is_partial or tx.status_reason == "partial_approval":
+            details["remaining_amount"] = _remainder(tx, ledger, is_partial=is_partial)
     return replace(payment, transaction=tx, ledger=ledger, is_partial=is_partial)
 
 
@@ -297,27 +303,26 @@ OWN_DETAILS: Final = frozenset({"authorized_amount", "captured_amount", "remaini
 """The additional details that the platform sets itself, and only for payments."""
 
 
-def _details(tx: Transaction, ledger: Ledger, *, is_partial: bool) -> dict[str, Any]:
+def _details(own: dict[str, Any], status: str, ledger: Ledger) -> dict[str, Any]:
     """Return the client's own details, and the amounts of the authorization (assumed 2.2).
 
-    Nothing is authorized once a hold is released (assumed D12). The remainder of a partial approval
-    is what is still to be paid.
+    Nothing is authorized once a hold is released (assumed D12).
     """
-    authorized = 0 if tx.status == "canceled" else ledger.authorized
-    details = {
-        **tx.additional_details,
-        "authorized_amount": authorized,
-        "captured_amount": ledger.captured,
-    }
+    details = own.copy()
+    details["authorized_amount"] = 0 if status == "canceled" else ledger.authorized
+    details["captured_amount"] = ledger.captured
     details.pop("remaining_amount", None)
-    if is_partial:
-        details["remaining_amount"] = tx.total_amount - (ledger.captured or ledger.authorized)
-    elif tx.status_reason == "partial_approval":
-        # Not those of later operations, which may have failed with any amount.
-        begun = tx.history[0].transaction_type
-        requested = max(one.amount for one in tx.history if one.transaction_type == begun)
-        details["remaining_amount"] = requested - tx.total_amount
     return details
+
+
+def _remainder(tx: Transaction, ledger: Ledger, *, is_partial: bool) -> int:
+    """Return what is still to be paid after a partial approval (assumed 2.2)."""
+    if is_partial:
+        return tx.total_amount - (ledger.captured or ledger.authorized)
+    # Not those of later operations, which may have failed with any amount.
+    begun = tx.history[0].transaction_type
+    requested = max(one.amount for one in tx.history if one.transaction_type == begun)
+    return requested - tx.total_amount
 
 
 def with_attempt(payment: Payment, amount: int, at: int, *, batch_id: str | None = None) -> Payment:
