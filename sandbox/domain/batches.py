@@ -7,7 +7,6 @@ faker on Windows.
 
 from collections.abc import Iterable
 from datetime import UTC, datetime, time, timedelta
-from operator import sub
 from typing import Annotated, Any, Final, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
@@ -155,12 +154,11 @@ def entries_of(payment: Payment) -> dict[str, Entries]:
 
 def counting(batch: Batch, was: Entries, now: Entries) -> Batch:
     """Return the batch after the entries of a payment changed. Source: assumed B2 to B4."""
-    captured, refunded, entries = map(sub, now, was)
     return replace(
         batch,
-        captured_amount=batch.captured_amount + captured,
-        refunded_amount=batch.refunded_amount + refunded,
-        transaction_count=batch.transaction_count + entries,
+        captured_amount=batch.captured_amount + now[0] - was[0],
+        refunded_amount=batch.refunded_amount + now[1] - was[1],
+        transaction_count=batch.transaction_count + now[2] - was[2],
     )
 
 

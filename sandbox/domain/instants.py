@@ -72,7 +72,8 @@ def from_ms(since_1970_ms: int) -> datetime:
 
 def to_ms(instant: datetime) -> int:
     """Return the instant in milliseconds since 1970-01-01T00:00:00Z."""
-    return (instant - _START_OF_1970) // MILLISECOND
+    since = instant - _START_OF_1970
+    return (since.days * 86_400 + since.seconds) * 1_000 + since.microseconds // 1_000
 
 
 def add_years(instant: datetime, years: int) -> datetime:

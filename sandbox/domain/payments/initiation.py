@@ -19,14 +19,14 @@ from sandbox.domain.payments.transitions import Conclusion, Transition
 class Start(Struct, frozen=True, kw_only=True, gc=False):
     """The facts that decide the row of an initiation.
 
-    `outcome` is None if no processor answered. `approved_amount` is the issuer's maximum;
-    `should_show_approved` is whether a partial approval shows that amount as its total.
+    `outcome` is None if no processor answers, at a passthrough terminal. `approved_amount` is the
+    issuer's maximum; `should_show_approved` is whether a partial approval shows that amount as its
+    total.
     """
 
     payment: Payment
     price: Price
     outcome: Outcome | None
-    is_passthrough: bool = False
     is_misconfigured: bool = False
     approved_amount: int | None = None
     should_show_approved: bool = False
@@ -70,7 +70,7 @@ def _condition(start: Start) -> str:
     outcome = start.outcome
     if start.is_misconfigured:
         return "misconfigured"
-    if start.is_passthrough or outcome is None:
+    if outcome is None:
         return "passthrough"
     if outcome is outcomes.HELD:
         return "timed out with a hold"

@@ -193,7 +193,10 @@ def tip_type_of(breakdown: Breakdown) -> str:
 
 def _is_plain(place: PointOfSale) -> bool:
     """Whether no level configures any rate, as for most merchants."""
-    return all(one.surcharge_rate is None and one.tax_rate is None for _, one in place.levels)
+    for _, one in place.levels:
+        if one.surcharge_rate is not None or one.tax_rate is not None:
+            return False
+    return True
 
 
 _Part = tuple[int, dict[str, Any]]
@@ -277,7 +280,7 @@ def above_cap(brand: str, amounts: Amounts) -> float | None:
     A rounding difference does not count.
     """
     cap = SURCHARGE_CAPS.get(brand)
-    if cap is None or not amounts.surcharge:
+    if cap is None:
         return None
     most = percent_of(amounts.without_surcharge().total, cap)
     return cap if amounts.surcharge > most + 1 else None

@@ -138,11 +138,11 @@ class Transaction(Struct, frozen=True, kw_only=True, gc=False):
     event_id: str
     mid: str
     tid: str
-    processor_mid: str | None
-    processor_tid: str | None
+    processor_mid: str | None = None
+    processor_tid: str | None = None
     account_id: Uuid
     device_id: str
-    location_id: str | None
+    location_id: str | None = None
     processor: str
     gateway: str
     currency: str
@@ -177,11 +177,11 @@ class Transaction(Struct, frozen=True, kw_only=True, gc=False):
     processor_response_code: str | None = None
     processor_response_message: str | None = None
     transaction_type: Type
-    apple_transaction_id: str
+    apple_transaction_id: str = ""
     reader_identifier: str
     owner_id: str
     parent_account_ids: tuple[str, ...]
-    merchant_name: str | None
+    merchant_name: str | None = None
     psp: None = None
     batch_id: str | None = None
     device_type: None = None
@@ -190,9 +190,7 @@ class Transaction(Struct, frozen=True, kw_only=True, gc=False):
 
 
 IN_HISTORY: Final = tuple(
-    name
-    for name in Attempt.__struct_fields__
-    if name in Transaction.__struct_fields__ and name not in ("batch_id", "created_at")
+    name for name in Attempt.__struct_fields__ if name not in ("amount", "batch_id", "created_at")
 )
 """The fields of a transaction that its history repeats for each attempt."""
 

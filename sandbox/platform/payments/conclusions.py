@@ -48,11 +48,10 @@ def case_of(context: OperationContext, payment: Payment, action: ActionRequest) 
 
 def _note_cap(context: OperationContext, before: Payment, record: Payment) -> None:
     """Note a new surcharge above the cap of the card's brand. Source: assumed 2.8-caps."""
-    brand, amounts = record.card.brand, record.amounts
-    if before.status != "pending" and before.amounts.surcharge == amounts.surcharge:
-        return
-    if (cap := above_cap(brand, amounts)) is not None:
-        reason = f"the surcharge of {amounts.surcharge} is above {brand}'s cap of {cap:g} %"
+    brand, surcharge = record.card.brand, record.transaction.surcharge_amount
+    known = 0 if before.status == "pending" else before.transaction.surcharge_amount
+    if surcharge != known and (cap := above_cap(brand, record.amounts)) is not None:
+        reason = f"the surcharge of {surcharge} is above {brand}'s cap of {cap:g} %"
         context.explain("rule", "note", reason, "assumed 2.8-caps")
 
 

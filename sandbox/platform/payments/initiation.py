@@ -246,7 +246,6 @@ class _Initiation:
             payment=payment,
             price=self.cost,
             outcome=OUTCOMES["payment_failed"] if is_key_lost else outcome,
-            is_passthrough=self.known.is_passthrough,
             is_misconfigured=self.known.problem is not None,
             approved_amount=choice.approved_amount if choice else None,
             should_show_approved=readings["total_of_partial_approval"] == "approved",
@@ -269,10 +268,27 @@ class _Initiation:
     def created(self, card: Card, earlier: Payment | None = None) -> Payment:
         """Return the payment: pending, in no batch, with the card that was read.
 
-        It shows no card if none was read (assumed D29). Its history is that of the `earlier` one,
-        or begins now. Source: spec 6.3-transaction.create; the fields assumed 7.1.
+        Its history is that of the `earlier` one, or begins now.
         """
-        body, known, cost, choice = self.body, self.known, self.cost, self.context.choice
+        choice, known = self.context.choice, self.known
+        payment = Payment(
+            transaction=self._transaction(card, earlier),
+            operation=self.operation,
+            card=card,
+            mcc=known.terminal.merchant_category_code or known.account.mcc,
+            armed=choice.arms if choice else None,
+            settlement=choice.settlement if choice else None,
+        )
+        if earlier:
+            return payment
+        return with_attempt(payment, payment.transaction.total_amount, self.begun_ms)
+
+    def _transaction(self, card: Card, earlier: Payment | None) -> Transaction:
+        """Return its transaction, which shows no card if none was read (assumed D29).
+
+        Source: spec 6.3-transaction.create; the fields assumed 7.1.
+        """
+        body, known, cost = self.body, self.known, self.cost
         account, terminal, amounts = known.account, known.terminal, cost.amounts_at_first
         device = body.device_id or body.reader_identifier
         device = device or points_of_sale.device_of(terminal.terminal_id)
@@ -282,14 +298,24 @@ class _Initiation:
             event_id=self.event_id,
             mid=account.id,
             tid=terminal.terminal_id,
-            processor_mid=terminal.mid,
-            processor_tid=terminal.tid,
             account_id=account.id,
             device_id=device,
-            location_id=known.location_id,
             processor=known.processor,
             gateway=gateway_of(known.processor),
             currency=known.currency,
+            created_at=self.begun_ms,
+            additional_details={**own, **NO_MONEY} if own else NO_MONEY,
+            transaction_type=str(self.operation),
+            reader_identifier=body.reader_identifier or device,
+            owner_id=account.owner_id,
+            parent_account_ids=account.parent_account_ids,
+        )
+        # In parts, because a call with more than 15 keywords takes many times as long.
+        tx = replace(
+            tx,
+            processor_mid=terminal.mid,
+            processor_tid=terminal.tid,
+            location_id=known.location_id,
             subtotal=amounts.subtotal,
             tip_amount=amounts.tip,
             tax_amount=amounts.tax,
@@ -298,31 +324,21 @@ class _Initiation:
             tip_type=cost.tip_type,
             tip_capture_mode="sale" if amounts.tip else None,
             surcharge_applied=amounts.surcharge > 0,
-            created_at=self.begun_ms,
-            payment_method=None if card is NOT_READ else body.payment_method or "contactlessIcc",
-            card_type=card.type or None,
-            card_brand=card.brand or None,
-            card=card.masked or None,
-            additional_details={**own, **NO_MONEY} if own else NO_MONEY,
-            transaction_type=str(self.operation),
             apple_transaction_id=body.apple_transaction_id or on_ios,
-            reader_identifier=body.reader_identifier or device,
-            owner_id=account.owner_id,
-            parent_account_ids=account.parent_account_ids,
             merchant_name=terminal.merchant_name or account.name,
             history=earlier.history if earlier else (),
         )
         if cost.rates:
             tx = replace(tx, **cost.rates)
-        payment = Payment(
-            transaction=tx,
-            operation=self.operation,
-            card=card,
-            mcc=terminal.merchant_category_code or account.mcc,
-            armed=choice.arms if choice else None,
-            settlement=choice.settlement if choice else None,
+        if card is NOT_READ:
+            return tx
+        return replace(
+            tx,
+            payment_method=body.payment_method or "contactlessIcc",
+            card_type=card.type,
+            card_brand=card.brand,
+            card=card.masked,
         )
-        return payment if earlier else with_attempt(payment, amounts.total, self.begun_ms)
 
     def price_with(self, card: Card, outcome: Outcome | None) -> Price:
         """Return the price with this card. Raises Refusal if the stated parts do not add up."""

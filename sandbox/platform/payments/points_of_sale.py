@@ -134,8 +134,9 @@ def _problem(
         return "the terminal is blocked", "assumed I10"
     if location is not None and location.status == "blocked":
         return "the location is blocked", "assumed I10"
-    needed = ("mid", "tid", "processor_config_id")
-    if missing := [name for name in needed if not getattr(terminal, name)]:
+    if not (terminal.mid and terminal.tid and terminal.processor_config_id):
+        needed = ("mid", "tid", "processor_config_id")
+        missing = [name for name in needed if not getattr(terminal, name)]
         return f"the terminal has no {' and no '.join(missing)}", "assumed I10"
     if context.world.readings["block_answer"] == "invalid_terminal":
         above = blocked_account(context, account)
