@@ -39,6 +39,7 @@ class Records:
         self.lookups: dict[str, defaultdict[str, dict[str, None]]] = {
             name: defaultdict(dict) for name in self.table.lookups
         }
+        self._indexes = [(self.lookups[name], of) for name, of in self.table.lookups.items()]
         # The searchable text of each record by id, made at the first search.
         self._texts: dict[str, str] | None = None
 
@@ -90,8 +91,8 @@ class Records:
             self.numbers[id] = number
             if number >= self._next_number:
                 self._next_number = number + 1
-        for name, values_of in self.table.lookups.items():
-            entries, after = self.lookups[name], values_of(record)
+        for entries, values_of in self._indexes:
+            after = values_of(record)
             if old is not None:
                 if (before := values_of(old)) == after:
                     continue
@@ -106,8 +107,7 @@ class Records:
         """Remove the record, if there is one."""
         if (record := self.by_id.pop(id, None)) is not None:
             del self.numbers[id]
-            for name, values_of in self.table.lookups.items():
-                entries = self.lookups[name]
+            for entries, values_of in self._indexes:
                 for value in values_in(values_of(record)):
                     del entries[value][id]
                     if not entries[value]:
