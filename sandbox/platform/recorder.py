@@ -97,7 +97,7 @@ class Recorder:
             status,
             duration_ms,
             journal.capture_body(sent, profile, secrets, may_hold_secret=may_hold_secret),
-            journal.capture_answer(body, profile),
+            journal.capture_answer(body, profile, may_show_key=row is None or row.is_key_shown),
             tuple(context.decisions),
             context.events,
             tuple(context.notes),

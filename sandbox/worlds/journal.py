@@ -128,16 +128,18 @@ def show_headers(profile: Profile, values: tuple[bytes | None, ...]) -> Headers:
     )
 
 
-def capture_answer(body: bytes, profile: Profile) -> bytes | None:
-    """Return the stored part of the sandbox's answer, with keys masked.
+def capture_answer(body: bytes, profile: Profile, *, may_show_key: bool) -> bytes | None:
+    """Return the stored part of the sandbox's answer, with keys masked if it may show one.
 
-    It has no card numbers: answers are made from records, and input is refused or masked before it
+    It has no other secrets: answers are made from records, and input is refused or masked before it
     becomes a record. Keys cannot hide in escapes, which our JSON does not use.
     """
-    shown = profile.key_format.scrub_bytes(body[: CAPTURE_BYTES_MAX + SECRET_CHARS_MAX])
-    if len(body) > CAPTURE_BYTES_MAX:
-        return shown[:CAPTURE_BYTES_MAX] + CUT_OFF
-    return shown or None
+    is_cut = len(body) > CAPTURE_BYTES_MAX
+    if may_show_key:
+        body = profile.key_format.scrub_bytes(body[: CAPTURE_BYTES_MAX + SECRET_CHARS_MAX])
+    if is_cut:
+        return body[:CAPTURE_BYTES_MAX] + CUT_OFF
+    return body or None
 
 
 def capture_body(
