@@ -145,7 +145,7 @@ class Platform:
         try:
             status, body = await answer_request(context, self.worlds)
         except Dropped:
-            context.events = ()
+            context.events = []
             # The status of a connection that was closed without an answer.
             status, body = 0, b""
         except Refusal as refusal:
@@ -246,7 +246,7 @@ class Platform:
         reason = refusal.reason[:REASON_CHARS_MAX]
         context.explain(step, str(refusal.fault.status), reason, refusal.source)
         if not refusal.is_recorded:
-            context.events = ()
+            context.events = []
         context.refusal = refusal.fault.code
         was_sent = (b"transfer-encoding", b"content-length")
         if step == "authenticate" and any(

@@ -139,7 +139,7 @@ class OperationContext(Struct, kw_only=True):
     body: Any = None
     query: Any = None
     decisions: list[Decision] = []
-    events: tuple[str, ...] = ()
+    events: list[str] = []
     forced: str | None = None
     choice: ChosenOutcome | None = None
     near_misses: list[str] = []
@@ -188,7 +188,7 @@ class OperationContext(Struct, kw_only=True):
                 record=shown,
             )
         )
-        self.events += (id,)
+        self.events.append(id)
 
     def apply(self, step: Step, record: Record) -> None:
         """Store the record after this step of its life, explain the step, and announce it."""

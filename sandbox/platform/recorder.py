@@ -99,7 +99,7 @@ class Recorder:
             journal.capture_body(sent, profile, secrets, may_hold_secret=may_hold_secret),
             journal.capture_answer(body, profile, may_show_key=row is None or row.is_key_shown),
             tuple(context.decisions),
-            context.events,
+            tuple(context.events),
             tuple(context.notes),
             context.choice,
             shorten_near_misses(context.near_misses),

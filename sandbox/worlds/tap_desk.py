@@ -28,7 +28,7 @@ class Waiting(Struct):
     why_not: WhyNot
     came: "Future[Tapped | None]"
     left: Event = field(default_factory=Event)
-    events: tuple[str, ...] = ()
+    events: list[str] = []
 
 
 class TapDesk:

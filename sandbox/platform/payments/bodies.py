@@ -194,8 +194,8 @@ class StartPayment(_WithReader):
     def locations(self) -> set[str]:
         """The locations that the body names, in one place or another: at most one."""
         reader = self.card_reader_data
-        places = (self.location_id, self.location_beside, reader.location_id if reader else None)
-        return {one for one in places if one is not None}
+        in_reader = reader.location_id if reader else None
+        return set(filter(None, (self.location_id, self.location_beside, in_reader)))
 
     @model_validator(mode="after")
     def _names_one_location(self) -> "StartPayment":
