@@ -88,8 +88,6 @@ class Platform:
             return
         # A request without a known key goes into the journal of `default` (assumed D25).
         world = presented.world or self.worlds.default
-        if len(fire_due(world)) == TIMERS_IN_A_ROW:
-            await catch_up(world)
         answer = await self.answer(incoming, presented, world)
         if incoming.reserved_keys and self.elsewhere is not None:
             await self.elsewhere.free_keys(incoming.reserved_keys)
@@ -128,15 +126,20 @@ class Platform:
     async def answer(
         self, incoming: IncomingRequest, presented: PresentedKey, world: World, id: str = ""
     ) -> Answer:
-        """Return the answer to a request, once its changes are written.
+        """Return the answer to a request, once due timers fired and its changes are written.
 
         Never raises: a defect of the sandbox is logged and answered with 500.
         """
+        now = world.clock.now()
+        if fired := fire_due(world, now):
+            if len(fired) == TIMERS_IN_A_ROW:
+                await catch_up(world)
+            now = world.clock.now()
         started, journal = perf_counter(), world.journal
         counters = journal.counters
         context = RequestContext(
             unit=world.store.begin(),
-            now=world.clock.now(),
+            now=now,
             request_id=id or journal.next_id(),
             world=world,
             incoming=incoming,
@@ -234,9 +237,10 @@ class Platform:
         world = presented.world
         if world is None:
             return False
-        fire_due(world)
+        now = world.clock.now()
+        fire_due(world, now)
         try:
-            usable(presented, world.store, world.clock.now())
+            usable(presented, world.store, now)
         except Refusal:
             return False
         return True

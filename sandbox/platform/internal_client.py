@@ -81,7 +81,6 @@ class InternalClient:
         request.match = find_match(MOUNTS, request.method, request.path)
         if request.row is None or request.row.body is None:
             request.body = b""
-        await catch_up(world)
         answer = await self._platform.answer(request, presented, world, request_id)
         await catch_up(world)
         if answer.delay_ms:

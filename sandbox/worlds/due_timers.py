@@ -16,13 +16,14 @@ TIMERS_IN_A_ROW: Final = 30
 log = logging.getLogger("sandbox.worlds")
 
 
-def fire_due(world: World) -> list[Timer]:
-    """Fire the due timers in order, a limited number of them, and return them.
+def fire_due(world: World, now: datetime | None = None) -> list[Timer]:
+    """Fire the timers due by `now` in order, a limited number of them, and return them.
 
     The world is woken up for the rest in the next rounds of the loop; `catch_up` waits for all.
     """
     fired: list[Timer] = []
-    while (timer := world.store.timers.soonest) is not None and timer.due <= world.clock.now():
+    now = now or world.clock.now()
+    while (timer := world.store.timers.soonest) is not None and timer.due <= now:
         if len(fired) >= TIMERS_IN_A_ROW:
             break
         _fire(world, timer)
