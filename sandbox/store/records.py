@@ -66,7 +66,7 @@ class Records:
         Raises DuplicateValue.
         """
         for name, values_of in self.table.unique.items():
-            for value in values_in(values_of(record)):
+            for value in values_of(record):
                 holder = claims.setdefault((self, name, value), id)
                 if holder != id or self.unique[name].get(value, id) != id:
                     raise DuplicateValue(f"{self.table.name}: another record has this {name}")

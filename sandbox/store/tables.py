@@ -47,7 +47,7 @@ class Table(Struct, frozen=True, kw_only=True, gc=False):
     name: str
     kind: type[Struct]
     key: str = "id"
-    unique: Mapping[str, Values] = field(default_factory=dict)
+    unique: Mapping[str, Callable[[Any], Collection[str]]] = field(default_factory=dict)
     lookups: Mapping[str, Values] = field(default_factory=dict)
     conditions: Mapping[str, Fitting] = field(default_factory=dict)
     within: str = ""
@@ -72,7 +72,7 @@ def _list_used_events(payment: Payment) -> Collection[str]:
         # The original payment has them.
         return ()
     tx = payment.transaction
-    return {event_claim(tx.account_id, attempt.event_id) for attempt in tx.history}
+    return [event_claim(tx.account_id, attempt.event_id) for attempt in tx.history]
 
 
 def _batches_of(payment: Payment) -> Collection[str]:
@@ -169,7 +169,7 @@ TABLES: Final[tuple[Table, ...]] = (
     Table(
         name="api_keys",
         kind=ApiKey,
-        unique={"lookup": attrgetter("lookup")},
+        unique={"lookup": lambda key: (key.lookup,)},
         # Deleted keys are not listed; revoked and expired ones are (assumed 4.5-deleted).
         lookups={"account": attrgetter("account_id")},
         texts=("search", lambda key: (key.name,)),
