@@ -81,7 +81,6 @@ class Recorder:
             secrets = ()
         # A body that was not accepted is always searched.
         may_hold_secret = context.may_hold_secret or context.body is None
-        state = context.world.state
         return journal.Entry(
             context.request_id,
             context.now,
@@ -103,10 +102,7 @@ class Recorder:
             tuple(context.notes),
             context.choice,
             shorten_near_misses(context.near_misses),
-            state.scenario,
-            state.maintenance_until,
-            state.switches,
-            state.readings,
+            context.world.state,
         )
 
     def _show_query(self, sent: str) -> str:

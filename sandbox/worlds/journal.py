@@ -6,7 +6,7 @@ looks like a key is masked before it is stored, so an entry never contains a key
 
 import re
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from heapq import merge
 from itertools import chain
 from typing import Any, Final, Literal
@@ -18,7 +18,7 @@ from sandbox.domain.instants import Instant
 from sandbox.domain.payments.cards import CARDS
 from sandbox.domain.profile import SECRET_CHARS_MAX, Profile
 from sandbox.scenarios.outcome_choice import ChosenOutcome
-from sandbox.store.world_state import Counters
+from sandbox.store.world_state import Counters, WorldState
 
 CAPTURE_BYTES_MAX: Final = 16_384
 """Bodies are stored up to this many bytes; the rest is cut off and marked as cut."""
@@ -88,9 +88,7 @@ class WaitingRequest(RequestHead, frozen=True, gc=False):
 class Entry(RequestHead, frozen=True, gc=False):
     """A request, as it was recorded. Secrets in texts and bodies are already masked.
 
-    `scenario` is the document of the scenario that ran; entries share it. `maintenance_until` is
-    the end of the last maintenance that an operator began. `switches` and `readings` are those that
-    were chosen in the world.
+    `state` is that of the world after it, which entries share.
     """
 
     query: str
@@ -99,14 +97,11 @@ class Entry(RequestHead, frozen=True, gc=False):
     request: bytes | None
     response: bytes | None
     decisions: tuple[Decision, ...]
-    events: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    choice: ChosenOutcome | None = None
-    near_misses: Sequence[str] = ()
-    scenario: Mapping[str, Any] | None = None
-    maintenance_until: Instant | None = None
-    switches: Mapping[str, Any] = {}
-    readings: Mapping[str, str] = {}
+    events: tuple[str, ...]
+    notes: tuple[str, ...]
+    choice: ChosenOutcome | None
+    near_misses: Sequence[str]
+    state: WorldState
 
     @property
     def subject(self) -> str | None:
