@@ -50,7 +50,8 @@ class Recorder:
     ) -> None:
         """Count and log the request, and add it to the journal unless a reset has begun another."""
         incoming, key = context.incoming, context.presented.key
-        entry = self._describe(context, status, body, duration_ms)
+        row = incoming.row
+        entry = self._describe(context, row, status, body, duration_ms)
         # Requests of other origins' pages without a key are not journaled (assumed D25-origins).
         is_own = key is not None or why_foreign({"headers": incoming.headers}) is None
         if is_journaled and is_own:
@@ -60,14 +61,14 @@ class Recorder:
         if context.presented.is_production:
             log.warning("request %s: %s", context.request_id, context.presented.reason)
         if incoming.origin != "console":
-            self._count(context, incoming.row, status, duration_ms / 1000)
+            self._count(context, row, status, duration_ms / 1000)
 
     def _describe(
-        self, context: RequestContext, status: int, body: bytes, duration_ms: float
+        self, context: RequestContext, row: Row | None, status: int, body: bytes, duration_ms: float
     ) -> journal.Entry:
         """Return the entry of a request, without secrets."""
         incoming, key = context.incoming, context.presented.key
-        profile, row, path = self._worlds.profile, incoming.row, incoming.path
+        profile, path = self._worlds.profile, incoming.path
         if row is None or row.path != path:
             path = self._shown_path(path)
         sent_query = incoming.query_string.decode("latin-1")
