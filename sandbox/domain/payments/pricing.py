@@ -193,8 +193,8 @@ def tip_type_of(breakdown: Breakdown) -> str:
 
 def _is_plain(place: PointOfSale) -> bool:
     """Whether no level configures any rate, as for most merchants."""
-    for _, one in place.levels:
-        if one.surcharge_rate is not None or one.tax_rate is not None:
+    for one in (place.account, place.terminal, place.location):
+        if one is not None and (one.surcharge_rate is not None or one.tax_rate is not None):
             return False
     return True
 

@@ -331,8 +331,8 @@ def with_attempt(payment: Payment, amount: int, at: int, *, batch_id: str | None
     frozen. Source: spec 6.1.10; assumed 2.10-order.
     """
     tx = payment.transaction
-    if tx.history:
-        at = max(at, tx.history[-1].created_at + 1)
+    if tx.history and at <= tx.history[-1].created_at:
+        at = tx.history[-1].created_at + 1
     # In the order of its fields: a call with more than 15 keywords takes many times as long.
     attempt = Attempt(
         tx.event_id,

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from sandbox.domain.access import Need, need
 from sandbox.domain.clock import LATE_ANSWER, TAP_EXPIRES, Timer
-from sandbox.domain.directory import Location, Terminal, gateway_of
+from sandbox.domain.directory import PASSTHROUGH, Location, Terminal, gateway_of
 from sandbox.domain.faults import DUPLICATE_EVENT, Refusal
 from sandbox.domain.payments import initiation, outcomes
 from sandbox.domain.payments.action_plans import ActionRequest
@@ -137,7 +137,7 @@ async def _start(
     choice = context.choice
     if choice is None or known.problem is not None:
         # No processor is asked.
-        return begun.finish()
+        return begun.finish(payment)
     delay_ms, tap = processor.delay_ms(context, choice), None
     if choice.tap is not None:
         # Follow-ups count from the beginning, except a late answer (assumed D39).
@@ -145,7 +145,7 @@ async def _start(
         tap = _tap(context, payment, choice.tap)
     if tap is None and delay_ms == 0:
         # No request can come between the two phases, so one commit is enough.
-        return begun.finish()
+        return begun.finish(payment)
     async with processor.in_flight(context, payment.id):
         if tap is not None:
             tapped = await processor.wait_for_tap(context, tap, begun.why_not_with)
@@ -155,7 +155,9 @@ async def _start(
         lost = processor.begin_second_phase(context, known.account_id)
         if tap is not None:
             context.unit.cancel(TAP_EXPIRES, payment.id)
-        payment = begun.finish(was_tapped=tap is not None, is_key_lost=lost is not None)
+        waiting = context.unit.get(Payment, payment.id)
+        assert waiting
+        payment = begun.finish(waiting, was_tapped=tap is not None, is_key_lost=lost is not None)
         return lost or payment
 
 
@@ -216,11 +218,11 @@ class _Initiation:
         let_happen(context, choice)
         return processor.delay_ms(context, choice)
 
-    def finish(self, *, was_tapped: bool = False, is_key_lost: bool = False) -> Payment:
+    def finish(
+        self, payment: Payment, *, was_tapped: bool = False, is_key_lost: bool = False
+    ) -> Payment:
         """Finish the payment after the processor, which failed if the key was lost (assumed D2)."""
         context, choice = self.context, self.context.choice
-        payment = context.unit.get(Payment, self.id)
-        assert payment
         if payment.transaction.status != "pending":
             # A timer ended it meanwhile, and it stays ended.
             reason = payment.transaction.status_reason
@@ -371,16 +373,17 @@ class _Initiation:
             outcome = outcomes.MISCONFIGURED
             context.explain("outcome", outcome.key, *known.problem)
             return ChosenOutcome(outcome, "terminal", terminal_id)
+        is_passthrough = known.processor == PASSTHROUGH
         word = context.forced if context.forced in OUTCOMES else APPROVED.key
         why_not = outcomes.why_not_for(word, self.operation)
-        if known.is_passthrough and word != APPROVED.key:
+        if is_passthrough and word != APPROVED.key:
             why_not = (
                 f"{word} cannot happen here: no processor is asked; "
                 "PUT /v1/transactions/{id} reports the outcome"
             )
         if why_not is not None:
             raise points_of_sale.invalid(f"x-sandbox-outcome: {why_not}", "assumed D41")
-        if known.is_passthrough:
+        if is_passthrough:
             context.explain("outcome", "pending", "the outcome is reported later", "assumed I7")
             return None
         platform = platform_of(self.body.platform, self.body.apple_transaction_id)

@@ -8,7 +8,6 @@ from hashlib import blake2b
 
 from sandbox.domain.currencies import in_letters
 from sandbox.domain.directory import (
-    PASSTHROUGH,
     Account,
     AccountType,
     Location,
@@ -43,11 +42,6 @@ class KnownPlace(PointOfSale, frozen=True, kw_only=True, gc=False):
     def location_id(self) -> str | None:
         """The location, if it is known."""
         return self.location.id if self.location else None
-
-    @property
-    def is_passthrough(self) -> bool:
-        """Whether another system processes the payment and reports it later."""
-        return self.processor == PASSTHROUGH
 
 
 def find(context: OperationContext, body: StartPayment) -> KnownPlace:
