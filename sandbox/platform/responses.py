@@ -76,10 +76,11 @@ def render_refusal(refusal: Refusal, path: str, profile: Profile) -> Answer:
 async def send_whole(send: Send, status: int, headers: Headers, body: Body) -> None:
     """Send status, headers and body; a long body in parts, as fast as the client reads."""
     await send({"type": "http.response.start", "status": status, "headers": headers})
-    *parts, last = [body] if isinstance(body, bytes) else body
-    for part in parts:
-        await send({"type": "http.response.body", "body": part, "more_body": True})
-    await send({"type": "http.response.body", "body": last})
+    if isinstance(body, list):
+        *parts, body = body
+        for part in parts:
+            await send({"type": "http.response.body", "body": part, "more_body": True})
+    await send({"type": "http.response.body", "body": body})
 
 
 async def close_connection(

@@ -3,7 +3,7 @@
 Each path is one `Route`, so that a 405 can name all methods of its path.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Coroutine, Iterable, Sequence
 from types import ModuleType
 from typing import Any, Final, Generic, TypeVar
 from urllib.parse import quote
@@ -50,9 +50,10 @@ class PathEndpoint:
         segments = enumerate(path.split("/"))
         self.places = {one[1:-1]: place for place, one in segments if one.startswith("{")}
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Coroutine[Any, Any, None]:
         """Let the surface answer: the platform or the control API."""
-        await scope["app"].state[self.surface].respond(scope, receive, send)
+        state = scope["app"].state
+        return state[self.surface].respond(scope, receive, send)  # type: ignore[no-any-return]
 
 
 def match_of(scope: Scope) -> Match[Any] | None:
@@ -117,9 +118,9 @@ class IndexedMount(Mount):
                     return Fit.FULL, {"endpoint": endpoint, "path_params": params}
         return Fit.NONE, {}
 
-    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def handle(self, scope: Scope, receive: Receive, send: Send) -> Coroutine[Any, Any, None]:
         """Let the endpoint answer."""
-        await scope["endpoint"](scope, receive, send)
+        return scope["endpoint"](scope, receive, send)  # type: ignore[no-any-return]
 
 
 def _blank(segments: list[str], places: tuple[int, ...]) -> str:

@@ -333,6 +333,8 @@ class World:
 
     def check_tap_desk(self) -> None:
         """Wake up requests whose payment ended without a tap."""
+        if not self.tap_desk:
+            return
         for waiting in self.tap_desk:
             payment = self.store.get(Payment, waiting.tap.transaction_id)
             if payment is None or payment.status != "pending":
