@@ -46,7 +46,7 @@ _CREDENTIALS: Final = directory.Resource(CREDENTIALS, "/v1/accounts/credentials"
 @_CREDENTIALS.operation(
     "create",
     target=Target("body", "account_id"),
-    secrets=("pin", *CARD_FIELDS),
+    secrets=CARD_FIELDS | {"pin"},
     refuses=(CONFLICT,),
     source="assumed 1.6-create",
     example={"pin": "246810"},
@@ -76,7 +76,7 @@ _CREDENTIALS.register(__name__, "read", source="assumed 1.6")
 
 
 @_CREDENTIALS.operation(
-    "update", secrets=("pin", *CARD_FIELDS), source="assumed 1.6", example={"is_active": False}
+    "update", secrets=CARD_FIELDS | {"pin"}, source="assumed 1.6", example={"is_active": False}
 )
 def update(
     context: OperationContext, credential: Credential, body: UpdateCredential

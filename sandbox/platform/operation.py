@@ -141,7 +141,7 @@ class Row(ApiOperation, frozen=True, kw_only=True, eq=False):
     query: Shape | None = None
     response: Any = None
     events: tuple[str, ...] = ()
-    secrets: tuple[str, ...] = CARD_FIELDS
+    secrets: frozenset[str] = CARD_FIELDS
     can_be_blocked: bool = False
     may: Callable[[Any], None] | None = None
     attempts: Operation | None = None

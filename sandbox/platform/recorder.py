@@ -77,9 +77,9 @@ class Recorder:
             self._mask_reasons(context)
         # Bodies of requests without a usable key are not stored (assumed D25-bodies).
         sent = incoming.body if context.caller is not None else None
-        secrets = () if row is None else row.secrets
-        if context.sent is not None and context.sent.keys().isdisjoint(secrets):
-            secrets = ()
+        secrets = frozenset[str]() if row is None else row.secrets
+        if context.sent is not None and secrets.isdisjoint(context.sent):
+            secrets = frozenset()
         # A body that was not accepted is always searched.
         may_hold_secret = context.may_hold_secret or context.body is None
         return journal.Entry(

@@ -6,7 +6,7 @@ looks like a key is masked before it is stored, so an entry never contains a key
 
 import re
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from heapq import merge
 from itertools import chain
 from typing import Any, Final, Literal
@@ -140,7 +140,7 @@ def capture_answer(body: bytes, profile: Profile, *, may_show_key: bool) -> byte
 def capture_body(
     body: bytes | None,
     profile: Profile,
-    secrets: tuple[str, ...] = (),
+    secrets: Collection[str] = (),
     *,
     may_hold_secret: bool = True,
 ) -> bytes | None:
@@ -191,7 +191,7 @@ def _each_scrubbed(value: Any, scrub: Scrub) -> Any:
     return value if shown == text else shown
 
 
-def _mask_fields(body: bytes, secrets: Sequence[str]) -> bytes:
+def _mask_fields(body: bytes, secrets: Collection[str]) -> bytes:
     """Return the JSON object with these fields masked; a note in place of anything else."""
     has_escapes = b"\\u" in body
     # Without escapes, only fields that begin in the stored part matter.

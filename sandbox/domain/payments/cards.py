@@ -16,7 +16,7 @@ from sandbox.domain.text import did_you_mean
 
 READER_FIELD: Final = "card_reader_data"
 CARD_FIELD: Final = "paymentCardData"
-CARD_FIELDS: Final = (READER_FIELD, CARD_FIELD, "generalCardData")
+CARD_FIELDS: Final = frozenset({READER_FIELD, CARD_FIELD, "generalCardData"})
 """The fields of a body in which a reader's data belongs."""
 
 TOKEN_PREFIX: Final = "tok_"  # noqa: S105 - what the names of test cards begin with
