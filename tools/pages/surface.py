@@ -1,14 +1,12 @@
 """The pages about the interfaces: the APIs with their words, the command line, the library."""
 
 from collections.abc import Iterator
-from typing import get_args
 
 import click
 
 from sandbox.cli.serve import serve
 from sandbox.control.routes import CONTROL
-from sandbox.domain.access import ACCESS
-from sandbox.domain.directory import Relation
+from sandbox.domain.access import ACCESS, Holds
 from sandbox.domain.events import EVENTS
 from sandbox.domain.faults import FAULTS
 from sandbox.domain.permissions import ACTIONS
@@ -44,7 +42,7 @@ def endpoints() -> str:
 def access() -> str:
     """Return the page about who can see and do what."""
     rows = [
-        (held.value, *(f"{cells[one].verdict} ({cells[one].source})" for one in get_args(Relation)))
+        (held.value, *(f"{one.verdict} ({one.source})" for one in cells.values()))
         for held, cells in ACCESS.items()
     ]
     permissions = [(code(resource), listed(names)) for resource, names in ACTIONS.items()]
@@ -53,7 +51,7 @@ def access() -> str:
         "The answer for the permissions of the caller's key and the position of the target\n"
         "account. `hidden` and `gone` are 404 and look the same; `denied` is 401. Only\n"
         "permissions on API keys have a :sub form, for descendant accounts.",
-        table(("the key holds", *get_args(Relation)), rows),
+        table(("the key holds", *ACCESS[Holds.BOTH]), rows),
         "## Permissions\n",
         table(("resource", "actions"), permissions),
     )
