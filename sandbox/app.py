@@ -13,7 +13,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.routing import Route
+from starlette.routing import Mount, Route, Router
 from starlette.types import Lifespan
 
 from sandbox import __version__, startup
@@ -34,6 +34,7 @@ from sandbox.middleware import (
 from sandbox.platform import routes as platform
 from sandbox.platform.application import Platform
 from sandbox.platform.internal_client import InternalClient
+from sandbox.platform.routing import NoteRootPath
 from sandbox.platform.security import plain_host
 from sandbox.platform.timers import carry_out
 from sandbox.platform.wire import ConnectionClosed
@@ -122,7 +123,7 @@ def build(
             *platform.MOUNTS,
             Route("/", welcome),
             Route(PREFIX, welcome),
-            control.MOUNT,
+            Mount(PREFIX, app=Router(control.ROUTES, redirect_slashes=False)),
         ],
         middleware=_middleware(settings, token),
         exception_handlers={HTTPException: answer_unrouted, Exception: answer_defect},
@@ -148,6 +149,7 @@ def _middleware(settings: Settings, token: str | None) -> list[Middleware]:
     given = frozenset(map(plain_host, (settings.host, *settings.allow_hosts)))
     hosts = given if token is None else None
     found = [
+        Middleware(NoteRootPath),
         Middleware(AnswerWhenStopped),
         Middleware(CheckHost, hosts=hosts),
     ]

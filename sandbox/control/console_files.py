@@ -19,7 +19,7 @@ from starlette.responses import HTMLResponse, Response
 from sandbox import __version__
 from sandbox.control.context import ControlRequest, not_found
 from sandbox.control.routing import CSS, HTML, JAVASCRIPT, PREFIX, Written, get
-from sandbox.platform.routing import path_of
+from sandbox.platform.routing import ROOT_PATH, path_of
 from sandbox.platform.security import HEADERS_OF, AnswerKind
 
 FOLDER: Final = Path(__file__).parent / "console"
@@ -170,7 +170,7 @@ async def welcome(request: Request) -> Response:
     if state.control_port is None or (server is not None and server[1] == state.control_port):
         # The address of the console is permanent; the front page of the server is not.
         status = 308 if path_of(scope) == PREFIX else 307
-        where = f"{scope.get('root_path', '')}{PREFIX}/"
+        where = f"{scope[ROOT_PATH]}{PREFIX}/"
         return Response(status_code=status, headers={**headers, "location": where})
     about = {"version": escape(__version__), "port": state.control_port, "prefix": PREFIX}
     return HTMLResponse(fill_page("welcome.html", **about), headers=headers)

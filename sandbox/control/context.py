@@ -18,6 +18,7 @@ from sandbox.domain.directory import Account, Terminal
 from sandbox.domain.keys import ApiKey
 from sandbox.domain.text import nearest, suggest_words
 from sandbox.platform.internal_client import InternalClient
+from sandbox.platform.routing import ROOT_PATH
 from sandbox.platform.security import origin_of
 from sandbox.store.fixture import Fixture
 from sandbox.store.tables import NEWEST_FIRST, Order, Row, Where
@@ -139,7 +140,7 @@ class ControlRequest:
         """The whole URL of the platform, as this client reaches it."""
         origin, known = origin_of(self.scope), self.services.platform_url
         if known == "/":
-            return f"{origin}{self.scope.get('root_path', '')}"
+            return f"{origin}{self.scope.get(ROOT_PATH, '')}"
         # It has a port of its own, at the host that the client asked for.
         asked = urlsplit(origin)
         if (host := asked.hostname) is None:

@@ -32,7 +32,7 @@ from sandbox.control import (
     worlds,
 )
 from sandbox.control.routing import PREFIX, ControlRow
-from sandbox.platform.routing import IndexedMount, rows_of
+from sandbox.platform.routing import build_routes, rows_of
 
 CONTROL: Final[tuple[ControlRow, ...]] = rows_of(
     *(
@@ -52,5 +52,5 @@ CONTROL: Final[tuple[ControlRow, ...]] = rows_of(
 )
 """One row for each endpoint under `/_sandbox`."""
 
-MOUNT: Final = IndexedMount(PREFIX, "control", CONTROL)
+ROUTES: Final = build_routes("control", CONTROL, below=PREFIX)
 """Starlette's routes to the endpoints, below the prefix."""

@@ -15,6 +15,7 @@ from sandbox.control.models import TOTAL, Body, DurationText, View, attribute, s
 from sandbox.control.routing import PREFIX, delete, get, post
 from sandbox.domain.field_types import WorldName
 from sandbox.domain.instants import Instant, parse_duration
+from sandbox.platform.routing import ROOT_PATH
 from sandbox.platform.security import AnswerKind, is_over_tls
 from sandbox.tokens import TeamToken
 from sandbox.worlds.spec import TEAM_PATTERN
@@ -109,7 +110,7 @@ def _cookie(request: ControlRequest, value: str, seconds: int) -> str:
     scope = request.scope
     secure = "; Secure" if is_over_tls(scope) else ""
     return (
-        f"{identity.cookie_name(scope)}={value}; Path={scope.get('root_path', '')}{PREFIX}; "
+        f"{identity.cookie_name(scope)}={value}; Path={scope.get(ROOT_PATH, '')}{PREFIX}; "
         f"Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}"
     )
 

@@ -83,9 +83,8 @@ def malformed(
 def _body(context: RequestContext, shape: type[BaseModel]) -> BaseModel:
     """Return the body in the row's shape, without secrets outside the fields for them."""
     sent = _without_known_blanks(context, read_object(context))
-    given = _of_key(context, sent, shape) if is_key_path(context.incoming.path) else sent
-    # `model_validate` would pass on six options that are not used, at a fifth of its price.
-    checked: BaseModel = shape.__pydantic_validator__.validate_python(given)
+    is_for_key = is_key_path(context.incoming.path)
+    checked = shape.model_validate(_of_key(context, sent, shape) if is_for_key else sent)
     if context.may_hold_secret:
         _refuse_misplaced(context, sent, shape)
     _note_unknown(context, sent, shape, "body field")

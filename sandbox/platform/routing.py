@@ -3,7 +3,7 @@
 Each path is one `Route`, so that a 405 can name all methods of its path.
 """
 
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from types import ModuleType
 from typing import Any, Final, Generic, TypeVar
 from urllib.parse import quote
@@ -12,6 +12,10 @@ from msgspec import Struct
 from starlette.routing import Match as Fit
 from starlette.routing import Mount, Route, Router
 from starlette.types import Receive, Scope, Send
+
+ROOT_PATH: Final = "sandbox.root_path"
+"""The key in a request's scope for the path at which another application mounts this one."""
+
 
 RowT = TypeVar("RowT")
 
@@ -39,21 +43,15 @@ class Match(Struct, Generic[RowT]):
 
 
 class PathEndpoint:
-    """The operations of one path, by method. `surface` is an attribute of `app.state`.
+    """The operations of one path, by method. `surface` is an attribute of `app.state`."""
 
-    `places` has the number of the segment for each parameter of the path.
-    """
-
-    def __init__(self, surface: str, path: str, rows: Iterable[Any]) -> None:
+    def __init__(self, surface: str, rows: Iterable[Any]) -> None:
         self.surface = surface
         self.rows = {row.method: row for row in rows}
-        segments = enumerate(path.split("/"))
-        self.places = {one[1:-1]: place for place, one in segments if one.startswith("{")}
 
-    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Coroutine[Any, Any, None]:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let the surface answer: the platform or the control API."""
-        state = scope["app"].state
-        return state[self.surface].respond(scope, receive, send)  # type: ignore[no-any-return]
+        await scope["app"].state[self.surface].respond(scope, receive, send)
 
 
 def match_of(scope: Scope) -> Match[Any] | None:
@@ -72,7 +70,7 @@ def match_of(scope: Scope) -> Match[Any] | None:
 def path_of(scope: Scope) -> str:
     """Return the path of a request, without the path at which this application is mounted."""
     path: str = scope["path"]
-    return path.removeprefix(scope.get("root_path", ""))
+    return path.removeprefix(scope.get(ROOT_PATH, ""))
 
 
 def is_written_below(scope: Scope, prefix: str) -> bool:
@@ -80,70 +78,63 @@ def is_written_below(scope: Scope, prefix: str) -> bool:
     raw: bytes | None = scope.get("raw_path")
     if raw is None:
         return True
-    below = quote(scope.get("root_path", "")).encode()
+    below = quote(scope.get(ROOT_PATH, "")).encode()
     return raw.removeprefix(below).startswith(f"{prefix}/".encode())
 
 
-class IndexedMount(Mount):
-    """A mount that looks a path up instead of trying its routes in turn, literal paths first.
-
-    Methods do not matter: one that a path does not serve is a 405. The root path of the request
-    stays that of the application.
-    """
-
-    def __init__(self, prefix: str, surface: str, rows: Iterable[Any]) -> None:
-        paths: dict[str, list[Any]] = {}
-        for row in sorted(rows, key=lambda row: row.path.count("{")):
-            paths.setdefault(row.path, []).append(row)
-        routes = []
-        # By the places of parameters: the endpoints by their paths with these places empty.
-        self._index: dict[tuple[int, ...], dict[str, PathEndpoint]] = {}
-        for path, found in paths.items():
-            endpoint = PathEndpoint(surface, path, found)
-            methods = [row.method for row in found]
-            routes.append(Route(path.removeprefix(prefix), endpoint, methods=methods))
-            places = tuple(endpoint.places.values())
-            self._index.setdefault(places, {})[_blank(path.split("/"), places)] = endpoint
-        super().__init__(prefix, app=Router(routes, redirect_slashes=False))
+class PathRoute(Route):
+    """A route that keeps its path for itself: a method that it does not serve is a 405."""
 
     def matches(self, scope: Scope) -> tuple[Fit, Scope]:
-        """Find the endpoint of a path, with the values of its parameters."""
-        path = path_of(scope)
-        if scope["type"] == "http" and path.startswith(self.path):
-            segments = path.split("/")
-            for places, endpoints in self._index.items():
-                endpoint = endpoints.get(_blank(segments, places))
-                if endpoint is not None and all(segments[place] for place in places):
-                    params = {name: segments[place] for name, place in endpoint.places.items()}
-                    return Fit.FULL, {"endpoint": endpoint, "path_params": params}
-        return Fit.NONE, {}
-
-    def handle(self, scope: Scope, receive: Receive, send: Send) -> Coroutine[Any, Any, None]:
-        """Let the endpoint answer."""
-        return scope["endpoint"](scope, receive, send)  # type: ignore[no-any-return]
+        """Match by the path alone, so that no path with parameters gets the other methods."""
+        fit, below = super().matches(scope)
+        return (Fit.FULL if fit is Fit.PARTIAL else fit), below
 
 
-def _blank(segments: list[str], places: tuple[int, ...]) -> str:
-    """Return a path without what it has in these places."""
-    left = segments.copy()
-    for place in places:
-        if place < len(left):
-            left[place] = ""
-    return "/".join(left)
+def build_routes(surface: str, rows: Iterable[Any], *, below: str) -> list[Route]:
+    """Return one route for each path, without the prefix `below`, literal paths first."""
+    paths: dict[str, list[Any]] = {}
+    for row in rows:
+        paths.setdefault(row.path.removeprefix(below), []).append(row)
+    return [
+        PathRoute(path, PathEndpoint(surface, found), methods=[one.method for one in found])
+        for path, found in sorted(paths.items(), key=lambda item: item[0].count("{"))
+    ]
 
 
 def build_mounts(surface: str, rows: Iterable[Any]) -> list[Mount]:
-    """Return one mount for each first segment, such as /v5."""
+    """Return one mount for each first segment, such as /v5, with a route for each path."""
     by_segment: dict[str, list[Any]] = {}
     for row in rows:
         by_segment.setdefault("/" + row.path.split("/")[1], []).append(row)
-    return [IndexedMount(segment, surface, found) for segment, found in by_segment.items()]
+    return [
+        Mount(
+            segment,
+            app=Router(build_routes(surface, found, below=segment), redirect_slashes=False),
+        )
+        for segment, found in by_segment.items()
+    ]
 
 
 def find_match(mounts: Iterable[Mount], method: str, path: str) -> Match[Any] | None:
     """Return the match of a path, for a request that does not come through Starlette."""
     for mount in mounts:
-        _, found = mount.matches({"type": "http", "path": path})
-        if found:
-            return match_of({"method": method, **found})
+        scope: dict[str, Any] = {"type": "http", "method": method, "path": path, "root_path": ""}
+        _, below = mount.matches(scope)
+        for route in mount.routes if below else ():
+            fit, inner = route.matches({**scope, **below})
+            if fit is Fit.FULL:
+                return match_of({**scope, **below, **inner})
     return None
+
+
+class NoteRootPath:
+    """Middleware that notes where this application is mounted, before its own mounts do."""
+
+    def __init__(self, app: Any) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on with the note."""
+        scope[ROOT_PATH] = scope.get("root_path", "")
+        await self._app(scope, receive, send)
