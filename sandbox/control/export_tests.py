@@ -150,8 +150,8 @@ async def _write_test(case: ExportCase, steps: list[dict[str, Any]]) -> str:
     ]
     scenarios: list[Mapping[str, Any]] = []
     for one in case.entries.values():
-        if one.state.scenario is not None and one.state.scenario not in scenarios:
-            scenarios.append(one.state.scenario)
+        if one.scenario is not None and one.scenario not in scenarios:
+            scenarios.append(one.scenario)
     for number, scenario in enumerate(scenarios):
         lines += [f"{_scenario_name(number)} = {_code(scenario)}", ""]
     texts = await collect(_test_lines(case, steps, scenarios), every=1)
@@ -182,8 +182,8 @@ def _settings_of(case: ExportCase, view: JournalEntry) -> _Settings:
     """Return the switches and the readings of the world at a request."""
     entry = case.entries[view.id]
     return {
-        "/switches": usual_switches() | dict(entry.state.switches),
-        "/readings": in_force(case.world.profile.readings, entry.state.readings),
+        "/switches": usual_switches() | dict(entry.switches),
+        "/readings": in_force(case.world.profile.readings, entry.readings),
     }
 
 
@@ -240,11 +240,11 @@ def _build_steps(case: ExportCase) -> Iterator[dict[str, Any]]:
     for view in case.views:
         entry, former, settings = case.entries[view.id], settings, _settings_of(case, view)
         before = list(_changes(former, settings))
-        came, scenario = parse_rfc3339(view.at), entry.state.scenario
+        came, scenario = parse_rfc3339(view.at), entry.scenario
         if (came - at).total_seconds() > STEP_S:
             before.append(("POST", ADVANCE, {"to": view.at}))
             at = came
-        if (until := entry.state.maintenance_until) != is_down_until:
+        if (until := entry.maintenance_until) != is_down_until:
             if until is None:
                 before.append(("DELETE", "/maintenance", None))
             elif until > at:

@@ -82,6 +82,7 @@ class Recorder:
             secrets = frozenset()
         # A body that was not accepted is always searched.
         may_hold_secret = context.may_hold_secret or context.body is None
+        state = context.world.state
         return journal.Entry(
             context.request_id,
             context.now,
@@ -97,13 +98,16 @@ class Recorder:
             status,
             duration_ms,
             journal.capture_body(sent, profile, secrets, may_hold_secret=may_hold_secret),
-            journal.capture_answer(body, profile, may_show_key=row is None or row.is_key_shown),
+            journal.capture_answer(body, profile),
             tuple(context.decisions),
             tuple(context.events),
             tuple(context.notes),
             context.choice,
             shorten_near_misses(context.near_misses),
-            context.world.state,
+            state.scenario,
+            state.maintenance_until,
+            state.switches,
+            state.readings,
         )
 
     def _show_query(self, sent: str) -> str:

@@ -6,7 +6,7 @@ looks like a key is masked before it is stored, so an entry never contains a key
 
 import re
 from collections import deque
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from heapq import merge
 from itertools import chain
 from typing import Any, Final, Literal
@@ -18,7 +18,7 @@ from sandbox.domain.instants import Instant
 from sandbox.domain.payments.cards import CARDS
 from sandbox.domain.profile import SECRET_CHARS_MAX, Profile
 from sandbox.scenarios.outcome_choice import ChosenOutcome
-from sandbox.store.world_state import Counters, WorldState
+from sandbox.store.world_state import Counters
 
 CAPTURE_BYTES_MAX: Final = 16_384
 """Bodies are stored up to this many bytes; the rest is cut off and marked as cut."""
@@ -88,7 +88,9 @@ class WaitingRequest(RequestHead, frozen=True, gc=False):
 class Entry(RequestHead, frozen=True, gc=False):
     """A request, as it was recorded. Secrets in texts and bodies are already masked.
 
-    `state` is that of the world after it, which entries share.
+    `scenario` is the document of the scenario that ran; entries share it. `maintenance_until` is
+    the end of the last maintenance that an operator began. `switches` and `readings` are those that
+    were chosen in the world.
     """
 
     query: str
@@ -97,11 +99,14 @@ class Entry(RequestHead, frozen=True, gc=False):
     request: bytes | None
     response: bytes | None
     decisions: tuple[Decision, ...]
-    events: tuple[str, ...]
-    notes: tuple[str, ...]
-    choice: ChosenOutcome | None
-    near_misses: Sequence[str]
-    state: WorldState
+    events: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    choice: ChosenOutcome | None = None
+    near_misses: Sequence[str] = ()
+    scenario: Mapping[str, Any] | None = None
+    maintenance_until: Instant | None = None
+    switches: Mapping[str, Any] = {}
+    readings: Mapping[str, str] = {}
 
     @property
     def subject(self) -> str | None:
@@ -123,18 +128,16 @@ def show_headers(profile: Profile, values: tuple[bytes | None, ...]) -> Headers:
     )
 
 
-def capture_answer(body: bytes, profile: Profile, *, may_show_key: bool) -> bytes | None:
-    """Return the stored part of the sandbox's answer, with keys masked if it may show one.
+def capture_answer(body: bytes, profile: Profile) -> bytes | None:
+    """Return the stored part of the sandbox's answer, with keys masked.
 
-    It has no other secrets: answers are made from records, and input is refused or masked before it
+    It has no card numbers: answers are made from records, and input is refused or masked before it
     becomes a record. Keys cannot hide in escapes, which our JSON does not use.
     """
-    is_cut = len(body) > CAPTURE_BYTES_MAX
-    if may_show_key:
-        body = profile.key_format.scrub_bytes(body[: CAPTURE_BYTES_MAX + SECRET_CHARS_MAX])
-    if is_cut:
-        return body[:CAPTURE_BYTES_MAX] + CUT_OFF
-    return body or None
+    shown = profile.key_format.scrub_bytes(body[: CAPTURE_BYTES_MAX + SECRET_CHARS_MAX])
+    if len(body) > CAPTURE_BYTES_MAX:
+        return shown[:CAPTURE_BYTES_MAX] + CUT_OFF
+    return shown or None
 
 
 def capture_body(
