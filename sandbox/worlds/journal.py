@@ -240,7 +240,7 @@ class Journal:
         """Return the id for the request that has just arrived."""
         counters = self.counters
         counters.requests += 1
-        return "req_" + str(counters.requests).zfill(10)
+        return f"req_{counters.requests:010d}"
 
     def add(self, entry: Entry) -> None:
         """Add the entry, in place of the oldest one of its kind (with or without a key) if full."""

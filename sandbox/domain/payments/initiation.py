@@ -3,8 +3,6 @@
 Applies the rows I1 to I10 of `transitions`.
 """
 
-from typing import Final
-
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -56,39 +54,29 @@ def answered_late(payment: Payment, outcome: Outcome) -> Start:
     return Start(payment=payment, price=Price(amounts=payment.amounts), outcome=outcome)
 
 
-_WHEN_FAILED: Final = {
-    "pending": "left pending",
-    "canceled": "canceled at the reader",
-    "declined": "declined",
-    "error": "host failure",
-}
-"""What rows call an initiation that is not approved, by the verdict."""
-
-
-def _condition(start: Start) -> str:
-    """Return the condition under `when` in the row of an initiation: the first that holds."""
+def _conditions(start: Start) -> dict[str, bool]:
+    """Return the conditions under `when` in the rows of an initiation, and whether they hold."""
     outcome = start.outcome
-    if start.is_misconfigured:
-        return "misconfigured"
-    if outcome is None:
-        return "passthrough"
-    if outcome is outcomes.HELD:
-        return "timed out with a hold"
-    if outcome.verdict in _WHEN_FAILED:
-        return _WHEN_FAILED[outcome.verdict]
-    if outcome is PARTIAL:
-        return "approved in part" if start.approved_part is not None else ""
-    return "surcharge to be confirmed" if start.price.needs_prompt else ""
-
-
-_ROWS: Final = {
-    (row.trigger, row.when): row for row in transitions.TRANSITIONS if transitions.NEW in row.states
-}
+    verdict = None if outcome is None else outcome.verdict
+    return {
+        "": True,
+        "misconfigured": start.is_misconfigured,
+        "passthrough": outcome is None,
+        "left pending": verdict == "pending",
+        "canceled at the reader": verdict == "canceled",
+        "declined": verdict == "declined",
+        "timed out with a hold": outcome is outcomes.HELD,
+        "host failure": verdict == "error",
+        "approved in part": start.approved_part is not None,
+        "surcharge to be confirmed": start.price.needs_prompt and outcome is not PARTIAL,
+    }
 
 
 def transition_for(start: Start) -> Transition:
     """Return the row that this initiation takes."""
-    return _ROWS[start.payment.operation, _condition(start)]
+    holds = _conditions(start)
+    rows = transitions.transitions_from(start.payment.operation)
+    return next(row for row in rows if holds[row.when])
 
 
 def should_resolve_prompt(start: Start) -> bool:

@@ -102,7 +102,7 @@ class GatewayResponse(Struct, frozen=True, kw_only=True, gc=False, rename="camel
     currency: str | UnsetType = UNSET
 
 
-class Attempt(Struct, frozen=True, gc=False):
+class Attempt(Struct, frozen=True, kw_only=True, gc=False):
     """One element of the history. Source: assumed 2.10.
 
     `amount` is that of the operation, and `batch_id` is the batch in which this entry settles.
@@ -138,11 +138,11 @@ class Transaction(Struct, frozen=True, kw_only=True, gc=False):
     event_id: str
     mid: str
     tid: str
-    processor_mid: str | None = None
-    processor_tid: str | None = None
+    processor_mid: str | None
+    processor_tid: str | None
     account_id: Uuid
     device_id: str
-    location_id: str | None = None
+    location_id: str | None
     processor: str
     gateway: str
     currency: str
@@ -177,11 +177,11 @@ class Transaction(Struct, frozen=True, kw_only=True, gc=False):
     processor_response_code: str | None = None
     processor_response_message: str | None = None
     transaction_type: Type
-    apple_transaction_id: str = ""
+    apple_transaction_id: str
     reader_identifier: str
     owner_id: str
     parent_account_ids: tuple[str, ...]
-    merchant_name: str | None = None
+    merchant_name: str | None
     psp: None = None
     batch_id: str | None = None
     device_type: None = None
@@ -292,6 +292,7 @@ def change(
         status = fields.get("status", payment.transaction.status)
         fields["additional_details"] = details = _details(own, status, ledger)
         tx = replace(payment.transaction, **fields)
+        # It follows from the other fields, so it is added to the details last.
         if is_partial or tx.status_reason == "partial_approval":
             details["remaining_amount"] = _remainder(tx, ledger, is_partial=is_partial)
     return replace(payment, transaction=tx, ledger=ledger, is_partial=is_partial)
@@ -333,26 +334,25 @@ def with_attempt(payment: Payment, amount: int, at: int, *, batch_id: str | None
     tx = payment.transaction
     if tx.history and at <= tx.history[-1].created_at:
         at = tx.history[-1].created_at + 1
-    # In the order of its fields: a call with more than 15 keywords takes many times as long.
     attempt = Attempt(
-        tx.event_id,
-        tx.transaction_type,
-        tx.status,
-        tx.status_reason,
-        amount,
-        tx.subtotal,
-        tx.tax_amount,
-        tx.tip_amount,
-        tx.surcharge_amount,
-        tx.total_amount,
-        tx.refunded,
-        tx.reversed,
-        tx.gateway_transaction_id,
-        tx.gateway_transaction_response,
-        tx.processor_response_code,
-        tx.processor_response_message,
-        batch_id,
-        at,
+        event_id=tx.event_id,
+        transaction_type=tx.transaction_type,
+        status=tx.status,
+        status_reason=tx.status_reason,
+        amount=amount,
+        subtotal=tx.subtotal,
+        tax_amount=tx.tax_amount,
+        tip_amount=tx.tip_amount,
+        surcharge_amount=tx.surcharge_amount,
+        total_amount=tx.total_amount,
+        refunded=tx.refunded,
+        reversed=tx.reversed,
+        gateway_transaction_id=tx.gateway_transaction_id,
+        gateway_transaction_response=tx.gateway_transaction_response,
+        processor_response_code=tx.processor_response_code,
+        processor_response_message=tx.processor_response_message,
+        batch_id=batch_id,
+        created_at=at,
     )
     payment = replace(payment, transaction=replace(tx, history=(*tx.history, attempt)))
     # The remainder follows from the amounts of all attempts.

@@ -331,7 +331,7 @@ def host_answer(
 def approval_code(event_id: str) -> str:
     """Return six digits, derived from the event_id. Source: assumed 5.1."""
     number = int.from_bytes(blake2b(event_id.encode(), digest_size=8).digest(), "big")
-    return str(number % 1_000_000).zfill(6)
+    return f"{number % 1_000_000:06}"
 
 
 def gateway_id(transaction_id: str) -> str:
