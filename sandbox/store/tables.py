@@ -35,13 +35,12 @@ class Table(Struct, frozen=True, kw_only=True, gc=False):
 
     A value in a `unique` lookup belongs to one record forever, deleted or not. `lookups` lead from
     a value to its records; a record has one value in each, several or None. The lookup `account`
-    answers queries within a scope. `conditions` select
-    the records that match a wanted value; any other condition compares the field of its name.
-    `texts` has the name of the text search, and the texts that it searches. The field `moment`
-    orders the records. If there is a part `within` the record, `key`, `moment` and conditions are
-    about that part; lookups and texts get the whole record. A change in `can_wait` tables alone
-    need not be durable before an answer; it is written with the next change. `derives` returns
-    further records that are put together with a record.
+    answers queries within a scope. `conditions` select the records that match a wanted value; any
+    other condition compares the field of its name. `texts` has the name of the text search, and the
+    texts that it searches. The field `moment` orders the records. If there is a part `within` the
+    record, `key`, `moment` and conditions are about that part; lookups and texts get the whole
+    record. A change in `can_wait` tables alone need not be durable before an answer; it is written
+    with the next change. `derives` returns further records that are put together with a record.
     """
 
     name: str

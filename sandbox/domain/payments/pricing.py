@@ -193,10 +193,7 @@ def tip_type_of(breakdown: Breakdown) -> str:
 
 def _is_plain(place: PointOfSale) -> bool:
     """Whether no level configures any rate, as for most merchants."""
-    for one in (place.account, place.terminal, place.location):
-        if one is not None and (one.surcharge_rate is not None or one.tax_rate is not None):
-            return False
-    return True
+    return all(one.surcharge_rate is None and one.tax_rate is None for _, one in place.levels)
 
 
 _Part = tuple[int, dict[str, Any]]
