@@ -261,6 +261,20 @@ class Payment(Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
         return None
 
 
+def created(tx: Transaction, card: Card, **hidden: Any) -> Payment:
+    """Return a new payment: pending, in no batch.
+
+    Its transaction is `tx` with the card, and shows none if none was read (assumed D29). `hidden`
+    are the other fields of the payment. Source: spec 6.3-transaction.create.
+    """
+    if card is NOT_READ:
+        tx = replace(tx, payment_method=None)
+    else:
+        tx = replace(tx, card_type=card.type, card_brand=card.brand, card=card.masked)
+    payment = Payment(transaction=tx, card=card, **hidden)
+    return payment if tx.history else with_attempt(payment, tx.total_amount, tx.created_at)
+
+
 def change(
     payment: Payment,
     *,

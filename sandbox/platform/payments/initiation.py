@@ -15,7 +15,7 @@ from sandbox.domain.payments.action_plans import ActionRequest
 from sandbox.domain.payments.cards import NOT_READ, READER_FIELD, Card, Tap, Tapped
 from sandbox.domain.payments.outcomes import APPROVED, OUTCOMES, PARTIAL, Operation, Outcome
 from sandbox.domain.payments.pricing import Price, price
-from sandbox.domain.payments.transactions import Payment, Transaction, with_attempt, with_receipt
+from sandbox.domain.payments.transactions import Payment, Transaction, created, with_receipt
 from sandbox.platform import settlement
 from sandbox.platform.context import RequestContext
 from sandbox.platform.gateway import let_happen
@@ -268,28 +268,22 @@ class _Initiation:
         attempts.schedule_follow_ups(self.context, follow, terminal_id, self.id)
 
     def created(self, card: Card, earlier: Payment | None = None) -> Payment:
-        """Return the payment: pending, in no batch, with the card that was read.
+        """Return the pending payment, with the card that was read.
 
         Its history is that of the `earlier` one, or begins now.
         """
         choice, known = self.context.choice, self.known
-        payment = Payment(
-            transaction=self._transaction(card, earlier),
+        return created(
+            self._transaction(earlier),
+            card,
             operation=self.operation,
-            card=card,
             mcc=known.terminal.merchant_category_code or known.account.mcc,
             armed=choice.arms if choice else None,
             settlement=choice.settlement if choice else None,
         )
-        if earlier:
-            return payment
-        return with_attempt(payment, payment.transaction.total_amount, self.begun_ms)
 
-    def _transaction(self, card: Card, earlier: Payment | None) -> Transaction:
-        """Return its transaction, which shows no card if none was read (assumed D29).
-
-        Source: spec 6.3-transaction.create; the fields assumed 7.1.
-        """
+    def _transaction(self, earlier: Payment | None) -> Transaction:
+        """Return its transaction, without the card. Source: assumed 7.1."""
         body, known, cost = self.body, self.known, self.cost
         account, terminal, amounts = known.account, known.terminal, cost.amounts_at_first
         device = body.device_id or body.reader_identifier
@@ -317,6 +311,7 @@ class _Initiation:
             tip_capture_mode="sale" if amounts.tip else None,
             surcharge_applied=amounts.surcharge > 0,
             created_at=self.begun_ms,
+            payment_method=body.payment_method or "contactlessIcc",
             additional_details={**own, **NO_MONEY} if own else NO_MONEY,
             transaction_type=str(self.operation),
             apple_transaction_id=body.apple_transaction_id or on_ios,
@@ -326,17 +321,7 @@ class _Initiation:
             merchant_name=terminal.merchant_name or account.name,
             history=earlier.history if earlier else (),
         )
-        if cost.rates:
-            tx = replace(tx, **cost.rates)
-        if card is NOT_READ:
-            return tx
-        return replace(
-            tx,
-            payment_method=body.payment_method or "contactlessIcc",
-            card_type=card.type,
-            card_brand=card.brand,
-            card=card.masked,
-        )
+        return replace(tx, **cost.rates) if cost.rates else tx
 
     def price_with(self, card: Card, outcome: Outcome | None) -> Price:
         """Return the price with this card. Raises Refusal if the stated parts do not add up."""
