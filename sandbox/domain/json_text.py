@@ -25,8 +25,7 @@ def parse_finite(content: bytes) -> Any:
 def parse(content: bytes) -> Any:
     """Parse JSON. Raises ValueError, also for a repeated key and as `parse_finite` does."""
     value = from_json(content, allow_inf_nan=False)
-    # Nothing follows the value, or it would have been refused.
-    _STRICT.raw_decode(content.decode().lstrip())
+    _STRICT.decode(content.decode())
     return value
 
 

@@ -66,7 +66,7 @@ class Protocol(HttpToolsProtocol):
         self._under_way = cycle
         if app is service_unavailable:
             cycle.default_headers = [*cycle.default_headers, (b"retry-after", b"1")]
-        HttpToolsProtocol._start_asgi_task(self, cycle, app)
+        super()._start_asgi_task(cycle, app)
 
     def data_received(self, data: bytes) -> None:
         """Parse data, and set the time limit for the rest of its request."""
@@ -122,21 +122,19 @@ class Protocol(HttpToolsProtocol):
             self.transport.abort()
 
     # --- callbacks of the parser
-    #
-    # They name the base class: Python 3.11 makes an object for each super(), here for each header.
 
     def on_message_begin(self) -> None:
         """Begin a request, with the function that aborts its connection in the scope."""
         if self._is_head_known:
             return
-        HttpToolsProtocol.on_message_begin(self)
+        super().on_message_begin()
         self._is_in_head = True
         self.scope[ABORT] = self.transport.abort  # type: ignore[typeddict-unknown-key]
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Add a header, without whitespace around its value (RFC 9110, 5.5); ignore trailers."""
         if self._is_in_head:
-            HttpToolsProtocol.on_header(self, name, value.strip(b" \t"))
+            super().on_header(name, value.strip(b" \t"))
 
     def on_headers_complete(self) -> None:
         """Start to answer the request. Raises HeadTooLargeError."""
@@ -147,7 +145,7 @@ class Protocol(HttpToolsProtocol):
             raise HeadTooLargeError
         # What is left may be the beginning of another head.
         self._head_bytes -= size
-        HttpToolsProtocol.on_headers_complete(self)
+        super().on_headers_complete()
         if self.config.timeout_keep_alive == 0:
             # The server is stopping.
             self.cycle.keep_alive = False
@@ -165,12 +163,12 @@ class Protocol(HttpToolsProtocol):
         self._head_bytes -= len(body)
         if self.expect_100_continue and not self.cycle.response_started:
             self.cycle.keep_alive = self._keeps_alive
-        HttpToolsProtocol.on_body(self, body)
+        super().on_body(body)
 
     def on_message_complete(self) -> None:
         """End a request."""
         self._is_in_body = False
-        HttpToolsProtocol.on_message_complete(self)
+        super().on_message_complete()
 
     def _ignore_upgrade(self) -> None:
         """Continue in HTTP/1.1 and ignore the offer to upgrade (RFC 9110, 7.8).

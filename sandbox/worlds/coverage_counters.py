@@ -85,7 +85,7 @@ class CoverageCounters:
         """Count committed messages, and the payments that they settle."""
         for message in messages:
             record, status, reason = message.record, None, None
-            if type(record) is Transaction:
+            if isinstance(record, Transaction):
                 status, reason = record.status, record.status_reason
             self.messages[message.event_type, status, reason] += 1
             if message.event_type in SETTLES and isinstance(record, Batch):

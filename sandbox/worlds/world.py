@@ -20,7 +20,6 @@ from sandbox.domain.operations import ApiOperation
 from sandbox.domain.payments.transactions import Payment
 from sandbox.domain.text import UnknownWord
 from sandbox.domain.transport_faults import NEED_BODY, TRANSPORT_FAULTS
-from sandbox.domain.webhooks import Endpoint
 from sandbox.scenarios.matcher import MatchedWebhookRule, Running, Words
 from sandbox.scenarios.queue import Queue, WebhookFaults
 from sandbox.store.fixture import Cast
@@ -265,15 +264,15 @@ class World:
     def _note_commit(self, unit: UnitOfWork) -> None:
         before = self.state
         for record in unit.changed.values():
-            if type(record) is WorldState:
+            if isinstance(record, WorldState):
                 self._note_state(record)
-            elif type(record) is ApiKey:
+            elif isinstance(record, ApiKey):
                 # Whichever operation created it.
                 self.on_key(record)
         self.subscriptions.note_commit(unit, before)
         if messages := unit.emitted:
             self.coverage.count_messages(messages, self.store)
-            if self.store.table(Endpoint).by_id:
+            if self.outbox.endpoints:
                 self.outbox.accept(messages)
             self.tell_changed()
 
@@ -333,8 +332,6 @@ class World:
 
     def check_tap_desk(self) -> None:
         """Wake up requests whose payment ended without a tap."""
-        if not self.tap_desk:
-            return
         for waiting in self.tap_desk:
             payment = self.store.get(Payment, waiting.tap.transaction_id)
             if payment is None or payment.status != "pending":

@@ -1,6 +1,6 @@
-"""The point of sale of a payment: account, terminal and location, and the fields that follow.
+"""The point of sale of a payment: account, terminal and location, and what follows from them.
 
-Source: assumed 1.8-where, D16; the fields of a transaction assumed 7.1.
+Source: assumed 1.8-where, D16; device and processor assumed 7.1.
 """
 
 from functools import lru_cache
