@@ -26,10 +26,8 @@ def enter(context: RequestContext) -> None:
     until = world.state.maintenance_until
     if until is not None and now < until:
         context.again_at = until
-        text, why = (
-            "The platform is under maintenance.",
-            f"maintenance lasts until {to_wire(until)}",
-        )
+        text = "The platform is under maintenance."
+        why = f"maintenance lasts until {to_wire(until)}"
         raise Refusal(UNAVAILABLE, text, reason=why, source=_SOURCE)
     if context.quota is not None:
         # It was counted before it waited for another request.
