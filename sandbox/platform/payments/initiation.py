@@ -146,6 +146,7 @@ async def _start(
     if tap is None and delay_ms == 0:
         # No request can come between the two phases, so one commit is enough.
         return begun.finish(payment)
+    context.unit.put(payment)
     async with processor.in_flight(context, payment.id):
         if tap is not None:
             tapped = await processor.wait_for_tap(context, tap, begun.why_not_with)
@@ -177,7 +178,7 @@ class _Initiation:
     tapped_card: Card | None = None
 
     def begin(self, again: Outcome | None) -> Payment:
-        """Begin the first phase: choose the outcome, price the payment, and store it as pending."""
+        """Begin the first phase: choose the outcome, and price and announce the pending payment."""
         context, body, sent = self.context, self.body, self.body.event_id
         self.stated = parts_of(context, body.breakdown)
         # Refused amounts must not use up a queued outcome or the rule of a scenario.
@@ -196,7 +197,6 @@ class _Initiation:
         is_called_off = choice is not None and choice.outcome.key in outcomes.AT_THE_READER
         is_read = choice is None or (choice.tap is None and not is_called_off)
         payment = self.created(self.card if is_read else NOT_READ)
-        context.unit.put(payment)
         context.emit("transaction.create", payment)
         return payment
 
@@ -355,15 +355,15 @@ class _Initiation:
             context.explain("outcome", outcome.key, *known.problem)
             return ChosenOutcome(outcome, "terminal", terminal_id)
         is_passthrough = known.processor == PASSTHROUGH
-        word = context.forced if context.forced in OUTCOMES else APPROVED.key
-        why_not = outcomes.why_not_for(word, self.operation)
-        if is_passthrough and word != APPROVED.key:
-            why_not = (
-                f"{word} cannot happen here: no processor is asked; "
-                "PUT /v1/transactions/{id} reports the outcome"
-            )
-        if why_not is not None:
-            raise points_of_sale.invalid(f"x-sandbox-outcome: {why_not}", "assumed D41")
+        if (word := context.forced) in OUTCOMES:
+            why_not = outcomes.why_not_for(word, self.operation)
+            if is_passthrough and word != APPROVED.key:
+                why_not = (
+                    f"{word} cannot happen here: no processor is asked; "
+                    "PUT /v1/transactions/{id} reports the outcome"
+                )
+            if why_not is not None:
+                raise points_of_sale.invalid(f"x-sandbox-outcome: {why_not}", "assumed D41")
         if is_passthrough:
             context.explain("outcome", "pending", "the outcome is reported later", "assumed I7")
             return None
