@@ -3,6 +3,8 @@
 Applies the rows I1 to I10 of `transitions`.
 """
 
+from functools import cache
+
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -54,29 +56,32 @@ def answered_late(payment: Payment, outcome: Outcome) -> Start:
     return Start(payment=payment, price=Price(amounts=payment.amounts), outcome=outcome)
 
 
-def _conditions(start: Start) -> dict[str, bool]:
-    """Return the conditions under `when` in the rows of an initiation, and whether they hold."""
-    outcome = start.outcome
-    verdict = None if outcome is None else outcome.verdict
-    return {
+def transition_for(start: Start) -> Transition:
+    """Return the row that this initiation takes."""
+    outcome, asks = start.outcome and start.outcome.key, start.price.needs_prompt
+    is_partial = start.approved_part is not None
+    return _first_row(start.payment.operation, outcome, start.is_misconfigured, is_partial, asks)
+
+
+@cache
+def _first_row(
+    operation: Operation, outcome: str | None, is_misconfigured: bool, is_partial: bool, asks: bool
+) -> Transition:
+    """Return the first row of the operation whose condition, its `when`, holds."""
+    verdict = outcome and outcomes.OUTCOMES[outcome].verdict
+    holds = {
         "": True,
-        "misconfigured": start.is_misconfigured,
+        "misconfigured": is_misconfigured,
         "passthrough": outcome is None,
         "left pending": verdict == "pending",
         "canceled at the reader": verdict == "canceled",
         "declined": verdict == "declined",
-        "timed out with a hold": outcome is outcomes.HELD,
+        "timed out with a hold": outcome == outcomes.HELD.key,
         "host failure": verdict == "error",
-        "approved in part": start.approved_part is not None,
-        "surcharge to be confirmed": start.price.needs_prompt and outcome is not PARTIAL,
+        "approved in part": is_partial,
+        "surcharge to be confirmed": asks and outcome != PARTIAL.key,
     }
-
-
-def transition_for(start: Start) -> Transition:
-    """Return the row that this initiation takes."""
-    holds = _conditions(start)
-    rows = transitions.transitions_from(start.payment.operation)
-    return next(row for row in rows if holds[row.when])
+    return next(row for row in transitions.transitions_from(operation) if holds[row.when])
 
 
 def should_resolve_prompt(start: Start) -> bool:
