@@ -267,12 +267,12 @@ def created(tx: Transaction, card: Card, **hidden: Any) -> Payment:
     Its transaction is `tx` with the card, and shows none if none was read (assumed D29). `hidden`
     are the other fields of the payment. Source: spec 6.3-transaction.create.
     """
+    told = tx.history or (_attempt_of(tx, tx.total_amount, tx.created_at),)
     if card is NOT_READ:
-        tx = replace(tx, payment_method=None)
+        tx = replace(tx, payment_method=None, history=told)
     else:
-        tx = replace(tx, card_type=card.type, card_brand=card.brand, card=card.masked)
-    payment = Payment(transaction=tx, card=card, **hidden)
-    return payment if tx.history else with_attempt(payment, tx.total_amount, tx.created_at)
+        tx = replace(tx, card_type=card.type, card_brand=card.brand, card=card.masked, history=told)
+    return Payment(transaction=tx, card=card, **hidden)
 
 
 def change(
@@ -348,7 +348,14 @@ def with_attempt(payment: Payment, amount: int, at: int, *, batch_id: str | None
     tx = payment.transaction
     if tx.history and at <= tx.history[-1].created_at:
         at = tx.history[-1].created_at + 1
-    attempt = Attempt(
+    history = (*tx.history, _attempt_of(tx, amount, at, batch_id))
+    payment = replace(payment, transaction=replace(tx, history=history))
+    # The remainder follows from the amounts of all attempts.
+    return change(payment) if tx.status_reason == "partial_approval" else payment
+
+
+def _attempt_of(tx: Transaction, amount: int, at: int, batch_id: str | None = None) -> Attempt:
+    return Attempt(
         event_id=tx.event_id,
         transaction_type=tx.transaction_type,
         status=tx.status,
@@ -368,9 +375,6 @@ def with_attempt(payment: Payment, amount: int, at: int, *, batch_id: str | None
         batch_id=batch_id,
         created_at=at,
     )
-    payment = replace(payment, transaction=replace(tx, history=(*tx.history, attempt)))
-    # The remainder follows from the amounts of all attempts.
-    return change(payment) if tx.status_reason == "partial_approval" else payment
 
 
 def show(payment: Payment) -> Transaction:
