@@ -174,9 +174,8 @@ class KeyFormat:
         self._legacy = re.compile(rf"{re.escape(legacy_prefix)}_([A-Za-z0-9]+)")
         self._legacy_prefix = legacy_prefix
         # Every key holds this; texts without it need no closer look.
-        others = (prefix, production_prefix)
-        is_shared = all(other.startswith(legacy_prefix) for other in others)
-        self.hint = legacy_prefix if is_shared else "_"
+        others, legacy = (prefix, production_prefix), f"{legacy_prefix}_"
+        self.hint = legacy if all(other.startswith(legacy) for other in others) else "_"
         self.hint_bytes = self.hint.encode()
         # Longest first, so `svc_uat` is not read as a legacy key named `uat`.
         prefixes = sorted((legacy_prefix, *others), key=len, reverse=True)
