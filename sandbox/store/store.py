@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Self
 
+from msgspec import Struct
+
 from sandbox.domain.clock import Timer, timer_id
 from sandbox.domain.directory import Account
 from sandbox.domain.events import Message
@@ -94,7 +96,7 @@ class Store:
         return self.is_restored and any(id in table.by_id for table in self._tables.values())
 
 
-class UnitOfWork:
+class UnitOfWork(Struct, eq=False):
     """One consistent change of one world.
 
     `changed` has the records to put by table and id, or None for a record to remove. `emitted` are
@@ -102,13 +104,10 @@ class UnitOfWork:
     of the block, unless that fails.
     """
 
-    __slots__ = ("_store", "changed", "emitted", "is_open")
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self.changed: dict[tuple[Records, str], Row | None] = {}
-        self.emitted: list[Message] = []
-        self.is_open = True
+    _store: Store
+    changed: dict[tuple[Records, str], Any] = {}
+    emitted: list[Message] = []
+    is_open: bool = True
 
     def __enter__(self) -> Self:
         return self
@@ -121,7 +120,7 @@ class UnitOfWork:
         """Return the record with this id, as this unit sees it, or None."""
         rows = self._store._tables[kind]
         if (rows, id) in self.changed:
-            return self.changed[rows, id]  # type: ignore[return-value]
+            return self.changed[rows, id]  # type: ignore[no-any-return]
         return rows.by_id.get(id)
 
     def one(self, kind: type[R], lookup: str, value: str) -> R | None:
