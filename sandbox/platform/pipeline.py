@@ -79,7 +79,6 @@ async def answer_request(context: RequestContext, worlds: Worlds) -> tuple[int, 
     # Rendered before the commit, so a result that cannot be rendered is not committed.
     status, body = _render(context, row, shown)
     context.unit.commit()
-    context.world.check_tap_desk()
     return status, body
 
 

@@ -98,4 +98,3 @@ def _fire(world: World, timer: Timer) -> None:
         log.exception("timer %s of %s failed: a defect of the sandbox", timer.kind, timer.subject)
         unit = _begin_without(world, timer)
     unit.commit()
-    world.check_tap_desk()

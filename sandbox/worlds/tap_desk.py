@@ -11,6 +11,7 @@ from msgspec import Struct, field
 
 from sandbox.domain.faults import NOT_FOUND, Refusal
 from sandbox.domain.payments.cards import Card, Tap, Tapped
+from sandbox.domain.payments.transactions import Payment
 
 WhyNot = Callable[[Card], str | None]
 """Returns why a card cannot pay; None if it can."""
@@ -63,6 +64,12 @@ class TapDesk:
         self._waiting[tap.transaction_id] = waiting
         self._on_change(tap, True)
         return waiting
+
+    def note(self, transaction_id: str, payment: Payment) -> None:
+        """Wake up the request of a payment that has ended without a tap."""
+        waiting = self.get(transaction_id)
+        if waiting is not None and payment.status != "pending":
+            waiting.came.set_result(None)
 
     def leave(self, transaction_id: str) -> None:
         """Note that the payment no longer waits."""

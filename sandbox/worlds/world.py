@@ -263,12 +263,15 @@ class World:
 
     def _note_commit(self, unit: UnitOfWork) -> None:
         before = self.state
-        for record in unit.changed.values():
-            if isinstance(record, WorldState):
+        for (rows, id), record in unit.changed.items():
+            kind = rows.table.kind
+            if kind is WorldState:
                 self._note_state(record)
-            elif isinstance(record, ApiKey):
+            elif kind is ApiKey:
                 # Whichever operation created it.
                 self.on_key(record)
+            elif kind is Payment:
+                self.tap_desk.note(id, record)
         self.subscriptions.note_commit(unit, before)
         if messages := unit.emitted:
             self.coverage.count_messages(messages, self.store)
@@ -329,13 +332,6 @@ class World:
             return None
         wait_s, clock = (timer.due - self.clock.now()).total_seconds(), self.state.clock
         return None if wait_s > 0 and clock.mode == "frozen" else max(0.0, wait_s / clock.rate)
-
-    def check_tap_desk(self) -> None:
-        """Wake up requests whose payment ended without a tap."""
-        for waiting in self.tap_desk:
-            payment = self.store.get(Payment, waiting.tap.transaction_id)
-            if payment is None or payment.status != "pending":
-                waiting.came.set_result(None)
 
     def now(self) -> datetime:
         """Return the present instant of the world's clock."""
