@@ -194,33 +194,37 @@ class Records:
 
 
 class Timers(Records):
-    """The pending timers, also by their due time. Of equal ones, that set last comes last."""
+    """The pending timers, also by their due time. Of equal ones, that set last comes last.
+
+    `soonest` is the timer that is due next, or None.
+    """
 
     def forget(self) -> None:
         """Remove all timers."""
         super().forget()
         # Due time, number and id of every timer, soonest first.
         self._by_due: list[tuple[float, int, str]] = []
+        self.soonest: Timer | None = None
 
     def put(self, id: str, record: Timer, number: int | None = None) -> None:
         """Add the timer, in place of the one with its id."""
         self.remove(id)
         super().put(id, record, number)
         insort(self._by_due, self._place_of(id))
+        self._find_soonest()
 
     def remove(self, id: str) -> None:
         """Remove the timer, if there is one."""
         if id in self.by_id:
             del self._by_due[bisect_left(self._by_due, self._place_of(id))]
         super().remove(id)
+        self._find_soonest()
+
+    def _find_soonest(self) -> None:
+        self.soonest = self.by_id[self._by_due[0][2]] if self._by_due else None
 
     def _place_of(self, id: str) -> tuple[float, int, str]:
         return self.by_id[id].due.timestamp(), self.numbers[id], id
-
-    @property
-    def soonest(self) -> Timer | None:
-        """The timer that is due next, or None."""
-        return self.by_id[self._by_due[0][2]] if self._by_due else None
 
     def by_due(self) -> list[Timer]:
         """Return all timers, soonest first."""
