@@ -71,7 +71,7 @@ def _list_used_events(payment: Payment) -> Collection[str]:
         # The original payment has them.
         return ()
     tx = payment.transaction
-    return [event_claim(tx.account_id, attempt.event_id) for attempt in tx.history]
+    return {event_claim(tx.account_id, attempt.event_id) for attempt in tx.history}
 
 
 def _batches_of(payment: Payment) -> Collection[str]:
@@ -182,7 +182,7 @@ TABLES: Final[tuple[Table, ...]] = (
         derives=records_of,
         unique={"used_event": _list_used_events},
         lookups={
-            "account": lambda payment: payment.transaction.account_id,
+            "account": attrgetter("transaction.account_id"),
             "in_batch": _batches_of,
         },
         conditions={
