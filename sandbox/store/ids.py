@@ -6,7 +6,7 @@ Draws are repeatable on purpose. Nothing here is secret, except key material int
 mixes its own secret (docs/design/worlds.md).
 """
 
-from collections.abc import Callable
+from collections.abc import Container
 from hashlib import blake2b
 from typing import Final
 
@@ -25,7 +25,7 @@ class Ids:
     gives a block of 64 bytes; a draw that does not fit in the rest of a block starts the next one.
 
     With a `secret`, key material cannot be derived from seed and world; ids stay the same. Ids that
-    `is_taken` knows are skipped, since the `drawn` of restored documents may be wrong.
+    are `taken` are skipped, since the `drawn` of restored documents may be wrong.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class Ids:
         key_seed: int | None = None,
         counters: Counters | None = None,
         secret: bytes = b"",
-        is_taken: Callable[[str], bool] = lambda _: False,
+        taken: Container[str] = (),
     ) -> None:
         self._key = _key_of_seed(seed)
         # Only key material depends on the world; everything else is the same for one seed.
@@ -45,7 +45,7 @@ class Ids:
         if secret:
             self._key_of_keys = _digest(secret, self._key_of_keys, 32)
         self._secret = secret
-        self._is_taken = is_taken
+        self._taken = taken
         self._counters = Counters() if counters is None else counters
         # Copied for each block, so that the key is taken in once.
         self._keyed_hash = blake2b(key=self._key, digest_size=_BLOCK)
@@ -54,13 +54,13 @@ class Ids:
 
     def uuid(self) -> str:
         """Return a UUIDv4 in lower case (assumed 0.5-ids)."""
-        while self._is_taken(id := _uuid(self._take(16))):
+        while (id := _uuid(self._take(16))) in self._taken:
             pass
         return id
 
     def message_id(self) -> str:
         """Return `msg_` and 27 letters and digits (assumed 8.3)."""
-        while self._is_taken(id := "msg_" + _chars(self._take(27))):
+        while (id := "msg_" + _chars(self._take(27))) in self._taken:
             pass
         return id
 

@@ -88,12 +88,9 @@ class Store:
         """Return the records of every kind, accounts first."""
         return iter(self._tables.values())
 
-    def has_id(self, id: str) -> bool:
-        """Whether a record or a message of a restored world has this id.
-
-        Other worlds drew all their ids themselves, and never draw one twice.
-        """
-        return self.is_restored and any(id in table.by_id for table in self._tables.values())
+    def __contains__(self, id: object) -> bool:
+        """Whether a record or a message has this id."""
+        return any(id in table.by_id for table in self._tables.values())
 
 
 class UnitOfWork(Struct, eq=False):

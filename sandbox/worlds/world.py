@@ -232,7 +232,8 @@ class World:
             key_seed=self.spec.key_seed,
             counters=self.store.counters,
             secret=self._secret,
-            is_taken=self.store.has_id,
+            # Other worlds drew all their ids themselves, and never draw one twice.
+            taken=self.store if self.store.is_restored else (),
         )
 
     def set_switches(self, wanted: Mapping[str, Any]) -> None:
