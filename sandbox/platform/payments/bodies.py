@@ -191,15 +191,16 @@ class StartPayment(_WithReader):
     location_beside: Text | None = Field(default=None, validation_alias="locationID")
 
     @property
-    def locations(self) -> set[str]:
-        """The locations that the body names, in one place or another: at most one."""
+    def location(self) -> str | None:
+        """The location that the body names, in one place or another."""
         reader = self.card_reader_data
-        in_reader = reader.location_id if reader else None
-        return set(filter(None, (self.location_id, self.location_beside, in_reader)))
+        return self.location_id or self.location_beside or (reader.location_id if reader else None)
 
     @model_validator(mode="after")
     def _names_one_location(self) -> "StartPayment":
-        if len(self.locations) > 1:
+        reader = self.card_reader_data
+        in_reader = reader.location_id if reader else None
+        if len({self.location_id, self.location_beside, in_reader} - {None}) > 1:
             raise ValueError("locationID: names another location than location_id")
         return self
 

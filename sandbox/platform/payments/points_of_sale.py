@@ -7,13 +7,7 @@ from functools import lru_cache
 from hashlib import blake2b
 
 from sandbox.domain.currencies import in_letters
-from sandbox.domain.directory import (
-    Account,
-    AccountType,
-    Location,
-    Terminal,
-    processor_of,
-)
+from sandbox.domain.directory import Account, AccountType, Location, Terminal, processor_of
 from sandbox.domain.faults import NOT_FOUND, VALIDATION_ERROR, Refusal
 from sandbox.domain.payments.pricing import PointOfSale
 from sandbox.domain.payments.transactions import Payment
@@ -50,10 +44,10 @@ def find(context: OperationContext, body: StartPayment) -> KnownPlace:
     If the body names none, it is the merchant account of the key (assumed D27). Raises Refusal if
     the parts do not belong together.
     """
-    terminal_id, locations, account_id = body.terminal_id, body.locations, body.account_id
-    if terminal_id is None and not locations and account_id is None:
+    terminal_id, location_id, account_id = body.terminal_id, body.location, body.account_id
+    if terminal_id is None and location_id is None and account_id is None:
         account_id = _own_account(context)
-    location = context.unit.get(Location, locations.pop()) if locations else None
+    location = context.unit.get(Location, location_id) if location_id else None
     if terminal_id is None and location is not None:
         terminal_id = location.terminal_id
         if terminal_id is None:
