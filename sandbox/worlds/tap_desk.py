@@ -65,7 +65,7 @@ class TapDesk:
         self._on_change(tap, True)
         return waiting
 
-    def note(self, transaction_id: str, payment: Payment) -> None:
+    def note_payment(self, transaction_id: str, payment: Payment) -> None:
         """Wake up the request of a payment that has ended without a tap."""
         waiting = self.get(transaction_id)
         if waiting is not None and payment.status != "pending":

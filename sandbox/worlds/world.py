@@ -272,7 +272,7 @@ class World:
                 # Whichever operation created it.
                 self.on_key(record)
             elif kind is Payment:
-                self.tap_desk.note(id, record)
+                self.tap_desk.note_payment(id, record)
         self.subscriptions.note_commit(unit, before)
         if messages := unit.emitted:
             self.coverage.count_messages(messages, self.store)

@@ -58,16 +58,24 @@ def answered_late(payment: Payment, outcome: Outcome) -> Start:
 
 def transition_for(start: Start) -> Transition:
     """Return the row that this initiation takes."""
-    outcome, asks = start.outcome and start.outcome.key, start.price.needs_prompt
-    is_partial = start.approved_part is not None
-    return _first_row(start.payment.operation, outcome, start.is_misconfigured, is_partial, asks)
+    return _row_for(
+        start.payment.operation,
+        None if start.outcome is None else start.outcome.key,
+        start.is_misconfigured,
+        start.approved_part is not None,
+        start.price.needs_prompt,
+    )
 
 
 @cache
-def _first_row(
-    operation: Operation, outcome: str | None, is_misconfigured: bool, is_partial: bool, asks: bool
+def _row_for(
+    operation: Operation,
+    outcome: str | None,
+    is_misconfigured: bool,
+    is_partial: bool,
+    needs_prompt: bool,
 ) -> Transition:
-    """Return the first row of the operation whose condition, its `when`, holds."""
+    """Return the first row of the operation whose condition under `when` holds."""
     verdict = outcome and outcomes.OUTCOMES[outcome].verdict
     holds = {
         "": True,
@@ -79,7 +87,7 @@ def _first_row(
         "timed out with a hold": outcome == outcomes.HELD.key,
         "host failure": verdict == "error",
         "approved in part": is_partial,
-        "surcharge to be confirmed": asks and outcome != PARTIAL.key,
+        "surcharge to be confirmed": needs_prompt and outcome != PARTIAL.key,
     }
     return next(row for row in transitions.transitions_from(operation) if holds[row.when])
 

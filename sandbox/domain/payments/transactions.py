@@ -267,11 +267,13 @@ def created(tx: Transaction, card: Card, **hidden: Any) -> Payment:
     Its transaction is `tx` with the card, and shows none if none was read (assumed D29). `hidden`
     are the other fields of the payment. Source: spec 6.3-transaction.create.
     """
-    told = tx.history or (_attempt_of(tx, tx.total_amount, tx.created_at),)
+    history = tx.history or (_attempt_of(tx, tx.total_amount, tx.created_at),)
     if card is NOT_READ:
-        tx = replace(tx, payment_method=None, history=told)
+        tx = replace(tx, history=history, payment_method=None)
     else:
-        tx = replace(tx, card_type=card.type, card_brand=card.brand, card=card.masked, history=told)
+        tx = replace(
+            tx, history=history, card_type=card.type, card_brand=card.brand, card=card.masked
+        )
     return Payment(transaction=tx, card=card, **hidden)
 
 
