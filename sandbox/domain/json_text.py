@@ -18,14 +18,14 @@ Parsers of JSON take 200 levels, and a stored or saved document holds a body som
 def parse_finite(content: bytes) -> Any:
     """Parse JSON. Raises ValueError, also for NaN, infinity, and numbers that become infinite."""
     value = from_json(content, allow_inf_nan=False)
-    _FINITE.raw_decode(content.decode().lstrip())
+    _FINITE.decode(content.decode())
     return value
 
 
 def parse(content: bytes) -> Any:
     """Parse JSON. Raises ValueError, also for a repeated key and as `parse_finite` does."""
     value = from_json(content, allow_inf_nan=False)
-    _STRICT.raw_decode(content.decode().lstrip())
+    _STRICT.decode(content.decode())
     return value
 
 

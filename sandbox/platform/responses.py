@@ -51,7 +51,7 @@ def in_header(text: str) -> str:
 
     A server cannot send any other, and would leave the client without an answer.
     """
-    return text if text.isascii() and text.isprintable() else _NOT_IN_A_FIELD.sub("?", text)
+    return _NOT_IN_A_FIELD.sub("?", text)
 
 
 def explain(choice: ChosenOutcome) -> bytes:

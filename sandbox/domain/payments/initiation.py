@@ -3,8 +3,6 @@
 Applies the rows I1 to I10 of `transitions`.
 """
 
-from functools import cache
-
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -56,40 +54,29 @@ def answered_late(payment: Payment, outcome: Outcome) -> Start:
     return Start(payment=payment, price=Price(amounts=payment.amounts), outcome=outcome)
 
 
-def transition_for(start: Start) -> Transition:
-    """Return the row that this initiation takes."""
-    return _row_for(
-        start.payment.operation,
-        None if start.outcome is None else start.outcome.key,
-        start.is_misconfigured,
-        start.approved_part is not None,
-        start.price.needs_prompt,
-    )
-
-
-@cache
-def _row_for(
-    operation: Operation,
-    outcome: str | None,
-    is_misconfigured: bool,
-    is_partial: bool,
-    needs_prompt: bool,
-) -> Transition:
-    """Return the first row of the operation whose condition under `when` holds."""
-    verdict = outcome and outcomes.OUTCOMES[outcome].verdict
-    holds = {
+def _conditions(start: Start) -> dict[str, bool]:
+    """Return the conditions under `when` in the rows of an initiation, and whether they hold."""
+    outcome = start.outcome
+    verdict = None if outcome is None else outcome.verdict
+    return {
         "": True,
-        "misconfigured": is_misconfigured,
+        "misconfigured": start.is_misconfigured,
         "passthrough": outcome is None,
         "left pending": verdict == "pending",
         "canceled at the reader": verdict == "canceled",
         "declined": verdict == "declined",
-        "timed out with a hold": outcome == outcomes.HELD.key,
+        "timed out with a hold": outcome is outcomes.HELD,
         "host failure": verdict == "error",
-        "approved in part": is_partial,
-        "surcharge to be confirmed": needs_prompt and outcome != PARTIAL.key,
+        "approved in part": start.approved_part is not None,
+        "surcharge to be confirmed": start.price.needs_prompt and outcome is not PARTIAL,
     }
-    return next(row for row in transitions.transitions_from(operation) if holds[row.when])
+
+
+def transition_for(start: Start) -> Transition:
+    """Return the row that this initiation takes."""
+    holds = _conditions(start)
+    rows = transitions.transitions_from(start.payment.operation)
+    return next(row for row in rows if holds[row.when])
 
 
 def should_resolve_prompt(start: Start) -> bool:
